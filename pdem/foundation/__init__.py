@@ -1,0 +1,1 @@
+"""What every other room stands on: errors, the field table, random numbers, kernels, exact sums."""

@@ -1,0 +1,41 @@
+"""Errors of pdem: each states the fact, the limit and the remedy in one line."""
+
+from __future__ import annotations
+
+
+class PdemError(Exception):
+    """Base of every error that pdem raises on purpose; the command line prints it without a traceback."""
+
+    exit_code = 2
+
+
+class CaseError(PdemError):
+    """A case file (or a file it names) asks for something that is not possible."""
+
+
+class MeshError(PdemError):
+    """A wall mesh cannot be read or used."""
+
+
+class InputError(PdemError, ValueError):
+    """An argument of a public function is out of range."""
+
+
+class CheckpointError(PdemError):
+    """A checkpoint or a snapshot is torn, foreign or does not fit the case."""
+
+
+class LaunchError(PdemError):
+    """MPI, ranks or threads cannot be used as they were asked for."""
+
+
+class BlowUpError(PdemError):
+    """The simulation left the range in which its results mean something."""
+
+    exit_code = 3
+
+
+class Interrupted(PdemError):
+    """The run was asked to stop (signal); its state is in a checkpoint and it can be continued."""
+
+    exit_code = 99

@@ -1,0 +1,94 @@
+"""The one table of particle fields.
+
+Exchange between ranks, restart and output are derived from it: a new field is one new row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import DTypeLike, NDArray
+
+
+class Ghosted(Enum):
+    """When the ghost copies of a field are refreshed."""
+
+    NEVER = "never"
+    AT_DETECTION = "at detection"
+    EVERY_STEP = "every step"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of the particle table.
+
+    Attributes
+    ----------
+    name : str
+        The name users see.
+    dtype : numpy dtype
+        Type of one component.
+    shape : tuple of int
+        Shape per particle: ``()`` for scalars, ``(3,)`` for vectors.
+    unit : str
+        SI unit, ``"1"`` without dimension.
+    meaning : str
+        One line for readers of an output file.
+    ghosted : Ghosted
+        When ghost copies are refreshed.
+    state : bool
+        Belongs to the state: moves with its particle between ranks and is in every checkpoint.
+    written : bool
+        Goes into snapshots.
+    """
+
+    name: str
+    dtype: DTypeLike
+    shape: tuple[int, ...]
+    unit: str
+    meaning: str
+    ghosted: Ghosted = Ghosted.NEVER
+    state: bool = True
+    written: bool = True
+
+    def allocate(self, count: int) -> NDArray:
+        """Return zeros for `count` particles, shape ``(count, *shape)``."""
+        return np.zeros((count, *self.shape), dtype=self.dtype)
+
+
+_ROWS = (
+    Field("id", np.int64, (), "1", "identity, never changes", Ghosted.AT_DETECTION),
+    Field("material", np.int32, (), "1", "index of the material in the case", Ghosted.AT_DETECTION),
+    Field("radius", np.float64, (), "m", "radius", Ghosted.AT_DETECTION),
+    Field("position", np.float64, (3,), "m", "centre", Ghosted.EVERY_STEP),
+    Field("velocity", np.float64, (3,), "m/s", "velocity of the centre", Ghosted.EVERY_STEP),
+    Field("angular_velocity", np.float64, (3,), "rad/s", "angular velocity", Ghosted.EVERY_STEP),
+    Field("force", np.float64, (3,), "N", "sum of the contact forces (without gravity)"),
+    Field("torque", np.float64, (3,), "N m", "sum of the contact torques about the centre"),
+)
+
+FIELDS: Mapping[str, Field] = MappingProxyType({row.name: row for row in _ROWS})
+"""All particle fields by name, in the order of exchange, checkpoint and output."""
+
+
+def state_fields() -> tuple[Field, ...]:
+    """Return the fields that migrate with their particle and are checkpointed."""
+    return tuple(field for field in FIELDS.values() if field.state)
+
+
+def written_fields() -> tuple[Field, ...]:
+    """Return the fields that go into snapshots."""
+    return tuple(field for field in FIELDS.values() if field.written)
+
+
+def ghosted_fields(when: Ghosted) -> tuple[Field, ...]:
+    """Return the fields whose ghost copies are refreshed `when`."""
+    return tuple(field for field in FIELDS.values() if field.ghosted is when)
