@@ -1,0 +1,1 @@
+"""Particles, contacts with their history, materials, meshes and size distributions."""

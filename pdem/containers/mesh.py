@@ -1,0 +1,299 @@
+"""Wall meshes: planar convex facets of any number of sides, welded, checked and with their adjacency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers import mesh_topology as topology
+from pdem.containers.mesh_reading import read_surface, write_surface
+from pdem.containers.mesh_report import MeshReport, report_of
+from pdem.containers.mesh_topology import MeshOrigin, Topology
+from pdem.foundation.errors import MeshError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, NDArray
+
+WELD = 1e-9
+"""Vertices closer than this part of the bounding box's diagonal are one vertex."""
+
+FLATNESS = 1e-5
+"""How far, relative to its longest edge, a vertex of a facet may lie off the facet's plane."""
+
+
+class Mesh:
+    """A surface of planar convex facets with shared vertices and edges.
+
+    Parameters
+    ----------
+    vertices : array_like, shape (V, 3)
+        Positions [m]. Coincident ones are joined, so that triangle soups become connected.
+    facets : array_like, shape (F, k), or sequence of loops
+        Vertex indices around each facet: triangles, quads, planar convex polygons, mixed.
+    weld : float
+        Vertices closer than this part of the bounding box's diagonal are one.
+    flatness : float
+        Largest distance of a vertex from the plane of its facet, and largest sine by which a corner may
+        turn inwards, relative to the facet's longest edge.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (V, 3), float64
+        Positions [m] of the distinct vertices, in the given order.
+    facet_normals : ndarray, shape (F, 3), float64
+        Unit normals by the right hand rule around the loop.
+    facet_areas : ndarray, shape (F,), float64
+        Areas [m2].
+    facet_wall, vertex_wall : ndarray, shapes (F,) and (V,), int32
+        Which of the joined meshes a facet or vertex came from (zeros unless made by `join_meshes`).
+    topology : Topology
+        Loops, edges and adjacency, also available one by one under their own names.
+
+    Raises
+    ------
+    MeshError
+        Naming the facet (or vertex), what is wrong, the limit and the remedy: no facets, a coordinate that
+        is not finite, an index out of range, fewer than three distinct vertices, a facet without area, one
+        that is not planar or not convex.
+
+    Notes
+    -----
+    Features are identified as (kind, index): facet f is (0, f), edge e is (1, e), vertex v is (2, v).
+    Facets keep their number. Arrays are shared, not copied: treat them as read-only.
+    """
+
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        facets: ArrayLike | Sequence[ArrayLike],
+        *,
+        weld: float = WELD,
+        flatness: float = FLATNESS,
+    ) -> None:
+        start, loops = topology.flattened_loops(facets)
+        self._build(topology.checked_vertices(vertices), start, loops, weld, flatness, ())
+
+    @classmethod
+    def from_loops(
+        cls,
+        vertices: ArrayLike,
+        facet_start: NDArray[np.int64],
+        facet_vertices: NDArray[np.int64],
+        *,
+        weld: float = WELD,
+        flatness: float = FLATNESS,
+        passed_over: tuple[tuple[str, int], ...] = (),
+    ) -> Mesh:
+        """Return the mesh of loops that are already in compressed rows; otherwise as the constructor.
+
+        Parameters
+        ----------
+        vertices : array_like, shape (V, 3)
+            Positions [m].
+        facet_start : ndarray, shape (F + 1,), int64
+            Where each loop begins in `facet_vertices`.
+        facet_vertices : ndarray, shape (K,), int64
+            Vertex indices of all loops.
+        weld, flatness : float
+            As in `Mesh`.
+        passed_over : tuple of (str, int)
+            Cells that a reader left out because they are no surface, for the report.
+        """
+        mesh = cls.__new__(cls)
+        start, loops = np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
+        if len(start) < 2:
+            raise MeshError("the mesh has no facets; at least one is needed: check its export")
+        mesh._build(topology.checked_vertices(vertices), start, loops, weld, flatness, passed_over)
+        return mesh
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], scale: float = 1.0, *, weld: float = WELD, flatness: float = FLATNESS
+    ) -> Mesh:
+        """Read a surface from a file: STL, OBJ, PLY, VTK, VTU, Gmsh, or anything else meshio reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; its extension tells the format.
+        scale : float
+            Factor on all coordinates (0.001 for a drawing in millimetres).
+        weld, flatness : float
+            As in `Mesh`.
+
+        Raises
+        ------
+        MeshError
+            Naming the file: it is missing, cannot be read, is empty, holds volume or curved cells, or a
+            facet of it is refused.
+        """
+        path = Path(path)
+        vertices, start, loops, passed_over = read_surface(path, scale)
+        try:
+            return cls.from_loops(
+                vertices, start, loops, weld=weld, flatness=flatness, passed_over=passed_over
+            )
+        except MeshError as error:
+            raise MeshError(f"{path}: {error}") from None
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the mesh in the format that the extension of `path` names.
+
+        Raises
+        ------
+        MeshError
+            If the format cannot hold these facets or the file cannot be written.
+        """
+        write_surface(Path(path), self.vertices, self.facet_start, self.facet_vertices)
+
+    def report(self) -> MeshReport:
+        """Return what is worth knowing about the mesh before it is used as a wall."""
+        return report_of(self.vertices, self.topology, self.facet_normals, self.facet_areas, self.origin)
+
+    def normals(self, vertices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the facet normals ``(F, 3)`` for other (moved) positions ``(V, 3)`` of the vertices."""
+        return topology.normals_and_areas(vertices, self.facet_start, self.facet_vertices)[0]
+
+    def loop(self, facet: int) -> NDArray[np.int64]:
+        """Return the vertices around one facet."""
+        return self.facet_vertices[self.facet_start[facet] : self.facet_start[facet + 1]]
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of distinct vertices."""
+        return len(self.vertices)
+
+    @property
+    def facet_count(self) -> int:
+        """Number of facets."""
+        return len(self.facet_start) - 1
+
+    @property
+    def edge_count(self) -> int:
+        """Number of distinct edges."""
+        return len(self.edges)
+
+    @property
+    def largest_order(self) -> int:
+        """Number of sides of the facet that has most."""
+        return int(np.diff(self.facet_start).max())
+
+    def __repr__(self) -> str:
+        """Return the size of the mesh."""
+        return f"Mesh({self.vertex_count} vertices, {self.edge_count} edges, {self.facet_count} facets)"
+
+    def _build(
+        self,
+        vertices: NDArray[np.float64],
+        start: NDArray[np.int64],
+        loops: NDArray[np.int64],
+        weld: float,
+        flatness: float,
+        passed_over: tuple[tuple[str, int], ...],
+    ) -> None:
+        topology.check_indices(start, loops, len(vertices))
+        kept, new_index = topology.welded(vertices, loops, weld)
+        start, loops, collapsed = topology.without_repeats(start, new_index[loops])
+        loops = topology.canonical_loops(start, loops)
+        normals, areas = topology.normals_and_areas(kept, start, loops)
+        topology.check_shapes(kept, start, loops, normals, areas, flatness)
+        self._set(
+            kept,
+            topology.topology_of(start, loops, len(kept)),
+            normals,
+            areas,
+            MeshOrigin(len(vertices) - len(kept), collapsed, passed_over),
+        )
+
+    def _set(
+        self,
+        vertices: NDArray[np.float64],
+        parts: Topology,
+        normals: NDArray[np.float64],
+        areas: NDArray[np.float64],
+        origin: MeshOrigin,
+    ) -> None:
+        self.vertices = vertices
+        self.topology = parts
+        self.facet_start, self.facet_vertices, self.facet_edges, self.edges = parts[:4]
+        self.edge_facet_start, self.edge_facet_ids = parts[4:6]
+        self.vertex_facet_start, self.vertex_facet_ids = parts[6:8]
+        self.facet_normals = normals
+        self.facet_areas = areas
+        self.origin = origin
+        self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
+        self.vertex_wall = np.zeros(self.vertex_count, dtype=np.int32)
+
+
+def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
+    """Return one mesh that holds several walls, not welded to each other.
+
+    Parameters
+    ----------
+    meshes : sequence of Mesh
+        The walls; facets, edges and vertices are numbered through in this order.
+
+    Returns
+    -------
+    Mesh
+        With ``facet_wall`` and ``vertex_wall`` telling which mesh (0, 1, ...) each one belongs to.
+
+    Raises
+    ------
+    MeshError
+        If there is none.
+    """
+    if not meshes:
+        raise MeshError("no meshes were given to join; at least one is needed: name a wall")
+    loop = _offsets([len(m.facet_vertices) for m in meshes])
+    edge = _offsets([m.edge_count for m in meshes])
+    vertex = _offsets([m.vertex_count for m in meshes])
+    facet = _offsets([m.facet_count for m in meshes])
+    parts = Topology(
+        facet_start=_joined_rows([m.facet_start for m in meshes], loop),
+        facet_vertices=_shifted([m.facet_vertices for m in meshes], vertex),
+        facet_edges=_shifted([m.facet_edges for m in meshes], edge),
+        edges=_shifted([m.edges for m in meshes], vertex),
+        edge_facet_start=_joined_rows([m.edge_facet_start for m in meshes], loop),
+        edge_facet_ids=_shifted([m.edge_facet_ids for m in meshes], facet),
+        vertex_facet_start=_joined_rows([m.vertex_facet_start for m in meshes], loop),
+        vertex_facet_ids=_shifted([m.vertex_facet_ids for m in meshes], facet),
+    )
+    joined = Mesh.__new__(Mesh)
+    joined._set(
+        np.concatenate([m.vertices for m in meshes]),
+        parts,
+        np.concatenate([m.facet_normals for m in meshes]),
+        np.concatenate([m.facet_areas for m in meshes]),
+        _joined_origin(meshes),
+    )
+    walls = np.arange(len(meshes), dtype=np.int32)
+    joined.facet_wall = np.repeat(walls, [m.facet_count for m in meshes])
+    joined.vertex_wall = np.repeat(walls, [m.vertex_count for m in meshes])
+    return joined
+
+
+def _offsets(sizes: Sequence[int]) -> list[int]:
+    return [0, *np.cumsum(sizes)[:-1].tolist()]
+
+
+def _shifted(arrays: Sequence[NDArray[np.int64]], offsets: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([array + offset for array, offset in zip(arrays, offsets, strict=True)])
+
+
+def _joined_rows(starts: Sequence[NDArray[np.int64]], offsets: Sequence[int]) -> NDArray[np.int64]:
+    rows = [start[1:] + offset for start, offset in zip(starts, offsets, strict=True)]
+    return np.concatenate([np.zeros(1, dtype=np.int64), *rows])
+
+
+def _joined_origin(meshes: Sequence[Mesh]) -> MeshOrigin:
+    return MeshOrigin(
+        sum(m.origin.welded_vertices for m in meshes),
+        sum(m.origin.collapsed_edges for m in meshes),
+        tuple(cells for m in meshes for cells in m.origin.passed_over),
+    )
