@@ -1,0 +1,1 @@
+"""Everything a run leaves on disk or on the terminal: snapshots, series, checkpoints, log, pictures."""

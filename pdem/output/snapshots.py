@@ -1,0 +1,287 @@
+"""Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
+
+The file is opened for each snapshot and closed again, so that it is whole whenever the run is not writing.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.foundation.fields import Field, written_fields
+from pdem.output import vtkhdf
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import h5py
+    from numpy.typing import NDArray
+
+    from pdem.output.storage import Attribute
+
+PARTICLE_FILE = "particles.vtkhdf"
+"""Name of the particle snapshots in an output folder."""
+
+WALL_FILE = "walls.vtkhdf"
+"""Name of the wall snapshots in an output folder."""
+
+WALL_LOADS = (
+    Field("force", np.float64, (3,), "N", "contact force on each wall, in the order of the case"),
+    Field(
+        "torque",
+        np.float64,
+        (3,),
+        "N m",
+        "contact torque on each wall about its centre, in the order of the case",
+    ),
+)
+WALL_INDEX = Field("wall", np.int32, (), "1", "index of the wall in the case")
+
+_REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
+_BYTES_PER_STEP = 1 << 14
+_log = logging.getLogger("pdem")
+
+
+class _Series:
+    """A VTKHDF file that grows step by step and continues after a restart."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        layout: vtkhdf.Layout,
+        attributes: Mapping[str, Attribute],
+        resume_step: int | None,
+    ) -> None:
+        self.path = Path(path)
+        self._layout = layout
+        self._attributes = dict(attributes)
+        self._last_step: int | None = None
+        self._exists = resume_step is not None and self._resume(resume_step)
+
+    def _resume(self, step: int) -> bool:
+        """Cut an existing file back to `step`; tell whether there is one to continue."""
+        if not self.path.exists():
+            return False
+        try:
+            with open_hdf5(self.path, "r+") as file:
+                root = file[vtkhdf.ROOT]
+                if vtkhdf.fits(root, self._layout) and self._same_cells(root):
+                    vtkhdf.keep_before(root, step + 1)
+                    return True
+            why = "holds other fields or walls than this case"
+        except HDF5_ERRORS as error:
+            why = f"cannot be continued ({reason(error)})"
+        _log.warning(
+            "%s %s; it is kept as %s and a new file begun", self.path, why, set_aside(self.path).name
+        )
+        return False
+
+    def _same_cells(self, root: h5py.Group) -> bool:
+        return True
+
+    def _write(
+        self,
+        time: float,
+        step: int,
+        points: NDArray[np.float64],
+        point_data: Mapping[str, NDArray[Any]],
+        step_data: Mapping[str, NDArray[Any]],
+    ) -> None:
+        size = points.nbytes + sum(column.nbytes for column in (*point_data.values(), *step_data.values()))
+        with writing(self.path, _REMEDY):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            reserve(self.path.parent, 2 * size + self._extra_bytes(len(points)) + _BYTES_PER_STEP)
+            if not self._exists:
+                vtkhdf.create(self.path, self._layout, self._attributes, len(points))
+                self._exists = True
+            with open_hdf5(self.path, "r+") as file:
+                root = file[vtkhdf.ROOT]
+                if self._last_step is None or step <= self._last_step:
+                    vtkhdf.keep_before(root, step)
+                self._last_step = None
+                part = vtkhdf.part_with(root, len(points))
+                if part is None:
+                    part = vtkhdf.add_part(root, len(points), self._cells(len(points)))
+                    vtkhdf.set_cell_data(root, self._cell_data())
+                vtkhdf.add_step(root, time, step, part, points, point_data, step_data)
+            self._last_step = step
+
+    def _extra_bytes(self, count: int) -> int:
+        return 2 * (count + 1) * np.dtype(np.int64).itemsize
+
+    def _cells(self, count: int) -> vtkhdf.Cells:
+        raise NotImplementedError
+
+    def _cell_data(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+
+class ParticleSnapshots(_Series):
+    """Particles as points (one vertex cell each) with every written field as point data.
+
+    Parameters
+    ----------
+    path : path
+        File to write, by habit ``particles.vtkhdf``.
+    fields : sequence of Field
+        What is stored; ``position`` becomes the points.
+    attributes : mapping, optional
+        Texts and numbers on the file: the case, versions.
+    resume_step : int, optional
+        Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
+
+    Raises
+    ------
+    CheckpointError
+        When an existing file cannot be continued.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        fields: Sequence[Field] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        resume_step: int | None = None,
+    ) -> None:
+        chosen = written_fields() if fields is None else fields
+        self.fields = tuple(field for field in chosen if field.name != "position")
+        super().__init__(path, vtkhdf.Layout(point_fields=self.fields), attributes or {}, resume_step)
+
+    def write(self, time: float, step: int, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Append the particles at `time` (s); snapshots of this or a later step are replaced.
+
+        Parameters
+        ----------
+        time : float
+            Simulated time (s).
+        step : int
+            Number of the time step.
+        columns : mapping of ndarray
+            ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
+
+        Raises
+        ------
+        InputError
+            When a column is missing or its length is not n.
+        CheckpointError
+            When the file cannot be written.
+        """
+        points = np.asarray(columns["position"], dtype=np.float64).reshape(-1, 3)
+        data = {}
+        for field in self.fields:
+            if field.name not in columns or len(columns[field.name]) != len(points):
+                raise InputError(f"{self.path}: snapshot needs {field.name} for all {len(points)} particles")
+            data[field.name] = np.asarray(columns[field.name], dtype=field.dtype)
+        self._write(time, step, points, data, {})
+
+    def _cells(self, count: int) -> vtkhdf.Cells:
+        ids = np.arange(count + 1, dtype=np.int64)
+        return vtkhdf.Cells("Vertices", ids, ids[:-1])
+
+
+class WallSnapshots(_Series):
+    """The walls as one moving surface of polygons, with the load on each wall.
+
+    The facets are stored once; each step stores the moved vertices and, as field data, ``force (w, 3)`` and
+    ``torque (w, 3)`` with one row per wall.
+
+    Parameters
+    ----------
+    path : path
+        File to write, by habit ``walls.vtkhdf``.
+    facet_start : ndarray (f + 1,)
+        Where each facet begins in `facet_vertices`.
+    facet_vertices : ndarray (k,)
+        Vertex numbers of the facets, loop after loop.
+    facet_wall : ndarray (f,)
+        Index of the wall each facet belongs to (cell data ``wall``).
+    vertex_fields : sequence of Field, optional
+        Further columns per vertex, such as nodal forces.
+    attributes : mapping, optional
+        Texts and numbers on the file.
+    resume_step : int, optional
+        Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        facet_start: NDArray[np.integer[Any]],
+        facet_vertices: NDArray[np.integer[Any]],
+        facet_wall: NDArray[np.integer[Any]],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        vertex_fields: Sequence[Field] = (),
+        resume_step: int | None = None,
+    ) -> None:
+        self._facets = vtkhdf.Cells(
+            "Polygons", np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
+        )
+        self._facet_wall = np.asarray(facet_wall, dtype=WALL_INDEX.dtype)
+        self.vertex_fields = tuple(vertex_fields)
+        layout = vtkhdf.Layout(self.vertex_fields, WALL_LOADS, (WALL_INDEX,))
+        super().__init__(path, layout, attributes or {}, resume_step)
+
+    def write(
+        self,
+        time: float,
+        step: int,
+        vertices: NDArray[np.float64],
+        loads: Mapping[str, NDArray[np.float64]],
+        vertex_columns: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        """Append the walls at `time` (s); snapshots of this or a later step are replaced.
+
+        Parameters
+        ----------
+        time : float
+            Simulated time (s).
+        step : int
+            Number of the time step.
+        vertices : ndarray (v, 3)
+            Positions (m) at that time.
+        loads : mapping of ndarray
+            ``force (w, 3)`` in N and ``torque (w, 3)`` in N m, one row per wall.
+        vertex_columns : mapping of ndarray, optional
+            The columns of `vertex_fields`.
+
+        Raises
+        ------
+        InputError
+            When a column is missing.
+        CheckpointError
+            When the file cannot be written.
+        """
+        columns = vertex_columns or {}
+        missing = [row.name for row in WALL_LOADS if row.name not in loads]
+        missing += [row.name for row in self.vertex_fields if row.name not in columns]
+        if missing:
+            raise InputError(
+                f"{self.path}: wall snapshot lacks {', '.join(missing)}; give every declared column"
+            )
+        points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
+        data = {row.name: np.asarray(columns[row.name], dtype=row.dtype) for row in self.vertex_fields}
+        self._write(time, step, points, data, {row.name: np.asarray(loads[row.name]) for row in WALL_LOADS})
+
+    def _cells(self, count: int) -> vtkhdf.Cells:
+        return self._facets
+
+    def _same_cells(self, root: h5py.Group) -> bool:
+        if not len(root["NumberOfPoints"]):
+            return True
+        stored = vtkhdf.cells_of(root, self._facets.kind, 0)
+        return np.array_equal(stored.offsets, self._facets.offsets) and np.array_equal(
+            stored.connectivity, self._facets.connectivity
+        )
+
+    def _cell_data(self) -> dict[str, NDArray[Any]]:
+        return {WALL_INDEX.name: self._facet_wall}
+
+    def _extra_bytes(self, count: int) -> int:
+        return self._facets.offsets.nbytes + self._facets.connectivity.nbytes + self._facet_wall.nbytes

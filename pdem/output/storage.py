@@ -1,0 +1,128 @@
+"""Habits shared by everything that writes: no file locks, room checked first, writes that survive a crash."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from pdem.foundation.errors import CheckpointError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Attribute = str | int | float
+
+HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError)
+"""What h5py raises on files that are not what they should be, or when a write fails."""
+
+_SLACK = 1 << 16
+_LARGEST_INTEGER = 2**63 - 1
+
+
+def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
+    """Open `path` without a file lock: a viewer that looks at a file never stops the run that writes it."""
+    return h5py.File(path, mode, locking=False, **options)
+
+
+def reserve(folder: Path, byte_count: int) -> None:
+    """Make sure that `folder` has room for `byte_count` more bytes, quotas and file size limits included.
+
+    HDF5 cannot back out of a write that fails half way, so the room is asked for before it starts.
+
+    Raises
+    ------
+    OSError
+        When there is not enough room.
+    """
+    with tempfile.TemporaryFile(dir=folder, prefix=".pdem-room-") as probe:
+        os.posix_fallocate(probe.fileno(), 0, byte_count + _SLACK)
+
+
+@contextmanager
+def writing(path: Path, remedy: str) -> Iterator[None]:
+    """Turn a failing write to `path` into one `CheckpointError` that ends with `remedy`."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise CheckpointError(f"{path}: cannot be written ({reason(error)}); {remedy}") from error
+
+
+def reason(error: BaseException) -> str:
+    """Return the cause of `error` in a few words on one line."""
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def sync_file(path: Path) -> None:
+    """Return once the content of `path` is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Give the finished file `temporary` its name `path`, in one step that no crash can tear."""
+    sync_file(temporary)
+    temporary.replace(path)
+    sync_file(path.parent)
+
+
+def discard(temporary: Path) -> None:
+    """Remove `temporary` and free its blocks even while a failed HDF5 handle still holds the file open."""
+    if temporary.exists():
+        os.truncate(temporary, 0)
+        temporary.unlink()
+
+
+def set_aside(path: Path) -> Path:
+    """Rename an unreadable file to the first free ``NAME.torn-1``, ``-2``, ... and return the new path."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
+        number += 1
+    path.rename(aside)
+    return aside
+
+
+def plain_attribute(name: str, value: object) -> Attribute:
+    """Return `value` as the str, int or float that HDF5 gives back unchanged.
+
+    Raises
+    ------
+    InputError
+        When it is of another type, does not fit 64 bits, or is a text with a NUL character.
+    """
+    if isinstance(value, str) and "\0" not in value:
+        return str(value)
+    if isinstance(value, (int, np.integer, np.bool_)) and abs(int(value)) <= _LARGEST_INTEGER:
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    raise InputError(
+        f"attribute {name!r} is {repr(value)[:50]}; give text without NUL, a 64-bit integer or a float"
+    )
+
+
+def write_attributes(node: h5py.Group, attributes: Mapping[str, object]) -> None:
+    """Store `attributes` on the HDF5 `node`: texts as UTF-8, numbers as int64 and float64."""
+    for name, value in attributes.items():
+        plain = plain_attribute(name, value)
+        node.attrs[name] = plain if isinstance(plain, str) else np.array(plain)[()]
+
+
+def read_attributes(node: h5py.Group) -> dict[str, Attribute]:
+    """Return the text and number attributes of the HDF5 `node`, sorted by name."""
+    found: dict[str, Attribute] = {}
+    for name in sorted(node.attrs):
+        value = node.attrs[name]
+        found[name] = value.item() if isinstance(value, np.generic) else value
+    return found

@@ -1,0 +1,347 @@
+"""The VTKHDF file format (version 2) for one surface or point cloud that changes with time.
+
+A file is a set of datasets that only grow along their first axis; for each step, the group ``Steps`` says
+where in them the step begins. A *part* is one entry of point and cell counts with its cells; steps with the
+same cells share one. A step counts only once ``NSteps`` includes it; the next writer cuts off the rest.
+
+VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few
+behind an empty part, whereas earlier versions add the number of all parts before. An empty part here takes
+the room of one cell in ``Offsets``, and both find their way.
+
+Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason, write_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from pdem.foundation.fields import Field
+    from pdem.output.storage import Attribute
+
+ROOT = "VTKHDF"
+TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+_SMALL_CHUNK = 64
+_LARGEST_CHUNK = 65536
+_LONGEST_TYPE_NAME = 8
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one part: ``offsets (m + 1,)`` into ``connectivity``; `kind` is one of TOPOLOGIES."""
+
+    kind: str
+    offsets: NDArray[np.int64]
+    connectivity: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """How many cells."""
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file holds besides points and cells.
+
+    Attributes
+    ----------
+    point_fields : sequence of Field
+        One row per point and step.
+    step_fields : sequence of Field
+        A small table per step (VTK: field data).
+    cell_fields : sequence of Field
+        One row per cell of the only part, stored once.
+    """
+
+    point_fields: Sequence[Field] = ()
+    step_fields: Sequence[Field] = ()
+    cell_fields: Sequence[Field] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step read back.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time (s).
+    step : int
+        Number of the time step.
+    points : ndarray (n, 3)
+        Positions (m).
+    point_data, cell_data, step_data : dict of ndarray
+        Columns by field name.
+    cells : dict of Cells
+        By kind; kinds without cells are left out.
+    attributes : dict
+        Attributes of the file.
+    """
+
+    time: float
+    step: int
+    points: NDArray[np.float64]
+    point_data: dict[str, NDArray[Any]]
+    cell_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    step_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+
+
+def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows: int) -> None:
+    """Make an empty file; datasets of points get chunks of about `rows` rows."""
+    chunk = min(max(rows, _SMALL_CHUNK), _LARGEST_CHUNK)
+    with open_hdf5(path, "w") as file:
+        write_attributes(file, attributes)
+        root = file.create_group(ROOT)
+        root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
+        root.attrs.create("Type", np.bytes_("PolyData"), dtype=h5py.string_dtype("ascii", _LONGEST_TYPE_NAME))
+        _grow(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
+        _grow(root, "Points", (3,), np.float64, chunk).attrs["unit"] = "m"
+        for kind in TOPOLOGIES:
+            for name in ("NumberOfCells", "NumberOfConnectivityIds"):
+                _grow(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
+            for name in ("Offsets", "Connectivity"):
+                _grow(root, f"{kind}/{name}", (), np.int64, chunk)
+        _create_steps(root, layout, chunk)
+
+
+def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
+    steps = root.create_group("Steps")
+    steps.attrs["NSteps"] = np.int64(0)
+    _grow(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
+    for name in ("PartOffsets", "NumberOfParts", "PointOffsets", "StepNumbers"):
+        _grow(steps, name, (), np.int64, _SMALL_CHUNK)
+    for name in ("CellOffsets", "ConnectivityIdOffsets"):
+        _grow(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
+    kinds = {"Point": layout.point_fields, "Cell": layout.cell_fields, "Field": layout.step_fields}
+    for kind, fields in kinds.items():
+        data = root.create_group(f"{kind}Data")
+        offsets = steps.create_group(f"{kind}DataOffsets")
+        for row in fields:
+            dataset = _grow(data, row.name, row.shape, row.dtype, _SMALL_CHUNK if kind == "Field" else chunk)
+            dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
+            _grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
+    sizes = steps.create_group("FieldDataSizes")
+    for row in layout.step_fields:
+        _grow(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
+
+
+def _grow(
+    parent: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike, chunk: int
+) -> h5py.Dataset:
+    return parent.create_dataset(
+        name, (0, *shape), dtype=dtype, maxshape=(None, *shape), chunks=(chunk, *shape)
+    )
+
+
+def _append(dataset: h5py.Dataset, rows: ArrayLike) -> int:
+    """Add rows at the end of a dataset and return where they begin."""
+    array = np.asarray(rows, dtype=dataset.dtype)
+    begin = int(dataset.shape[0])
+    dataset.resize(begin + len(array), axis=0)
+    if len(array):
+        dataset[begin:] = array
+    return begin
+
+
+def add_part(root: h5py.Group, point_count: int, cells: Cells) -> int:
+    """Append the cells that steps with this part share; return the number of the part."""
+    for kind in TOPOLOGIES:
+        group = root[kind]
+        own = cells if kind == cells.kind else Cells(kind, np.zeros(1, np.int64), np.zeros(0, np.int64))
+        _append(group["NumberOfCells"], [own.count])
+        _append(group["NumberOfConnectivityIds"], [len(own.connectivity)])
+        _append(group["Offsets"], own.offsets if own.count else np.zeros(2, np.int64))
+        _append(group["Connectivity"], own.connectivity)
+    return _append(root["NumberOfPoints"], [point_count])
+
+
+def part_with(root: h5py.Group, point_count: int) -> int | None:
+    """Return the first part with this many points, or None."""
+    found = np.flatnonzero(root["NumberOfPoints"][:] == point_count)
+    return int(found[0]) if len(found) else None
+
+
+def add_step(
+    root: h5py.Group,
+    time: float,
+    step: int,
+    part: int,
+    points: NDArray[np.float64],
+    point_data: Mapping[str, NDArray[Any]],
+    step_data: Mapping[str, NDArray[Any]],
+) -> None:
+    """Append one step that has the cells of `part`; all its rows are in place before the step counts."""
+    steps = root["Steps"]
+    _append(steps["Values"], [time])
+    _append(steps["StepNumbers"], [step])
+    _append(steps["PartOffsets"], [part])
+    _append(steps["NumberOfParts"], [1])
+    begins = [_part_begins(root[kind], part) for kind in TOPOLOGIES]
+    _append(steps["CellOffsets"], [[rooms for rooms, _ in begins]])
+    _append(steps["ConnectivityIdOffsets"], [[connectivity for _, connectivity in begins]])
+    _append(steps["PointOffsets"], [_append(root["Points"], points)])
+    for name, dataset in root["PointData"].items():
+        _append(steps["PointDataOffsets"][name], [_append(dataset, point_data[name])])
+    for name in root["CellData"]:
+        _append(steps["CellDataOffsets"][name], [0])
+    for name, dataset in root["FieldData"].items():
+        rows = np.asarray(step_data[name])
+        _append(steps["FieldDataOffsets"][name], [_append(dataset, rows)])
+        _append(steps["FieldDataSizes"][name], [[int(np.prod(dataset.shape[1:])), len(rows)]])
+    root.file.flush()
+    steps.attrs["NSteps"] = np.int64(len(steps["Values"]))
+
+
+def _part_begins(group: h5py.Group, part: int) -> tuple[int, int]:
+    """Return where `part` begins: in rooms for cells (an empty part has one) and in connectivity entries."""
+    rooms = int(np.maximum(group["NumberOfCells"][:part], 1).sum())
+    return rooms, int(group["NumberOfConnectivityIds"][:part].sum())
+
+
+def keep_before(root: h5py.Group, step: int) -> None:
+    """Cut off the steps numbered `step` or later, and whatever a crash left behind the last whole step."""
+    steps = root["Steps"]
+    whole = int(steps.attrs["NSteps"])
+    kept = int(np.searchsorted(steps["StepNumbers"][:whole], step))
+    steps.attrs["NSteps"] = np.int64(kept)
+    part_of_step = steps["PartOffsets"][:kept]
+    parts = int(part_of_step.max()) + 1 if kept else 0
+    point_end = 0
+    if kept:
+        point_end = int(steps["PointOffsets"][kept - 1] + root["NumberOfPoints"][int(part_of_step[-1])])
+    _cut_parts(root, parts)
+    for dataset in (root["Points"], *root["PointData"].values()):
+        dataset.resize(point_end, axis=0)
+    for name, dataset in root["FieldData"].items():
+        dataset.resize(int(steps["FieldDataSizes"][name][:kept, 1].sum()), axis=0)
+    steps.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
+
+
+def _cut_parts(root: h5py.Group, parts: int) -> None:
+    root["NumberOfPoints"].resize(parts, axis=0)
+    for kind in TOPOLOGIES:
+        group = root[kind]
+        for name in ("NumberOfCells", "NumberOfConnectivityIds"):
+            group[name].resize(parts, axis=0)
+        rooms, connectivity = _part_begins(group, parts)
+        group["Offsets"].resize(rooms + parts, axis=0)
+        group["Connectivity"].resize(connectivity, axis=0)
+    cells = sum(int(root[kind]["NumberOfCells"][:].sum()) for kind in TOPOLOGIES)
+    for dataset in root["CellData"].values():
+        dataset.resize(cells, axis=0)
+
+
+def fits(root: h5py.Group, layout: Layout) -> bool:
+    """Tell whether a file holds the fields of `layout` and no others."""
+    expected = (
+        ("PointData", layout.point_fields),
+        ("CellData", layout.cell_fields),
+        ("FieldData", layout.step_fields),
+    )
+    return all({row.name for row in fields} == set(root[group]) for group, fields in expected)
+
+
+def set_cell_data(root: h5py.Group, cell_data: Mapping[str, NDArray[Any]]) -> None:
+    """Store the columns of the cells of the only part."""
+    for name, dataset in root["CellData"].items():
+        _append(dataset, cell_data[name])
+
+
+def read_times(path: Path) -> NDArray[np.float64]:
+    """Return the simulated times (s) of all steps in a file.
+
+    Raises
+    ------
+    CheckpointError
+        When it is no VTKHDF file of pdem.
+    """
+    with _reading(path) as file:
+        try:
+            steps = file[ROOT]["Steps"]
+            times: NDArray[np.float64] = steps["Values"][: int(steps.attrs["NSteps"])]
+        except HDF5_ERRORS as error:
+            raise _unreadable(path, error) from error
+    return times
+
+
+def read_step(path: Path, index: int = -1) -> Step:
+    """Return step `index` of a file, counted like a list: 0 is the first, -1 the last.
+
+    Raises
+    ------
+    CheckpointError
+        When it is no VTKHDF file of pdem, or is damaged.
+    InputError
+        When it has no such step.
+    """
+    with _reading(path) as file:
+        try:
+            root = file[ROOT]
+            count = int(root["Steps"].attrs["NSteps"])
+            if -count <= index < count:
+                return _step_at(root, index % count, read_attributes(file))
+        except HDF5_ERRORS as error:
+            raise _unreadable(path, error) from error
+    raise InputError(f"{path}: has {count} steps and step {index} was asked for; give one of them")
+
+
+def _reading(path: Path) -> h5py.File:
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such file; name a .vtkhdf file of an output folder")
+    try:
+        return open_hdf5(path, "r")
+    except HDF5_ERRORS as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: BaseException) -> CheckpointError:
+    return CheckpointError(
+        f"{path}: is no snapshot file of pdem or is damaged ({reason(error)}); "
+        "name a .vtkhdf file of an output folder"
+    )
+
+
+def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> Step:
+    steps = root["Steps"]
+    part = int(steps["PartOffsets"][index])
+    count = int(root["NumberOfPoints"][part])
+    begin = int(steps["PointOffsets"][index])
+    step_data = {}
+    for name, dataset in root["FieldData"].items():
+        first = int(steps["FieldDataOffsets"][name][index])
+        step_data[name] = dataset[first : first + int(steps["FieldDataSizes"][name][index, 1])]
+    return Step(
+        time=float(steps["Values"][index]),
+        step=int(steps["StepNumbers"][index]),
+        points=root["Points"][begin : begin + count],
+        point_data={name: dataset[begin : begin + count] for name, dataset in root["PointData"].items()},
+        cell_data={name: dataset[:] for name, dataset in root["CellData"].items()},
+        step_data=step_data,
+        cells={kind: cells for kind in TOPOLOGIES if (cells := cells_of(root, kind, part)).count},
+        attributes=attributes,
+    )
+
+
+def cells_of(root: h5py.Group, kind: str, part: int) -> Cells:
+    """Return the cells of one kind in `part`."""
+    group = root[kind]
+    rooms, first = _part_begins(group, part)
+    offsets = group["Offsets"][rooms + part : rooms + part + int(group["NumberOfCells"][part]) + 1]
+    return Cells(
+        kind, offsets, group["Connectivity"][first : first + int(group["NumberOfConnectivityIds"][part])]
+    )

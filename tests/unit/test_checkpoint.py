@@ -1,0 +1,272 @@
+"""Checkpoints come back exactly or not at all."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output import checkpoint as module
+from pdem.output.checkpoint import (
+    SEAL_BYTES,
+    Checkpoint,
+    CheckpointFolder,
+    content_digest,
+    latest_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
+
+ATTRIBUTES: dict[str, str | int | float] = {
+    "time": 0.1 + 0.2,
+    "step": 2**53 + 1,
+    "case": "title = 'Mühle'\n",
+    "negative_zero": -0.0,
+    "empty": "",
+}
+
+
+def state() -> dict[str, dict[str, np.ndarray]]:
+    random = np.random.default_rng(1)
+    return {
+        "particles": {
+            "id": np.arange(5, dtype=np.int64) + 2**60,
+            "material": np.array([0, 1, 0, 1, 2], dtype=np.int32),
+            "position": random.normal(size=(5, 3)),
+            "velocity": np.array([[np.nan, -0.0, np.inf]] * 5),
+        },
+        "contacts": {"lower_id": np.zeros(0, np.int64), "force": np.zeros((0, 3))},
+        "counters": {"detections": np.array(7), "flags": np.array([True, False])},
+        "nothing": {},
+    }
+
+
+def assert_same(
+    found: Checkpoint, groups: dict[str, dict[str, np.ndarray]], attributes: dict[str, Any]
+) -> None:
+    assert found.groups.keys() == groups.keys()
+    for group, columns in groups.items():
+        assert found.groups[group].keys() == columns.keys()
+        for name, column in columns.items():
+            other = found.groups[group][name]
+            assert (other.dtype, other.shape) == (column.dtype, column.shape), (group, name)
+            assert np.asarray(other).tobytes() == column.tobytes(), (group, name)
+    assert {name: (type(value), repr(value)) for name, value in found.attributes.items()} == {
+        name: (type(value), repr(value)) for name, value in attributes.items()
+    }
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "checkpoint-000000007.h5"
+    write_checkpoint(path, {"particles": {"id": np.arange(3), "radius": np.linspace(1, 2, 3)}}, {"step": 7})
+    return path
+
+
+def test_every_dtype_shape_and_attribute_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "folder" / "c.h5"
+    digest = write_checkpoint(path, state(), ATTRIBUTES)
+    found = read_checkpoint(path)
+    assert_same(found, state(), ATTRIBUTES)
+    assert found.content == digest
+    assert [other.name for other in path.parent.iterdir()] == ["c.h5"], "no temporary file stays"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.dictionaries(
+        st.text("abc_é", min_size=1, max_size=4),
+        st.sampled_from(["<i8", "<i4", "<f8", "<f4", ">f8", "|u1", "|b1", "<f2"]).flatmap(
+            lambda dtype: arrays.arrays(
+                np.dtype(dtype), arrays.array_shapes(min_dims=0, max_dims=3, min_side=0)
+            )
+        ),
+        max_size=4,
+    )
+)
+def test_any_columns_come_back(
+    tmp_path_factory: pytest.TempPathFactory, columns: dict[str, np.ndarray]
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "c.h5"
+    write_checkpoint(path, {"group": columns}, {})
+    assert_same(read_checkpoint(path), {"group": columns}, {})
+
+
+def test_the_file_is_plain_hdf5_for_other_tools(small: Path) -> None:
+    with h5py.File(small) as file:
+        assert file["particles/radius"][:].tolist() == [1.0, 1.5, 2.0]
+
+
+def test_content_ignores_the_order_of_mappings_and_nothing_else() -> None:
+    one = {"a": {"x": np.arange(3), "y": np.zeros(3)}, "b": {}}
+    other = {"b": {}, "a": {"y": np.zeros(3), "x": np.arange(3)}}
+    base = content_digest(one, {"t": 1.0, "n": 1})
+    assert base == content_digest(other, {"n": 1, "t": 1.0})
+    changed: list[tuple[Any, Any]] = [
+        ({"a": {"x": np.arange(3), "y": np.array([0, 0, -0.0])}, "b": {}}, {"t": 1.0, "n": 1}),
+        ({"a": {"x": np.arange(3, dtype=np.int32), "y": np.zeros(3)}, "b": {}}, {"t": 1.0, "n": 1}),
+        ({"a": {"x": np.arange(3).reshape(3, 1), "y": np.zeros(3)}, "b": {}}, {"t": 1.0, "n": 1}),
+        ({"a": {"x": np.arange(3)}, "b": {"y": np.zeros(3)}}, {"t": 1.0, "n": 1}),
+        (one, {"t": 1.0, "n": 1.0}),
+        (one, {"t": 1.0}),
+    ]
+    digests = {content_digest(groups, attributes) for groups, attributes in changed}
+    assert len(digests) == len(changed)
+    assert base not in digests
+
+
+def test_truncation_at_any_byte_is_refused(small: Path, tmp_path: Path) -> None:
+    whole = small.read_bytes()
+    torn = tmp_path / "torn.h5"
+    for length in (*range(SEAL_BYTES + 100), *range(SEAL_BYTES + 100, len(whole), 7), len(whole) - 1):
+        torn.write_bytes(whole[:length])
+        with pytest.raises(CheckpointError, match=r"torn\.h5"):
+            read_checkpoint(torn)
+    torn.write_bytes(whole + b"\0")
+    with pytest.raises(CheckpointError, match="torn"):
+        read_checkpoint(torn)
+
+
+def test_a_flipped_bit_in_any_byte_is_refused(small: Path, tmp_path: Path) -> None:
+    whole = small.read_bytes()
+    random = np.random.default_rng(3)
+    damaged = tmp_path / "damaged.h5"
+    for position, bit in enumerate(random.integers(0, 8, len(whole))):
+        content = bytearray(whole)
+        content[position] ^= 1 << int(bit)
+        damaged.write_bytes(content)
+        with pytest.raises(CheckpointError, match=r"damaged\.h5"):
+            read_checkpoint(damaged)
+
+
+def test_another_format_is_refused_and_named(small: Path) -> None:
+    small.write_bytes(small.read_bytes().replace(b"format 1\n", b"format 2\n", 1))
+    with pytest.raises(CheckpointError, match=r"format 2 .* reads format 1"):
+        read_checkpoint(small)
+
+
+def test_changes_by_other_tools_are_refused(small: Path) -> None:
+    with h5py.File(small, "r+") as file:
+        file["particles/radius"][0] = 5.0
+    with pytest.raises(CheckpointError, match="altered"):
+        read_checkpoint(small)
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "text", "foreign hdf5", "a folder"])
+def test_what_is_no_checkpoint_is_refused_in_one_line(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "c.h5"
+    if kind == "empty":
+        path.touch()
+    elif kind == "text":
+        path.write_text("title = 'mixer'\n" * 100)
+    elif kind == "foreign hdf5":
+        with h5py.File(path, "w") as file:
+            file["particles/id"] = [1, 2]
+    elif kind == "a folder":
+        path.mkdir()
+    with pytest.raises(CheckpointError, match=r"c\.h5") as caught:
+        read_checkpoint(path)
+    assert "\n" not in str(caught.value)
+    assert ("HDF5 but no checkpoint" in str(caught.value)) == (kind == "foreign hdf5")
+
+
+@pytest.mark.parametrize(
+    ("columns", "attributes"),
+    [
+        ({"x": np.array(["a"])}, {}),
+        ({"x": np.array([object()])}, {}),
+        ({"x": np.zeros(2, np.longdouble)}, {}),
+        ({"a/b": np.zeros(2)}, {}),
+        ({"": np.zeros(2)}, {}),
+        ({}, {"n": 2**63}),
+        ({}, {"n": [1, 2]}),
+        ({}, {"n": "nul\0"}),
+    ],
+)
+def test_what_hdf5_would_not_give_back_is_refused(tmp_path: Path, columns: Any, attributes: Any) -> None:
+    with pytest.raises(InputError):
+        write_checkpoint(tmp_path / "c.h5", {"group": columns}, attributes)
+    assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def file_size_limit(limit: int) -> Iterator[None]:
+    """Let writes fail behind `limit` bytes, as they do on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("room_is_checked", [True, False])
+def test_a_full_disk_leaves_the_checkpoint_before(
+    small: Path, room_is_checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = small.read_bytes()
+    if not room_is_checked:  # the disk fills while HDF5 is writing
+        monkeypatch.setattr(module, "reserve", lambda *_: None)
+    with (
+        file_size_limit(50_000),
+        pytest.raises(CheckpointError, match="one before is untouched; free space") as caught,
+    ):
+        write_checkpoint(small, {"particles": {"position": np.ones((10_000, 3))}}, {})
+    assert "\n" not in str(caught.value)
+    assert small.read_bytes() == before
+    assert [path.name for path in small.parent.iterdir()] == [small.name]
+    write_checkpoint(small, {"particles": {"position": np.ones((10_000, 3))}}, {})
+    assert read_checkpoint(small).groups["particles"]["position"].sum() == 30_000
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"file/c\.h5"):
+        write_checkpoint(tmp_path / "file" / "c.h5", {}, {})
+
+
+def test_folder_keeps_the_last_ones(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path / "run", keep=2)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint-000000001.h5.tmp").touch()
+    for step in (1, 2, 10, 1_000_000_000, 999):
+        path = folder.write(step, state(), {"time": 0.5})
+        assert path == tmp_path / "run" / f"checkpoint-{step:09d}.h5"
+        assert folder.latest().attributes == {"time": 0.5, "step": step}
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "checkpoint-000000010.h5",
+        "checkpoint-000000999.h5",
+    ], "the checkpoint behind the restart is gone, and the temporary file of a killed run"
+
+
+def test_latest_falls_back_with_a_warning(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    with pytest.raises(CheckpointError, match="no readable checkpoint"):
+        folder.latest()
+    older = folder.write(5, state(), {})
+    newer = folder.write(6, state(), {})
+    assert folder.latest().warnings == ()
+    newer.write_bytes(newer.read_bytes()[: SEAL_BYTES + 50])
+    found = latest_checkpoint(tmp_path)
+    assert found.path == older
+    assert len(found.warnings) == 1
+    assert "checkpoint-000000006.h5" in found.warnings[0]
+    shutil.copy(newer, older)
+    with pytest.raises(CheckpointError, match=r"no readable checkpoint.*000000006.*000000005"):
+        folder.latest()
+
+
+def test_keeping_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="keep = 0"):
+        CheckpointFolder(tmp_path, keep=0)
