@@ -3,16 +3,31 @@
 Kernels take arrays and scalars, return arrays, numbers or status codes, and never raise.
 Contraction (fused multiply-add) is the only floating-point freedom granted to the compiler: sums keep
 their order and NaN checks stay valid.
+
+Importing this module decides, before anything is compiled, where machine code is kept (see
+`pdem.foundation.cache`) and which threads run the parallel loops: numba's own pool, the one that is on every
+machine, unless ``NUMBA_THREADING_LAYER`` says otherwise.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numba
+from numba.np.ufunc import parallel as _pool
+
+from pdem.foundation.cache import cache_directory, serialise_writes
+from pdem.foundation.errors import LaunchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# Set on numba's configuration, not in the environment: programs started from here decide for themselves.
+numba.config.CACHE_DIR = str(cache_directory())
+if "NUMBA_THREADING_LAYER" not in os.environ:
+    numba.config.THREADING_LAYER = "workqueue"
+serialise_writes()
 
 _OPTIONS = {"cache": True, "fastmath": {"contract"}, "error_model": "numpy", "nogil": True}
 
@@ -32,3 +47,44 @@ def inlined(function: Callable[..., Any]) -> Any:
 def threaded_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with its ``prange`` loops spread over threads, cached on disk."""
     return numba.njit(parallel=True, **_OPTIONS)(function)
+
+
+def set_threads(count: int) -> None:
+    """Run the threaded kernels of this process on `count` threads from now on.
+
+    The pool of threads is made once per process: with ``NUMBA_NUM_THREADS`` threads where the user has set
+    that, else with as many as the first call asks for. Later calls may ask for as many or fewer.
+
+    Parameters
+    ----------
+    count : int
+        Number of threads, at least 1.
+
+    Raises
+    ------
+    LaunchError
+        If `count` is below 1 or above the size of a pool that already exists.
+    """
+    if count < 1:
+        raise LaunchError(
+            f"{count} threads asked for: at least 1 is needed; give a positive number of threads"
+        )
+    if not _pool._is_initialized:
+        _start_pool(max(count, int(os.environ.get("NUMBA_NUM_THREADS", "0"))))
+    if count > _pool.NUM_THREADS:
+        raise LaunchError(
+            f"{count} threads asked for, but this process has started {_pool.NUM_THREADS}: "
+            f"set NUMBA_NUM_THREADS={count} before it begins"
+        )
+    _pool._set_num_threads(count)  # the public function knows the cores, not the pool started here
+
+
+def threads() -> int:
+    """Return the number of threads the threaded kernels run on."""
+    return int(numba.get_num_threads())
+
+
+def _start_pool(count: int) -> None:
+    """Start `count` threads; numba by itself starts one per core in every rank, idle ones included."""
+    numba.config.NUMBA_NUM_THREADS = _pool.NUM_THREADS = count
+    _pool._launch_threads()
