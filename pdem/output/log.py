@@ -1,0 +1,195 @@
+"""The run log: what ran, a line of health per interval, every warning.
+
+All of pdem logs to the logger ``pdem``. The file always gets everything; the terminal gets warnings only,
+written so that they do not cut through the progress line.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from tqdm import tqdm
+
+from pdem.output.storage import writing
+from pdem.output.summary import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+LOG_FILE = "run.log"
+"""Name of the log in an output folder."""
+
+logger = logging.getLogger("pdem")
+
+_PACKAGES = ("numpy", "numba", "h5py", "mpi4py")
+_ABSENT = "-"
+
+
+class TableColumn(NamedTuple):
+    """A column of the run table: key of its value, heading, width and how the value is written."""
+
+    key: str
+    heading: str
+    width: int
+    write: Callable[[float], str]
+
+
+TABLE_COLUMNS = (
+    TableColumn("step", "step", 10, "{:d}".format),
+    TableColumn("time", "time[s]", 11, "{:.4e}".format),
+    TableColumn("particles", "particles", 12, lambda count: f"{count:,}".replace(",", " ")),
+    TableColumn("contacts_per_particle", "contacts/p", 11, "{:.3f}".format),
+    TableColumn("largest_overlap", "overlap/R", 10, lambda fraction: f"{100 * fraction:.2f} %"),
+    TableColumn("kinetic_energy", "kinetic[J]", 12, "{:.4e}".format),
+    TableColumn("dissipated_energy", "lost[J]", 12, "{:.4e}".format),
+    TableColumn("ledger_residual", "ledger", 10, "{:.1e}".format),
+    TableColumn("imbalance", "imb.", 7, "{:.2f}".format),
+    TableColumn("detections", "builds", 8, "{:d}".format),
+    TableColumn("steps_per_second_per_core", "Mps/s/core", 11, lambda rate: f"{rate / 1e6:.2f}"),
+    TableColumn("seconds_left", "left", 9, lambda seconds: duration(seconds)),
+)
+"""What a line of the run table shows, by `key` (SI units, overlap as a fraction of the radius)."""
+
+
+def environment() -> dict[str, str]:
+    """Return versions and processor, for logs and for the attributes of output files."""
+    versions = {name: _version(name) for name in ("pdem", *_PACKAGES)}
+    return {**versions, "python": platform.python_version(), "cpu": _processor()}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def header(case: str, ranks: int, threads: int, details: Iterable[str] = ()) -> str:
+    """Return the first lines of a log: version, case, ranks and threads, versions, processor, `details`."""
+    found = environment()
+    started = datetime.now().astimezone().isoformat(timespec="seconds")
+    plural = "" if ranks == 1 else "s"
+    lines = [
+        "  ".join((f"pdem {found['pdem']}", case, f"{ranks} rank{plural} x {threads} threads", started)),
+        "  ".join(f"{name} {found[name]}" for name in ("python", *_PACKAGES)),
+        found["cpu"],
+        *details,
+    ]
+    return "\n".join(lines)
+
+
+def table_heading() -> str:
+    """Return the line above the run table."""
+    return "".join(column.heading.rjust(column.width) for column in TABLE_COLUMNS)
+
+
+def table_row(values: Mapping[str, float]) -> str:
+    """Return one line of the run table; what is not in `values` (by key of TABLE_COLUMNS) is a dash."""
+    cells = (
+        column.write(values[column.key]) if column.key in values else _ABSENT for column in TABLE_COLUMNS
+    )
+    return "".join(cell.rjust(column.width) for cell, column in zip(cells, TABLE_COLUMNS, strict=True))
+
+
+class _Lines(logging.Formatter):
+    """Table lines as they are, everything else with date and level."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = record.getMessage()
+        if record.levelno == logging.INFO:
+            return text
+        return f"{self.formatTime(record, '%Y-%m-%d %H:%M:%S')} {record.levelname.lower()}: {text}"
+
+
+class _QuietFile(logging.FileHandler):
+    """A log file that never stops the run or floods the terminal when the disk is full."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - name given by logging
+        """Leave the line out."""
+
+
+class _AboveProgress(logging.Handler):
+    """Warnings on the terminal, above the progress line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one warning to standard error."""
+        tqdm.write(f"pdem: {record.levelname.lower()}: {record.getMessage()}", file=sys.stderr)
+
+
+class RunLog:
+    """The log of one run, kept by rank 0.
+
+    Parameters
+    ----------
+    folder : path
+        Where ``run.log`` is.
+    resume : bool
+        Continue an existing log instead of beginning anew.
+    console : bool
+        Show warnings on the terminal.
+
+    Raises
+    ------
+    CheckpointError
+        When the log cannot be opened.
+    """
+
+    def __init__(self, folder: Path | str, *, resume: bool = False, console: bool = True) -> None:
+        self.path = Path(folder) / LOG_FILE
+        with writing(self.path, "choose another output.folder"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = _QuietFile(self.path, mode="a" if resume else "w", encoding="utf-8")
+        file.setFormatter(_Lines())
+        self._handlers: list[logging.Handler] = [file]
+        if console:
+            self._handlers.append(_AboveProgress(logging.WARNING))
+        for handler in self._handlers:
+            logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        self._heading_is_due = True
+
+    def __enter__(self) -> Self:
+        """Return the log itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def text(self, lines: str) -> None:
+        """Write lines to the file as they are: the header, the end table."""
+        logger.info("%s", lines)
+        self._heading_is_due = True
+
+    def row(self, values: Mapping[str, float]) -> None:
+        """Write one line of the run table, under a heading when it is the first."""
+        if self._heading_is_due:
+            logger.info("\n%s", table_heading())
+            self._heading_is_due = False
+        logger.info("%s", table_row(values))
+
+    def warning(self, text: str) -> None:
+        """Write one warning to the file and the terminal."""
+        logger.warning("%s", text)
+
+    def close(self) -> None:
+        """Close the file and take the handlers away."""
+        for handler in self._handlers:
+            logger.removeHandler(handler)
+            handler.close()
+        self._handlers.clear()

@@ -1,0 +1,92 @@
+"""The progress line of a run."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Self
+
+from tqdm import tqdm
+
+from pdem.output.summary import quantity
+
+_FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
+_WIDE = 120
+
+
+class Progress:
+    """One line that tells how far a run is and how it is doing; silent when it is not on a terminal.
+
+    Parameters
+    ----------
+    start_time, end_time : float
+        Simulated time (s) at which this run begins and ends; after a restart it begins behind zero.
+    enabled : bool
+        False on every rank but one, and when the user wants quiet.
+    """
+
+    def __init__(self, start_time: float, end_time: float, enabled: bool = True) -> None:
+        self._start, self._end = start_time, end_time
+        self._bar = tqdm(
+            total=max(end_time - start_time, 0.0),
+            bar_format=_FORMAT,
+            disable=None if enabled else True,
+            dynamic_ncols=True,
+            leave=True,
+        )
+
+    def __enter__(self) -> Self:
+        """Return the line itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the line as it is."""
+        self.close()
+
+    def update(
+        self,
+        time: float,
+        contacts_per_particle: float,
+        largest_overlap: float,
+        kinetic_energy: float,
+        steps_per_second: float,
+    ) -> None:
+        """Show the state at the simulated `time`.
+
+        Parameters
+        ----------
+        time : float
+            Simulated time (s).
+        contacts_per_particle : float
+            Mean number of touching partners.
+        largest_overlap : float
+            As a fraction of the radius.
+        kinetic_energy : float
+            Translation and rotation (J).
+        steps_per_second : float
+            Particle-steps per second of wall time.
+        """
+        if self._bar.disable:
+            return
+        self._bar.set_description_str(f"{time:.4g}/{self._end:.4g} s", refresh=False)
+        wide = shutil.get_terminal_size().columns >= _WIDE
+        health = status(contacts_per_particle, largest_overlap, kinetic_energy, steps_per_second, wide)
+        self._bar.set_postfix_str(health, refresh=False)
+        self._bar.update(min(time, self._end) - self._start - self._bar.n)
+
+    def close(self) -> None:
+        """End the line, in its last state."""
+        self._bar.close()
+
+
+def status(
+    contacts_per_particle: float,
+    largest_overlap: float,
+    kinetic_energy: float,
+    steps_per_second: float,
+    wide: bool = True,
+) -> str:
+    """Return the end of the progress line; arguments as in `Progress.update`, fewer words unless `wide`."""
+    contacts = f"contacts {contacts_per_particle:.2f}, overlap {100 * largest_overlap:.2f} %"
+    if wide:
+        return f"{contacts}, kinetic {kinetic_energy:.3g} J, {quantity(steps_per_second)} particle-steps/s"
+    return f"{contacts}, {kinetic_energy:.2g} J, {steps_per_second / 1e6:.3g} Mps/s"

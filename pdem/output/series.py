@@ -1,0 +1,248 @@
+"""Rows of numbers against time, in ``series.h5`` for programs and ``series.csv`` for everything else.
+
+Both files hold the same rows, exactly: the CSV has as many digits as a 64-bit float needs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.storage import HDF5_ERRORS, discard, open_hdf5, publish, reserve, write_attributes, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.output.storage import Attribute
+
+TABLE = "series"
+"""Name of the table in the HDF5 file."""
+
+_TIME = "time"
+_CHUNK_ROWS = 1024
+_LONGEST_BUFFER = 1000
+_SECONDS_BETWEEN_FLUSHES = 5.0
+_CSV_BYTES_PER_VALUE = 26
+_REMEDY = "rows not yet written are kept; free space or choose another output.folder"
+
+
+class Column(NamedTuple):
+    """One quantity of a series: its name, SI unit and numpy type (``"f8"`` or ``"i8"``)."""
+
+    name: str
+    unit: str = "1"
+    dtype: str = "f8"
+
+
+class Series:
+    """A table that grows row by row and continues after a restart.
+
+    Rows are buffered for at most some seconds; `flush` at checkpoints, `close` at the end. Used as a context
+    manager, or left to the end of the program, it writes what it holds also after an exception.
+
+    Parameters
+    ----------
+    folder : path
+        Where ``series.h5`` and ``series.csv`` are.
+    columns : sequence of Column or (name, unit) or (name, unit, dtype)
+        What a row holds; one of them is ``time``.
+    attributes : mapping, optional
+        Texts and numbers on the HDF5 file: the case, versions.
+    resume_time : float, optional
+        Continue existing files after a restart from this time (s), dropping later rows. None begins anew.
+
+    Raises
+    ------
+    InputError
+        When the columns have no ``time``, or a name twice.
+    CheckpointError
+        When existing files hold other columns, or the files cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        columns: Sequence[tuple[str, ...]],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        resume_time: float | None = None,
+        name: str = TABLE,
+    ) -> None:
+        self.columns = tuple(Column(*column) for column in columns)
+        names = [column.name for column in self.columns]
+        if (
+            _TIME not in names
+            or len(set(names)) != len(names)
+            or any(set(name) & set(',"\n[]') for name in names)
+        ):
+            raise InputError(
+                f"series columns {names}: names must differ, be free of , \" [ ] and include 'time'"
+            )
+        self.hdf5_path = Path(folder) / f"{name}.h5"
+        self.csv_path = Path(folder) / f"{name}.csv"
+        self._dtype = np.dtype([(column.name, column.dtype) for column in self.columns])
+        self._attributes = dict(attributes or {})
+        self._buffer: list[tuple[Any, ...]] = []
+        self._last_time, self._last_flush = -np.inf, time.monotonic()
+        rows = np.zeros(0, self._dtype) if resume_time is None else self._rows_until(resume_time)
+        self._begin(rows)
+        atexit.register(self.close)
+
+    def __enter__(self) -> Self:
+        """Return the series itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what is buffered, whether or not there was an exception."""
+        self.close()
+
+    def append(self, row: Mapping[str, float]) -> None:
+        """Add one row; a row that is not later than the last one is left out.
+
+        Parameters
+        ----------
+        row : mapping
+            A number for every column, by name.
+
+        Raises
+        ------
+        InputError
+            When a column is missing, or there is one too many.
+        """
+        if row.keys() != set(self._dtype.names or ()):
+            odd = sorted(row.keys() ^ set(self._dtype.names or ()))
+            raise InputError(
+                f"{self.csv_path.name}: row and columns differ in {', '.join(odd)}; give each once"
+            )
+        if float(row[_TIME]) <= self._last_time:
+            return
+        self._last_time = float(row[_TIME])
+        self._buffer.append(tuple(row[column.name] for column in self.columns))
+        overdue = time.monotonic() - self._last_flush > _SECONDS_BETWEEN_FLUSHES
+        if overdue or len(self._buffer) >= _LONGEST_BUFFER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all buffered rows to both files.
+
+        Raises
+        ------
+        CheckpointError
+            When they cannot be written; they stay buffered and a later flush writes each of them once.
+        """
+        self._last_flush = time.monotonic()
+        if not self._buffer:
+            return
+        rows = np.array(self._buffer, dtype=self._dtype)
+        text = self._csv_lines(rows)
+        with writing(self.hdf5_path, _REMEDY):
+            reserve(self.hdf5_path.parent, 2 * rows.nbytes + len(text))
+            with open_hdf5(self.hdf5_path, "r+") as file:
+                file[TABLE].resize(self._stored + len(rows), axis=0)
+                file[TABLE][self._stored :] = rows
+        with writing(self.csv_path, _REMEDY), self.csv_path.open("r+b") as csv:
+            csv.truncate(self._csv_bytes)
+            csv.seek(self._csv_bytes)
+            csv.write(text)
+        self._stored += len(rows)
+        self._csv_bytes += len(text)
+        self._buffer.clear()
+
+    def close(self) -> None:
+        """Write what is buffered; the series can still be used afterwards."""
+        atexit.unregister(self.close)
+        self.flush()
+
+    def _begin(self, rows: NDArray[Any]) -> None:
+        """Put both files in place, holding `rows`."""
+        header = ",".join(f"{column.name} [{column.unit}]" for column in self.columns) + "\n"
+        text = header.encode() + self._csv_lines(rows)
+        _replace(self.csv_path, lambda path: path.write_bytes(text))
+        _replace(self.hdf5_path, lambda path: self._write_table(path, rows))
+        self._stored, self._csv_bytes = len(rows), len(text)
+        if len(rows):
+            self._last_time = float(rows[_TIME][-1])
+
+    def _write_table(self, path: Path, rows: NDArray[Any]) -> None:
+        with open_hdf5(path, "w") as file:
+            write_attributes(file, self._attributes)
+            table = file.create_dataset(TABLE, data=rows, maxshape=(None,), chunks=(_CHUNK_ROWS,))
+            table.attrs["unit"] = [column.unit for column in self.columns]
+
+    def _csv_lines(self, rows: NDArray[Any]) -> bytes:
+        return "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()).encode()
+
+    def _rows_until(self, last: float) -> NDArray[Any]:
+        """Return the rows up to the time `last` from whichever file has more of them."""
+        rows = max(self._rows_in_hdf5(), self._rows_in_csv(), key=len)
+        return rows[rows[_TIME] <= last]
+
+    def _rows_in_hdf5(self) -> NDArray[Any]:
+        try:
+            with open_hdf5(self.hdf5_path, "r") as file:
+                rows: NDArray[Any] = file[TABLE][:]
+        except HDF5_ERRORS:  # torn: the CSV has the rows
+            return np.zeros(0, self._dtype)
+        self._check_columns(self.hdf5_path, list(rows.dtype.names or ()))
+        return rows.astype(self._dtype)
+
+    def _rows_in_csv(self) -> NDArray[Any]:
+        """Return the whole rows of the CSV up to the first torn one."""
+        text = self.csv_path.read_text(errors="replace") if self.csv_path.exists() else ""
+        header, *lines = text.split("\n")
+        if not lines:
+            return np.zeros(0, self._dtype)
+        self._check_columns(self.csv_path, [name.rpartition(" [")[0] for name in header.split(",")])
+        readers = [int if column.dtype.startswith("i") else float for column in self.columns]
+        rows = []
+        for line in lines[:-1]:  # behind the last line break is nothing, or a torn row
+            try:
+                rows.append(tuple(read(value) for read, value in zip(readers, line.split(","), strict=True)))
+            except ValueError:
+                break
+        return np.array(rows, dtype=self._dtype)
+
+    def _check_columns(self, path: Path, names: list[str]) -> None:
+        expected = [column.name for column in self.columns]
+        if names != expected:
+            odd = ", ".join(sorted(set(names) ^ set(expected))) or "their order"
+            raise CheckpointError(
+                f"{path}: holds other columns than this run ({odd}); choose another output.folder"
+            )
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    with writing(path, _REMEDY):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(temporary)
+            publish(temporary, path)
+        finally:
+            discard(temporary)
+
+
+def read_series(path: Path | str) -> NDArray[Any]:
+    """Return the table of a ``series.h5`` as a structured array, one field per column.
+
+    Raises
+    ------
+    CheckpointError
+        When it is no series of pdem.
+    """
+    path = Path(path)
+    try:
+        with open_hdf5(path, "r") as file:
+            rows: NDArray[Any] = file[TABLE][:]
+    except HDF5_ERRORS as error:
+        raise CheckpointError(
+            f"{path}: is no series of pdem; name a series.h5 of an output folder"
+        ) from error
+    return rows

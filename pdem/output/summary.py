@@ -1,0 +1,109 @@
+"""The end of a run in a few lines: where the time went, how fast it was, where the energy is.
+
+Pure functions from numbers to text.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_NAME_WIDTH = 24
+
+
+def duration(seconds: float) -> str:
+    """Return `seconds` as ``mm:ss``, ``h:mm:ss`` or ``3d 04h``; ``?`` when it is not a finite time."""
+    if not 0 <= seconds < float("inf"):
+        return "?"
+    whole = round(seconds)
+    if whole < _HOUR:
+        return f"{whole // _MINUTE:02d}:{whole % _MINUTE:02d}"
+    if whole < _DAY:
+        return f"{whole // _HOUR}:{whole % _HOUR // _MINUTE:02d}:{whole % _MINUTE:02d}"
+    return f"{whole // _DAY}d {whole % _DAY // _HOUR:02d}h"
+
+
+def quantity(value: float) -> str:
+    """Return a large number as it is spoken: ``12.3 million``."""
+    for factor, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {word}"
+    return f"{value:.3g}"
+
+
+def phase_table(seconds: Mapping[str, Sequence[float]]) -> str:
+    """Return a table of phases, largest first.
+
+    Parameters
+    ----------
+    seconds : mapping of sequence of float
+        Time (s) of each phase by rank.
+
+    Returns
+    -------
+    str
+        Smallest, mean and largest time over the ranks, and the mean's share of the sum of all means (%).
+    """
+    means = {phase: fmean(times) for phase, times in seconds.items() if len(times)}
+    total = sum(means.values())
+    lines = [f"{'phase':<{_NAME_WIDTH}}{'min[s]':>10}{'avg[s]':>10}{'max[s]':>10}{'%':>8}"]
+    for phase in sorted(means, key=lambda phase: -means[phase]):
+        times = seconds[phase]
+        share = 100 * means[phase] / total if total else 0.0
+        lines.append(
+            f"{phase:<{_NAME_WIDTH}}{min(times):>10.3f}{means[phase]:>10.3f}{max(times):>10.3f}{share:>8.1f}"
+        )
+    lines.append(f"{'sum':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
+    return "\n".join(lines)
+
+
+def throughput(particle_steps: float, seconds: float, cores: int) -> str:
+    """Return the speed of a run in one line: particle-steps per second, in all and per core."""
+    if seconds <= 0 or cores < 1:
+        return "no steps were taken"
+    rate = particle_steps / seconds
+    return (
+        f"{quantity(rate)} particle-steps/s, {quantity(rate / cores)} per core on {cores} "
+        f"core{'' if cores == 1 else 's'}, {duration(seconds)} in all"
+    )
+
+
+def energy_table(energies: Mapping[str, float], residual: float | None = None) -> str:
+    """Return the energy ledger as a table.
+
+    Parameters
+    ----------
+    energies : mapping of float
+        Energy (J) by name, in the order to show.
+    residual : float, optional
+        What the books do not account for (J); also shown relative to the largest energy.
+    """
+    lines = [f"{'energy':<{_NAME_WIDTH}}{'J':>16}"]
+    lines += [f"{name.replace('_', ' '):<{_NAME_WIDTH}}{value:>16.6e}" for name, value in energies.items()]
+    if residual is not None:
+        largest = max((abs(value) for value in energies.values()), default=0.0)
+        relative = f"  ({residual / largest:.1e} of the largest)" if largest else ""
+        lines.append(f"{'residual':<{_NAME_WIDTH}}{residual:>16.6e}{relative}")
+    return "\n".join(lines)
+
+
+def end_report(
+    seconds: Mapping[str, Sequence[float]],
+    particle_steps: float,
+    wall_time: float,
+    cores: int,
+    energies: Mapping[str, float],
+    residual: float | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Return everything that ends a run: phases, speed, energy ledger, notes; see the functions above."""
+    parts = [
+        phase_table(seconds),
+        throughput(particle_steps, wall_time, cores),
+        energy_table(energies, residual),
+    ]
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
