@@ -1,0 +1,368 @@
+"""Choosing the levels of the hierarchical grid: how many, and how large their cells are.
+
+Four rules after Krijgsman, Ogarko and Luding (2014), section 5, and the single level of linked cells; the
+number of levels is the one for which the cost model expects the least work. Sizes are diameter limits: a
+particle belongs to the lowest level whose size is no less than its diameter plus skin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.detection.cost_model import check_options, expected_counts, number_density
+from pdem.detection.moments import Moments, SampleMoments, moments_of, sample_table
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+OVERHEAD = {"cells": 7.0, "rows": 15.0}
+"""Time of one access in distance tests, as measured on sorted contiguous arrays."""
+
+_MOST_LEVELS = {"linear": 64, "exponential": 20, "constant": 24, "optimal": 16}
+_PATIENCE = {"linear": 8, "exponential": 3, "constant": 3, "optimal": 1}
+_WORTHWHILE = 1e-5
+_DIFFERENCE = 1e-5
+_FINE, _COARSE = 4096, 256
+
+
+@dataclass(frozen=True)
+class CellSizes:
+    """Levels of a hierarchical grid and the work they are expected to take.
+
+    Attributes
+    ----------
+    sizes : (L,) array
+        Rising diameter limits of the levels, in m.
+    checks : float
+        Expected distance tests per particle.
+    accesses : float
+        Expected accesses of cells (or rows) per particle.
+    cost : float
+        ``checks + overhead * accesses``.
+    """
+
+    sizes: NDArray[np.float64]
+    checks: float
+    accesses: float
+    cost: float
+
+    @property
+    def levels(self) -> int:
+        """Number of levels."""
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What a rule needs to know."""
+
+    moments: Moments
+    density: float
+    dimension: int
+    overhead: float
+    direction: str
+    unit: str
+
+    @property
+    def smallest(self) -> float:
+        return 2.0 * self.moments.smallest
+
+    @property
+    def largest(self) -> float:
+        return 2.0 * self.moments.largest
+
+    def evaluate(self, sizes: NDArray[np.float64]) -> CellSizes:
+        checks, accesses = (float(count) for count in self.counts(sizes))
+        return CellSizes(sizes, checks, accesses, checks + self.overhead * accesses)
+
+    def counts(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return expected_counts(
+            self.moments,
+            sizes,
+            density=self.density,
+            dimension=self.dimension,
+            direction=self.direction,
+            unit=self.unit,
+        )
+
+    def cost(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        checks, accesses = self.counts(sizes)
+        return checks + self.overhead * accesses
+
+
+def cell_sizes(
+    radii: ArrayLike | object,
+    *,
+    method: str = "optimal",
+    levels: int | None = None,
+    volume_fraction: float,
+    dimension: int = 3,
+    overhead: float | None = None,
+    direction: str = "top-down",
+    unit: str = "cells",
+    skin: float = 0.0,
+) -> CellSizes:
+    """Choose the cell sizes of a hierarchical grid for given radii.
+
+    Parameters
+    ----------
+    radii : array_like or distribution
+        Radii of the particles in m; or an object with ``smallest``, ``largest`` and either
+        ``moment(power, lower, upper)`` (partial moments of the number density) or ``radii(uniform)``.
+    method : {"single", "linear", "exponential", "constant", "optimal"}
+        One level; equal steps; equal ratios; equal expected number of particles per cell; least expected
+        cost.
+    levels : int, optional
+        Number of levels; by default the number of least expected cost. A sample of radii may give
+        fewer, because levels that would be empty are left out.
+    volume_fraction : float
+        Volume (2D: area) of the particles per volume of the system.
+    dimension : {3, 2}
+        Dimension of the system.
+    overhead : float, optional
+        Time of one access in units of one distance test; by default that of sorted arrays,
+        7 for cells and 15 for rows. Krijgsman et al. use 0.2.
+    direction : {"top-down", "bottom-up"}
+        Which particles search: the large those of lower levels, or the small those of higher levels.
+    unit : {"cells", "rows"}
+        What an access is: one cell, or one row of cells that lie side by side in memory.
+    skin : float
+        Gap in m up to which particles count as touching; it adds to every diameter. For samples only.
+
+    Returns
+    -------
+    CellSizes
+        Sizes in m with the expected distance tests, accesses and cost per particle.
+
+    Raises
+    ------
+    InputError
+        Unknown method, direction, unit or dimension; radii, fraction or overhead out of range.
+
+    Notes
+    -----
+    Cost model and rules: Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357-372, sections 3 and 5.
+
+    Examples
+    --------
+    >>> from pdem.containers.sizes import PowerLaw
+    >>> chosen = cell_sizes(PowerLaw(-3, 1, 20), volume_fraction=0.4, dimension=2, overhead=0.2)
+    >>> chosen.sizes.round(1).tolist()
+    [4.0, 7.9, 15.1, 27.2, 40.0]
+    """
+    _check_numbers(method, levels, volume_fraction, overhead, skin)
+    check_options(direction, unit, dimension)
+    moments = moments_of(radii)
+    density = number_density(moments, volume_fraction, dimension)
+    if isinstance(moments, SampleMoments) and skin > 0.0:
+        moments = SampleMoments(moments.radii + 0.5 * skin)
+    weight = OVERHEAD[unit] if overhead is None else float(overhead)
+    problem = _Problem(moments, density, dimension, weight, direction, unit)
+    if method == "single" or problem.smallest == problem.largest:
+        return problem.evaluate(np.array([problem.largest]))
+    return _best(problem, method, levels)
+
+
+def automatic_cell_sizes(
+    radii: NDArray[np.float64],
+    *,
+    density: float,
+    dimension: int,
+    skin: float = 0.0,
+    direction: str = "top-down",
+    least: float = 0.0,
+) -> NDArray[np.float64]:
+    """Choose few levels for a system at hand within milliseconds: constant number per cell, cost of rows.
+
+    Parameters
+    ----------
+    radii : (n,) array
+        Radii in m, checked.
+    density : float
+        Particles per volume (2D: area) where they are, in m**-dimension.
+    dimension : {2, 3}
+        Dimension of the system.
+    skin : float
+        Gap in m that counts as contact.
+    direction : {"top-down", "bottom-up"}
+        Direction of the search.
+    least : float
+        Smallest cell size allowed, in m.
+
+    Returns
+    -------
+    (L,) array
+        Rising sizes in m; the last is the largest diameter plus skin. Empty without particles.
+    """
+    if len(radii) == 0:
+        return np.empty(0)
+    top = 2.0 * float(radii.max()) + skin
+    effective = radii + 0.5 * skin
+    if effective.min() == effective.max() or not 0.0 < density < math.inf:
+        return np.array([top])
+    table = sample_table(effective, _COARSE)
+    problem = _Problem(table, density, dimension, OVERHEAD["rows"], direction, "rows")
+    rule = _constant_number(problem, _COARSE, 30)
+    chosen = _search_levels(lambda levels: problem.evaluate(rule(levels)), most=8, patience=2, gain=0.01)
+    tight = _tight(chosen.sizes, radii, skin)
+    return np.append(tight[(tight >= least) & (tight < top)], top)
+
+
+def _check_numbers(
+    method: str, levels: int | None, volume_fraction: float, overhead: float | None, skin: float
+) -> None:
+    methods = ("single", *_MOST_LEVELS)
+    if method not in methods:
+        raise InputError(f"method is {method!r}; use one of {', '.join(methods)}")
+    if levels is not None and not (isinstance(levels, (int, np.integer)) and 1 <= levels <= 1000):
+        raise InputError(f"levels is {levels!r}; give a whole number from 1 to 1000, or None")
+    if not 0.0 < volume_fraction < math.inf:
+        raise InputError(f"volume_fraction is {volume_fraction!r}; it must be positive and finite")
+    if overhead is not None and not 0.0 <= overhead < math.inf:
+        raise InputError(f"overhead is {overhead!r}; it must be finite, zero or positive")
+    if not 0.0 <= skin < math.inf:
+        raise InputError(f"skin is {skin!r}; it must be finite, zero or positive, in m")
+
+
+def _best(problem: _Problem, method: str, levels: int | None) -> CellSizes:
+    """Return the levels of a rule, as many as asked for or as many as are best."""
+    rule = _RULES[method](problem)
+
+    def result(number: int) -> CellSizes:
+        sizes = rule(number)
+        if isinstance(problem.moments, SampleMoments):
+            sizes = _tight(sizes, problem.moments.radii, 0.0)
+        return problem.evaluate(sizes)
+
+    if levels is not None:
+        return result(int(levels))
+    return _search_levels(result, most=_MOST_LEVELS[method], patience=_PATIENCE[method], gain=_WORTHWHILE)
+
+
+def _search_levels(result: Callable[[int], CellSizes], *, most: int, patience: int, gain: float) -> CellSizes:
+    """Return the cheapest grid; stop when `patience` further levels have not lowered the cost by `gain`."""
+    best = result(1)
+    best_number = 1
+    for number in range(2, most + 1):
+        candidate = result(number)
+        if candidate.cost < best.cost * (1.0 - gain):
+            best, best_number = candidate, number
+        elif number - best_number >= patience:
+            break
+    return best
+
+
+def _tight(sizes: NDArray[np.float64], radii: NDArray[np.float64], skin: float) -> NDArray[np.float64]:
+    """Lower each size to the largest diameter of its level; leave out empty levels."""
+    diameters = 2.0 * radii + skin
+    # Half a rounding error above each limit, so that a limit computed as 2 r keeps the particle of radius r.
+    level = np.searchsorted(sizes * (1.0 + 1e-15), diameters, side="left")
+    largest = np.zeros(len(sizes) + 1)
+    np.maximum.at(largest, level, diameters)
+    return np.unique(largest[largest > 0.0])
+
+
+def _linear(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+    return lambda levels: np.linspace(problem.smallest, problem.largest, levels + 1)[1:]
+
+
+def _exponential(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+    return lambda levels: np.geomspace(problem.smallest, problem.largest, levels + 1)[1:]
+
+
+def _constant_number(
+    problem: _Problem, knots: int = _FINE, bisections: int = 60
+) -> Callable[[int], NDArray[np.float64]]:
+    """Shoot: for a number per cell the sizes follow one by one; bisect the number until the last one fits."""
+    grid = np.geomspace(problem.smallest, problem.largest, knots)
+    grid[-1] = problem.largest
+    population = problem.moments.moment(0, np.full(knots, 0.5 * problem.smallest), 0.5 * grid)
+    volume = grid**problem.dimension
+
+    def walk(number: float, levels: int) -> tuple[list[float], float]:
+        """Return all sizes but the last, and what is left for the last level; none left if beyond."""
+        sizes: list[float] = []
+        below = 0.0
+        for _ in range(levels - 1):
+            values = np.maximum(population - below, 0.0) * volume
+            at = int(np.searchsorted(values, number))
+            if at >= knots:
+                return sizes, -1.0
+            share = (number - values[at - 1]) / (values[at] - values[at - 1]) if at else 1.0
+            start = max(at - 1, 0)
+            sizes.append(float(grid[start] * (grid[at] / grid[start]) ** share))
+            below = float(population[start] + share * (population[at] - population[start]))
+        return sizes, float((population[-1] - below) * volume[-1])
+
+    def rule(levels: int) -> NDArray[np.float64]:
+        high = math.log(population[-1] * volume[-1])
+        low = high - 70.0
+        for _ in range(bisections if levels > 1 else 0):
+            middle = 0.5 * (low + high)
+            if walk(math.exp(middle), levels)[1] > math.exp(middle):
+                low = middle
+            else:
+                high = middle
+        return np.unique(np.append(walk(math.exp(low), levels)[0], problem.largest))
+
+    return rule
+
+
+def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
+    """Minimise the expected cost over the steps of ln(size), which are a softmax of free variables."""
+    from scipy.optimize import minimize
+
+    smooth = problem
+    if isinstance(problem.moments, SampleMoments):
+        table = sample_table(problem.moments.radii, _COARSE)
+        smooth = _Problem(
+            table, problem.density, problem.dimension, problem.overhead, problem.direction, problem.unit
+        )
+    constant = _constant_number(smooth)
+    span = math.log(smooth.largest / smooth.smallest)
+
+    def sizes_at(free: NDArray[np.float64]) -> NDArray[np.float64]:
+        exponents = np.concatenate((free, np.zeros((*free.shape[:-1], 1))), axis=-1)
+        weights = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+        shares = np.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
+        sizes = smooth.smallest * np.exp(span * shares)
+        sizes[..., -1] = smooth.largest
+        return sizes
+
+    def cost_and_gradient(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        steps = _DIFFERENCE * np.eye(len(free))
+        costs = smooth.cost(sizes_at(np.vstack((free, free + steps, free - steps))))
+        return float(costs[0]), (costs[1 : 1 + len(free)] - costs[1 + len(free) :]) / (2.0 * _DIFFERENCE)
+
+    def start_from(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        steps = np.diff(np.log(np.append(smooth.smallest, sizes)))
+        logarithms = np.log(np.maximum(steps, 1e-6 * span))
+        return logarithms[:-1] - logarithms[-1]
+
+    def rule(levels: int) -> NDArray[np.float64]:
+        if levels == 1:
+            return np.array([problem.largest])
+        starts = [_linear(smooth)(levels), _exponential(smooth)(levels), constant(levels)]
+        found = [
+            minimize(cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 1e-6})
+            for start in starts
+            if len(start) == levels
+        ]
+        return np.unique(sizes_at(min(found, key=lambda one: one.fun).x))
+
+    return rule
+
+
+_RULES: dict[str, Callable[[_Problem], Callable[[int], NDArray[np.float64]]]] = {
+    "linear": _linear,
+    "exponential": _exponential,
+    "constant": _constant_number,
+    "optimal": _optimal,
+}

@@ -1,0 +1,111 @@
+"""Expected work of the hierarchical grid per particle, before a single particle is placed.
+
+The model of Krijgsman, Ogarko and Luding, Comput. Part. Mech. 1 (2014) 357-372, for uncorrelated homogeneous
+positions and any distribution of radii: how many distance tests and how many cell accesses one search takes,
+for any cell sizes, top-down and bottom-up, in two and three dimensions. The measure of time is one distance
+test; a cell access costs `overhead` of them, a number that belongs to the layout of the data and must be
+measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.detection.moments import Moments
+
+DIRECTIONS = ("top-down", "bottom-up")
+UNITS = ("cells", "rows")
+_BALL = {2: math.pi, 3: 4.0 * math.pi / 3.0}
+
+
+def number_density(moments: Moments, volume_fraction: float, dimension: int) -> float:
+    """Return the particles per area (2D) or volume (3D) in m**-dimension at a volume fraction."""
+    whole = moments.moment(dimension, np.array([moments.smallest]), np.array([moments.largest]))
+    return volume_fraction / (_BALL[dimension] * float(whole[0]))
+
+
+def expected_counts(
+    moments: Moments,
+    sizes: NDArray[np.float64],
+    *,
+    density: float,
+    dimension: int,
+    direction: str = "top-down",
+    unit: str = "cells",
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the expected distance tests and accesses per particle.
+
+    Parameters
+    ----------
+    moments : Moments
+        Distribution of radii (plus half the skin, where there is one).
+    sizes : (..., L) array
+        Rising diameter limits of the levels in m, which are the edges of their cells too; many grids at once
+        along the leading axes.
+    density : float
+        Particles per area or volume, in m**-dimension.
+    dimension : int
+        2 or 3.
+    direction : {"top-down", "bottom-up"}
+        Large particles search the levels of the small ones, or small ones those of the large.
+    unit : {"cells", "rows"}
+        An access is one cell, or one row of cells whose particles lie side by side in memory.
+
+    Returns
+    -------
+    checks, accesses : (...) arrays
+    """
+    levels = sizes.shape[-1]
+    bottom = np.minimum(2.0 * moments.smallest, sizes[..., :1])
+    edges = 0.5 * np.concatenate((bottom, sizes), axis=-1)
+    parts = [moments.moment(power, edges[..., :-1], edges[..., 1:]) for power in range(dimension + 1)]
+    population = parts[0]
+    occupancy = density * population * sizes**dimension
+    searched = np.tri(levels, k=-1)
+    if direction == "bottom-up":
+        searched = searched.T
+    axes = dimension if unit == "cells" else dimension - 1
+    cells = searched * _cross_level(parts, sizes, dimension)
+    visits = cells if unit == "cells" else searched * _cross_level(parts, sizes, axes)
+    checks = 0.5 * 3**dimension * np.sum(population * occupancy, axis=-1)
+    checks = checks + np.sum(cells * occupancy[..., None, :], axis=(-2, -1))
+    accesses = 0.5 * (3**axes + 1) * np.sum(population, axis=-1) + np.sum(visits, axis=(-2, -1))
+    return checks, accesses
+
+
+def _cross_level(
+    parts: list[NDArray[np.float64]], sizes: NDArray[np.float64], axes: int
+) -> NDArray[np.float64]:
+    """Return how many cells (or rows) of level j the particles of level h visit, per particle of the system.
+
+    A search box of edge 2 r + s_j laid at random over cells of edge s_j meets 2 + 2 r / s_j of them per axis.
+    """
+    inverse = 1.0 / sizes[..., None, :]
+    visits = parts[axes][..., :, None] * inverse
+    for power in range(axes - 1, 0, -1):
+        visits = (visits + math.comb(axes, power) * parts[power][..., :, None]) * inverse
+    return 2.0**axes * (visits + parts[0][..., :, None])
+
+
+def check_options(direction: str, unit: str, dimension: int) -> None:
+    """Refuse unknown directions, units and dimensions.
+
+    Raises
+    ------
+    InputError
+        Lists what is allowed.
+    """
+    if direction not in DIRECTIONS:
+        raise InputError(f"direction is {direction!r}; use one of {', '.join(DIRECTIONS)}")
+    if unit not in UNITS:
+        raise InputError(f"unit is {unit!r}; use one of {', '.join(UNITS)}")
+    if dimension not in _BALL:
+        raise InputError(f"dimension is {dimension!r}; use 2 or 3")

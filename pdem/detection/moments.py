@@ -1,0 +1,205 @@
+"""Partial moments of a distribution of radii, the only thing the cost model asks of it.
+
+The moment of order p over (a, b] is the integral of r^p f(r) dr, with f the number density normalised to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from pdem.containers.sizes import PowerLaw, Uniform
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pdem.containers.sizes import SizeDistribution
+
+HIGHEST_POWER = 3
+_KNOTS = 4096
+
+
+@runtime_checkable
+class Moments(Protocol):
+    """A distribution of radii as the cost model sees it; any object with these three members will do."""
+
+    @property
+    def smallest(self) -> float:
+        """Smallest radius, in m."""
+
+    @property
+    def largest(self) -> float:
+        """Largest radius, in m."""
+
+    def moment(
+        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the moments of order `power` over the radii ``lower < r <= upper``, arrays of one shape.
+
+        An interval that starts at the smallest radius contains it.
+        """
+
+
+@dataclass(frozen=True)
+class PowerLawMoments:
+    """Closed moments of a number density proportional to ``r ** exponent``.
+
+    Parameters
+    ----------
+    exponent : float
+        Of the density by number.
+    smallest, largest : float
+        Limits in m.
+    """
+
+    exponent: float
+    smallest: float
+    largest: float
+
+    def moment(
+        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the moments over (lower, upper], radii clipped to the limits; in m**power."""
+        # In units of the smallest radius, so that no power can overflow.
+        ends = [np.clip(end, self.smallest, self.largest) / self.smallest for end in (lower, upper)]
+        whole = _power_integral(self.exponent + 1.0, np.array(1.0), np.array(self.largest / self.smallest))
+        return _power_integral(self.exponent + power + 1.0, *ends) / whole * self.smallest**power
+
+
+def _power_integral(
+    order: float, lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the integral of x**(order - 1), without cancellation where the order is nearly zero."""
+    span = np.log(upper / lower)
+    if abs(order) * np.max(span, initial=0.0) < 1e-12:
+        return span
+    return lower**order * np.expm1(order * span) / order
+
+
+class SampleMoments:
+    """Moments of the particles themselves: radii sorted once, prefix sums, two look-ups for each moment.
+
+    Parameters
+    ----------
+    radii : (n,) array
+        Radii in m, n of one or more.
+    """
+
+    def __init__(self, radii: NDArray[np.float64]) -> None:
+        self.radii = np.sort(radii)
+        self.smallest = float(self.radii[0])
+        self.largest = float(self.radii[-1])
+        self._sums: dict[int, NDArray[np.float64]] = {}
+
+    def _prefix(self, power: int) -> NDArray[np.float64]:
+        if power not in self._sums:
+            self._sums[power] = np.concatenate(([0.0], np.cumsum(self.radii**power))) / len(self.radii)
+        return self._sums[power]
+
+    def moment(
+        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the moments over (lower, upper]; in m**power."""
+        sums = self._prefix(power)
+        start = np.where(
+            np.asarray(lower) <= self.smallest, 0, np.searchsorted(self.radii, lower, side="right")
+        )
+        return sums[np.searchsorted(self.radii, upper, side="right")] - sums[start]
+
+
+class TableMoments:
+    """Smooth moments from a cumulative distribution at rising radii, each interval a power law of its own.
+
+    Parameters
+    ----------
+    knots : (k,) array
+        Rising radii in m.
+    cumulative : (k,) array
+        Fraction of the particles up to each knot, from 0 to 1.
+    """
+
+    def __init__(self, knots: NDArray[np.float64], cumulative: NDArray[np.float64]) -> None:
+        self.smallest, self.largest = float(knots[0]), float(knots[-1])
+        self._logarithms = np.log(knots)
+        middles = np.sqrt(knots[1:] * knots[:-1])
+        self._sums = [
+            np.concatenate(([0.0], np.cumsum(np.diff(cumulative) * middles**power)))
+            for power in range(HIGHEST_POWER + 1)
+        ]
+
+    def moment(
+        self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the moments over (lower, upper]; in m**power."""
+        ends = (np.interp(np.log(end), self._logarithms, self._sums[power]) for end in (upper, lower))
+        return next(ends) - next(ends)
+
+
+def sample_table(radii: NDArray[np.float64], knots: int = 256) -> TableMoments:
+    """Return the moments of a sample of different radii as a table of logarithmic intervals, in O(n) time."""
+    logarithms = np.log(radii)
+    counts, edges = np.histogram(logarithms, bins=knots)
+    ends = np.exp(edges)
+    ends[0], ends[-1] = radii.min(), radii.max()
+    return TableMoments(ends, np.concatenate(([0.0], np.cumsum(counts))) / len(radii))
+
+
+def moments_of(radii: ArrayLike | object) -> Moments:
+    """Return the moments of a sample of radii or of a distribution object.
+
+    Parameters
+    ----------
+    radii : array_like or object
+        Radii in m; or an object with ``smallest``, ``largest`` and either ``moment(power, lower, upper)``
+        or, as in `pdem.containers.sizes`, the inverse cumulative distribution ``radii(uniform)``.
+
+    Raises
+    ------
+    InputError
+        Radii that are not positive and finite, none at all, or an object of another kind.
+    """
+    if isinstance(radii, Uniform):
+        return PowerLawMoments(0.0, radii.smallest, radii.largest)
+    if isinstance(radii, PowerLaw):
+        return PowerLawMoments(radii.exponent, radii.smallest, radii.largest)
+    if isinstance(radii, Moments):
+        return radii
+    if callable(getattr(radii, "radii", None)):
+        return _from_quantiles(cast("SizeDistribution", radii))
+    return SampleMoments(_checked_sample(radii))
+
+
+def _checked_sample(radii: object) -> NDArray[np.float64]:
+    try:
+        sample = np.atleast_1d(np.asarray(radii, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"radii are {type(radii).__name__}; give numbers, "
+            "or a distribution with smallest, largest and moment"
+        ) from None
+    if sample.ndim != 1 or sample.size == 0:
+        raise InputError(f"radii have shape {sample.shape}; give a list of one radius or more")
+    bad = np.flatnonzero(~(np.isfinite(sample) & (sample > 0.0)))
+    if len(bad):
+        raise InputError(
+            f"particle {bad[0]} has the radius {sample[bad[0]]}; radii must be positive and finite"
+        )
+    return sample
+
+
+def _from_quantiles(distribution: SizeDistribution) -> Moments:
+    """Tabulate a distribution given by its inverse cumulative distribution, inverted by bisection."""
+    smallest, largest = distribution.smallest, distribution.largest
+    if smallest == largest:
+        return SampleMoments(np.array([smallest]))
+    knots = np.geomspace(smallest, largest, _KNOTS)
+    low, high = np.zeros(_KNOTS), np.ones(_KNOTS)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        below = distribution.radii(middle) < knots
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    low[0], low[-1] = 0.0, 1.0
+    return TableMoments(knots, low)
