@@ -221,11 +221,18 @@ def canonical_loops(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArr
     """
     length = np.diff(start)
     facet = np.repeat(np.arange(len(length)), length)
-    lowest = np.minimum.reduceat(loops, start[:-1])
-    places = np.flatnonzero(loops == lowest[facet])
-    first = places[np.unique(facet[places], return_index=True)[1]] - start[:-1]
+    first = _lowest_place(loops, start) - start[:-1]
     within = np.arange(len(loops)) - start[facet]
     return loops[start[facet] + (within + first[facet]) % length[facet]]
+
+
+def _lowest_place(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each loop the first place with its lowest value."""
+    lowest = np.minimum.reduceat(values, start[:-1])
+    places = np.flatnonzero(values == np.repeat(lowest, np.diff(start)))
+    facet = np.searchsorted(start, places, side="right") - 1
+    new = np.concatenate(([True], facet[1:] != facet[:-1]))
+    return places[new]
 
 
 def edges_of(
@@ -264,8 +271,12 @@ def normals_and_areas(
     vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return unit normals ``(F, 3)`` (right hand rule) and areas ``(F,)`` of the facets (H2 eqs. 14-15)."""
-    corner = vertices[loops] - np.repeat(vertices[loops[start[:-1]]], np.diff(start), axis=0)
-    twice = np.add.reduceat(np.cross(corner, corner[successors(start)]), start[:-1], axis=0)
+    along = vertices[loops[successors(start)]] - vertices[loops]
+    # From the beginning of the shortest edge no product of two long, nearly parallel sides occurs:
+    # normals of needles then are as exact as their coordinates.
+    base = _lowest_place(np.einsum("ij,ij->i", along, along), start)
+    corner = vertices[loops] - np.repeat(vertices[loops[base]], np.diff(start), axis=0)
+    twice = np.add.reduceat(np.cross(corner, along), start[:-1], axis=0)
     size = np.linalg.norm(twice, axis=1)
     return twice / np.where(size > 0, size, 1.0)[:, None], 0.5 * size
 

@@ -1,0 +1,1 @@
+"""From overlap to force: sphere and facet intersection, wall contacts, contact laws."""

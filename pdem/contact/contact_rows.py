@@ -1,0 +1,115 @@
+"""Rows of the scratch in which the double hierarchy works: one per touched facet, sorted in place.
+
+A row is spread over two tables, real numbers and integers, whose columns are given below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+REAL_COLUMNS = 8
+"""Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""
+
+INTEGER_COLUMNS = 4
+"""Columns of the integer scratch: facet, kind, feature, whether it is a contact."""
+
+
+@kernel
+def swap(real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int) -> None:
+    """Exchange two rows."""
+    for column in range(REAL_COLUMNS):
+        real[one, column], real[other, column] = real[other, column], real[one, column]
+    for column in range(INTEGER_COLUMNS):
+        integer[one, column], integer[other, column] = integer[other, column], integer[one, column]
+
+
+@kernel
+def move(real: NDArray[np.float64], integer: NDArray[np.int64], source: int, target: int) -> None:
+    """Copy one row over another."""
+    for column in range(REAL_COLUMNS):
+        real[target, column] = real[source, column]
+    for column in range(INTEGER_COLUMNS):
+        integer[target, column] = integer[source, column]
+
+
+@kernel
+def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int) -> None:
+    """Sort rows by facet; candidates usually come sorted, and then this is one pass."""
+    for row in range(first + 1, first + count):
+        at = row
+        while at > first and integer[at - 1, 0] > integer[at, 0]:
+            swap(real, integer, at - 1, at)
+            at -= 1
+
+
+@kernel
+def loop_before(
+    one: int, other: int, facet_start: NDArray[np.int64], facet_vertices: NDArray[np.int64]
+) -> bool:
+    """Order facets by their vertices, which unlike their numbers do not depend on the order of facets."""
+    here, there = facet_start[one], facet_start[other]
+    while here < facet_start[one + 1] and there < facet_start[other + 1]:
+        if facet_vertices[here] != facet_vertices[there]:
+            return facet_vertices[here] < facet_vertices[there]
+        here += 1
+        there += 1
+    if here < facet_start[one + 1] or there < facet_start[other + 1]:
+        return here == facet_start[one + 1]
+    return one < other
+
+
+@kernel
+def nearer(
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    one: int,
+    other: int,
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+) -> bool:
+    """Tell which row comes first in the distance hierarchy: by distance, then kind, then the vertices of the feature."""
+    if real[one, 0] != real[other, 0]:
+        return real[one, 0] < real[other, 0]
+    if integer[one, 1] != integer[other, 1]:
+        return integer[one, 1] < integer[other, 1]
+    if integer[one, 1] == 0:
+        return loop_before(integer[one, 2], integer[other, 2], facet_start, facet_vertices)
+    return integer[one, 2] < integer[other, 2]  # edges are numbered by their vertices
+
+
+@kernel
+def sort_by_distance(
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    first: int,
+    count: int,
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+) -> None:
+    """Sort rows into the order of the distance hierarchy; local minima are few."""
+    for row in range(first + 1, first + count):
+        at = row
+        while at > first and nearer(real, integer, at, at - 1, facet_start, facet_vertices):
+            swap(real, integer, at - 1, at)
+            at -= 1
+
+
+@kernel
+def row_of(facet: int, integer: NDArray[np.int64], first: int, count: int) -> int:
+    """Return the first row of a facet in rows sorted by facet, or -1."""
+    low, high = first, first + count
+    while low < high:
+        middle = (low + high) // 2
+        if integer[middle, 0] < facet:
+            low = middle + 1
+        else:
+            high = middle
+    if low < first + count and integer[low, 0] == facet:
+        return low
+    return -1

@@ -1,0 +1,164 @@
+"""How a contact force is shared among the nodes of the facet it acts on (H2 eqs. 26-32)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.contact.intersection import edge_side, nearest_on_outline
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@kernel
+def facet_weights(
+    x: float,
+    y: float,
+    z: float,
+    kind: int,
+    feature: int,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    weights_out: NDArray[np.float64],
+    row: int,
+) -> None:
+    """Write the weights of a facet's nodes for a force at a point of the facet; allocates nothing.
+
+    Parameters
+    ----------
+    x, y, z : float
+        The contact point [m].
+    kind, feature, facet : int
+        The contact: kind of feature, its number, and a facet that has it.
+    vertices, normals, facet_start, facet_vertices, facet_edges, edges : ndarray
+        As in `pdem.contact.intersection.nearest_feature`.
+    weights_out : ndarray, shape (M, P), float64
+        ``weights_out[row, a]`` becomes the weight of the facet's node a (in the order of its loop), 0 beyond
+        its last; P is at least the number of its nodes.
+    row : int
+        Row to write.
+
+    Notes
+    -----
+    The weights add up to 1 and reproduce the point from the nodes, so that nodal forces have the moment
+    of the contact force. On the inside of a facet they are Wachspress' coordinates: the product of the
+    areas over all edges that do not meet the node, times the area of the node's corner. For triangles
+    that is eqs. 26-27, for parallelograms eqs. 28-29 (which on other quadrilaterals miss the point), for
+    polygons eq. 32 freed from its division by zero on the outline.
+    """
+    for node in range(weights_out.shape[1]):
+        weights_out[row, node] = 0.0
+    if kind == 0:
+        total = _inside_weights(
+            x,
+            y,
+            z,
+            facet,
+            vertices,
+            normals,
+            facet_start,
+            facet_vertices,
+            facet_edges,
+            edges,
+            weights_out,
+            row,
+        )
+        if total > 0.0:
+            return
+        kind, feature, _, _, _, _ = nearest_on_outline(
+            x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges
+        )
+        for node in range(weights_out.shape[1]):
+            weights_out[row, node] = 0.0
+    _outline_weights(
+        x, y, z, kind, feature, facet, vertices, facet_start, facet_vertices, edges, weights_out, row
+    )
+
+
+@kernel
+def _outline_weights(
+    x: float,
+    y: float,
+    z: float,
+    kind: int,
+    feature: int,
+    facet: int,
+    vertices: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    weights_out: NDArray[np.float64],
+    row: int,
+) -> None:
+    """Weights on an edge (H2 eq. 30) or a vertex: linear between its ends, or 1."""
+    low = high = feature
+    part = 0.0
+    if kind == 1:
+        low, high = edges[feature, 0], edges[feature, 1]
+        along = length = 0.0
+        ends = (x - vertices[low, 0], y - vertices[low, 1], z - vertices[low, 2])
+        for axis in range(3):
+            side = vertices[high, axis] - vertices[low, axis]
+            along += ends[axis] * side
+            length += side * side
+        part = min(max(along / length, 0.0), 1.0)
+    begin = facet_start[facet]
+    for place in range(begin, facet_start[facet + 1]):
+        if facet_vertices[place] == low:
+            weights_out[row, place - begin] = 1.0 - part
+        elif facet_vertices[place] == high:
+            weights_out[row, place - begin] = part
+
+
+@kernel
+def _inside_weights(
+    x: float,
+    y: float,
+    z: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    weights_out: NDArray[np.float64],
+    row: int,
+) -> float:
+    """Wachspress weights of a point inside a facet; returns their sum before it was divided out."""
+    begin, end = facet_start[facet], facet_start[facet + 1]
+    count = end - begin
+    largest = 0.0
+    for place in range(begin, end):
+        side, _ = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+        largest = max(largest, side)
+    if not largest > 0.0:
+        return 0.0
+    total = 0.0
+    for node in range(count):
+        before = (node + count - 1) % count
+        after = facet_vertices[begin + (node + 1) % count]
+        product, _ = edge_side(
+            vertices[after, 0], vertices[after, 1], vertices[after, 2], begin + before,
+            facet, vertices, normals, facet_vertices, facet_edges, edges,
+        )  # fmt: skip
+        product = max(product, 0.0)
+        for other in range(count):
+            if other not in (node, before):
+                side, _ = edge_side(
+                    x, y, z, begin + other, facet, vertices, normals, facet_vertices, facet_edges, edges
+                )
+                product *= max(side, 0.0) / largest
+        weights_out[row, node] = product
+        total += product
+    if total > 0.0:
+        for node in range(count):
+            weights_out[row, node] /= total
+    return total

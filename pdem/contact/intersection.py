@@ -1,0 +1,326 @@
+"""Where a sphere meets one planar convex facet: the fast intersection test and the nearest feature.
+
+Facets, edges and vertices are numbered as in `pdem.containers.mesh.Mesh`. Every edge is evaluated from
+its lower to its higher vertex, whichever facet asks, so that neighbours see the same bits.
+H2: Santasusana et al., Comp. Part. Mech. (2016), doi 10.1007/s40571-016-0109-4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FACET, EDGE, VERTEX = 0, 1, 2
+"""Kinds of features, in the order of the contact type hierarchy."""
+
+NEAR_TIE = 1e-10
+"""Squared distances of two edges that differ by less than this part are compared from their common vertex."""
+
+
+@kernel
+def plane_height(
+    x: float,
+    y: float,
+    z: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+) -> float:
+    """Return the distance [m] of a point from a facet's plane (H2 eq. 16), positive along its normal."""
+    base = facet_vertices[facet_start[facet]]
+    return (
+        (x - vertices[base, 0]) * normals[facet, 0]
+        + (y - vertices[base, 1]) * normals[facet, 1]
+        + (z - vertices[base, 2]) * normals[facet, 2]
+    )
+
+
+@kernel
+def edge_side(
+    x: float,
+    y: float,
+    z: float,
+    place: int,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> tuple[float, float]:
+    """Tell on which side of one edge of a facet a point lies (H2 eqs. 18-19).
+
+    Returns
+    -------
+    side : float
+        Distance [m] of the point's projection inwards from the edge's line, times the edge's length.
+        The point itself may be given instead of its projection: the difference is along the normal.
+    length_squared : float
+        Squared length [m2] of the edge.
+    """
+    edge = facet_edges[place]
+    low = edges[edge, 0]
+    high = edges[edge, 1]
+    ex = vertices[high, 0] - vertices[low, 0]
+    ey = vertices[high, 1] - vertices[low, 1]
+    ez = vertices[high, 2] - vertices[low, 2]
+    wx = x - vertices[low, 0]
+    wy = y - vertices[low, 1]
+    wz = z - vertices[low, 2]
+    side = (
+        (ey * wz - ez * wy) * normals[facet, 0]
+        + (ez * wx - ex * wz) * normals[facet, 1]
+        + (ex * wy - ey * wx) * normals[facet, 2]
+    )
+    if facet_vertices[place] != low:
+        side = -side
+    return side, ex * ex + ey * ey + ez * ez
+
+
+@kernel
+def from_vertex(
+    x: float, y: float, z: float, vertex: int, vertices: NDArray[np.float64]
+) -> tuple[float, float, float, float]:
+    """Return the vector from a vertex to a point and its squared length (H2 eq. 25)."""
+    rx = x - vertices[vertex, 0]
+    ry = y - vertices[vertex, 1]
+    rz = z - vertices[vertex, 2]
+    return rx, ry, rz, rx * rx + ry * ry + rz * rz
+
+
+@kernel
+def from_edge(
+    x: float, y: float, z: float, edge: int, vertices: NDArray[np.float64], edges: NDArray[np.int64]
+) -> tuple[bool, float, float, float, float]:
+    """Return the vector from the nearest point of an edge's inside to a point (H2 eqs. 20-24).
+
+    Returns
+    -------
+    within : bool
+        Whether the nearest point of the edge's line lies strictly between its vertices; if not, the
+        nearest point of the edge is one of them and the other values have no meaning.
+    rx, ry, rz : float
+        From that nearest point to the given one [m].
+    squared : float
+        Squared distance [m2].
+    """
+    low = edges[edge, 0]
+    high = edges[edge, 1]
+    ex = vertices[high, 0] - vertices[low, 0]
+    ey = vertices[high, 1] - vertices[low, 1]
+    ez = vertices[high, 2] - vertices[low, 2]
+    wx = x - vertices[low, 0]
+    wy = y - vertices[low, 1]
+    wz = z - vertices[low, 2]
+    along = wx * ex + wy * ey + wz * ez
+    length = ex * ex + ey * ey + ez * ez
+    if along > 0.5 * length:  # from the nearer vertex, or long edges lose digits
+        wx = x - vertices[high, 0]
+        wy = y - vertices[high, 1]
+        wz = z - vertices[high, 2]
+        along = wx * ex + wy * ey + wz * ez
+        within = along < 0.0
+    else:
+        within = along > 0.0
+    part = along / length
+    rx = wx - part * ex
+    ry = wy - part * ey
+    rz = wz - part * ez
+    return within, rx, ry, rz, rx * rx + ry * ry + rz * rz
+
+
+@kernel
+def sphere_touches_facet(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> bool:
+    """Tell whether a facet comes within `radius` of a point: the fast intersection test (H2 sect. 4).
+
+    Plane first, then inside or outside, then edges and vertices. A sphere whose projection lies beyond the
+    line of an edge by more than the radius of its section with the plane is dismissed at once: the whole
+    convex facet is on the other side of that line.
+    """
+    height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
+    section = radius * radius - height * height
+    if section < 0.0:
+        return False
+    inside = True
+    for place in range(facet_start[facet], facet_start[facet + 1]):
+        side, length = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+        if side < 0.0:
+            inside = False
+            if side * side > section * length:
+                return False
+    if inside:
+        return True
+    for place in range(facet_start[facet], facet_start[facet + 1]):
+        within, _, _, _, squared = from_edge(x, y, z, facet_edges[place], vertices, edges)
+        if not within:
+            _, _, _, squared = from_vertex(x, y, z, facet_vertices[place], vertices)
+        if squared <= radius * radius:
+            return True
+    return False
+
+
+@kernel
+def nearest_feature(
+    x: float,
+    y: float,
+    z: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> tuple[int, int, float, float, float, float]:
+    """Find the feature of a facet that is nearest to a point: the contact type hierarchy (H2 sect. 5.1).
+
+    Parameters
+    ----------
+    x, y, z : float
+        The point (a sphere's centre) [m].
+    facet : int
+        The facet.
+    vertices, normals : ndarray, shapes (V, 3) and (F, 3)
+        Present positions [m] and unit normals.
+    facet_start, facet_vertices, facet_edges, edges : ndarray
+        Loops and edges as in `Mesh`.
+
+    Returns
+    -------
+    kind, feature : int
+        `FACET`, `EDGE` or `VERTEX` and its number.
+    rx, ry, rz : float
+        Vector [m] from the nearest point to the given one.
+    squared : float
+        Its squared length [m2].
+
+    Notes
+    -----
+    Edges that have their nearest point between their vertices, and vertices at which no such edge of the
+    facet ends, compete by numbers that their other facets see too. The nearest of all features of a
+    surface is therefore nominated by each of its facets (unless the point projects into that facet), which
+    is why a touched surface yields a contact.
+    """
+    inside = True
+    for place in range(facet_start[facet], facet_start[facet + 1]):
+        side, _ = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+        if side < 0.0:
+            inside = False
+            break
+    if inside:
+        height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
+        return (
+            0,
+            facet,
+            height * normals[facet, 0],
+            height * normals[facet, 1],
+            height * normals[facet, 2],
+            height * height,
+        )
+    return nearest_on_outline(x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges)
+
+
+@kernel
+def nearest_on_outline(
+    x: float,
+    y: float,
+    z: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> tuple[int, int, float, float, float, float]:
+    """Find the edge or vertex of a facet that is nearest to a point; returns as `nearest_feature`."""
+    begin, end = facet_start[facet], facet_start[facet + 1]
+    kind, feature = -1, facet_edges[begin]
+    bx, by, bz, best = 0.0, 0.0, 0.0, 0.0
+    before, _, _, _, _ = from_edge(x, y, z, facet_edges[end - 1], vertices, edges)
+    for place in range(begin, end):
+        edge = facet_edges[place]
+        within, rx, ry, rz, squared = from_edge(x, y, z, edge, vertices, edges)
+        if within:
+            if kind == 1:
+                nearer = edge_nearer(x, y, z, edge, squared, feature, best, vertices, edges)
+            else:
+                nearer = kind == -1 or squared <= best
+            if nearer:
+                kind, feature, best = 1, edge, squared
+                bx, by, bz = rx, ry, rz
+        elif not before:
+            vertex = facet_vertices[place]
+            rx, ry, rz, squared = from_vertex(x, y, z, vertex, vertices)
+            if kind == -1 or squared < best or (squared == best and kind == 2 and vertex < feature):
+                kind, feature, best = 2, vertex, squared
+                bx, by, bz = rx, ry, rz
+        before = within
+    return kind, feature, bx, by, bz, best
+
+
+@kernel
+def edge_nearer(
+    x: float,
+    y: float,
+    z: float,
+    one: int,
+    squared_one: float,
+    other: int,
+    squared_other: float,
+    vertices: NDArray[np.float64],
+    edges: NDArray[np.int64],
+) -> bool:
+    """Tell which of two edges is nearer to a point, also close to a vertex that they share.
+
+    There the squared distances agree in all digits. By how much each is less than the vertex's, the square
+    of the projection on the edge, tells them apart.
+    """
+    if abs(squared_one - squared_other) <= NEAR_TIE * max(squared_one, squared_other):
+        for end in range(2):
+            vertex = edges[one, end]
+            if vertex == edges[other, 0] or vertex == edges[other, 1]:
+                gain_one = _gain(x, y, z, one, vertex, vertices, edges)
+                gain_other = _gain(x, y, z, other, vertex, vertices, edges)
+                if gain_one != gain_other:
+                    return gain_one > gain_other
+    if squared_one != squared_other:
+        return squared_one < squared_other
+    return one < other
+
+
+@kernel
+def _gain(
+    x: float,
+    y: float,
+    z: float,
+    edge: int,
+    vertex: int,
+    vertices: NDArray[np.float64],
+    edges: NDArray[np.int64],
+) -> float:
+    """Return by how much an edge's squared distance is less than that of one of its vertices."""
+    low, high = edges[edge, 0], edges[edge, 1]
+    ex = vertices[high, 0] - vertices[low, 0]
+    ey = vertices[high, 1] - vertices[low, 1]
+    ez = vertices[high, 2] - vertices[low, 2]
+    along = (x - vertices[vertex, 0]) * ex + (y - vertices[vertex, 1]) * ey + (z - vertices[vertex, 2]) * ez
+    return along * along / (ex * ex + ey * ey + ez * ez)
