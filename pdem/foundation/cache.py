@@ -110,13 +110,18 @@ def serialise_writes() -> None:
 
 def is_marked(tag: str) -> bool:
     """Tell whether a complete warm-up with this `tag` has been recorded in the cache folder."""
-    return (cache_directory() / f"complete-{tag}").exists()
+    return _marker(tag).exists()
 
 
 def mark(tag: str) -> None:
     """Record in the cache folder that the warm-up `tag` is complete: every kernel it calls is stored."""
     with suppress(OSError):
-        (cache_directory() / f"complete-{tag}").touch()
+        _marker(tag).touch()
+
+
+def _marker(tag: str) -> Path:
+    # the key again: a folder given by NUMBA_CACHE_DIR outlives a change of the sources
+    return cache_directory() / f"complete-{tag}-{hashlib.blake2b(_key().encode(), digest_size=8).hexdigest()}"
 
 
 def _base() -> Path:
@@ -126,6 +131,7 @@ def _base() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdem"
 
 
+@cache
 def _key() -> str:
     processor = llvmlite.binding.get_host_cpu_name()
     features = numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_features().flatten()

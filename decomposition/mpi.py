@@ -1,0 +1,264 @@
+"""The only place that imports mpi4py: starting, sharing a node, failing together.
+
+Nothing here starts MPI when it is imported: ``pdem --help`` and serial runs need no MPI library at all.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from decomposition.failure import guard_script, run_or_abort
+from decomposition.launch import (
+    ForeignLauncherError,
+    Launch,
+    check_library,
+    check_size,
+    launched_ranks,
+    read_launch,
+    yield_when_crowded,
+)
+from pdem.foundation.errors import LaunchError
+from pdem.foundation.machine import core_quota, default_threads, usable_cores
+from pdem.foundation.signals import SignalFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Launch",
+    "SignalFlag",
+    "World",
+    "default_threads",
+    "describe",
+    "guard_script",
+    "launched_ranks",
+    "node_first",
+    "patient_barrier",
+    "read_launch",
+    "run_or_abort",
+    "start_world",
+    "warm_up",
+]
+
+
+@dataclass(frozen=True)
+class World:
+    """A communicator and the share of its node that each of its ranks has.
+
+    Attributes
+    ----------
+    communicator : mpi4py.MPI.Intracomm
+        All ranks of the run.
+    node : mpi4py.MPI.Intracomm
+        The ranks of the run that share this node's memory.
+    cores : int
+        Cores of this node that its ranks may use, together.
+    threads : int
+        Threads this rank should run its kernels on.
+    """
+
+    communicator: Any
+    node: Any
+    cores: int
+    threads: int
+
+    @property
+    def rank(self) -> int:
+        """Number of this rank among all."""
+        return int(self.communicator.rank)
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return int(self.communicator.size)
+
+    @property
+    def node_rank(self) -> int:
+        """Number of this rank among those of its node."""
+        return int(self.node.rank)
+
+    @property
+    def node_size(self) -> int:
+        """Number of ranks on this node."""
+        return int(self.node.size)
+
+
+def start_world(threads: int | None = None) -> World | None:
+    """Start MPI if a launcher has started more than this one process.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads per rank; by default the environment's wish, else cores / ranks of the node.
+
+    Returns
+    -------
+    World or None
+        None for a serial run: no launcher, or one rank. MPI is then not even loaded.
+
+    Raises
+    ------
+    LaunchError
+        If no MPI library can be loaded, or it belongs to another MPI than the launcher. In the second case
+        the ranks know nothing of each other: the first raises this error, the others leave without a word.
+    """
+    launch = read_launch()
+    if launch is None or launch.ranks == 1:
+        return None
+    yield_when_crowded(threads or default_threads(ranks_on_node=launch.ranks_on_node or 1), launch)
+    try:
+        communicator = load_mpi(launch).COMM_WORLD
+        check_size(communicator.size, launch)
+    except ForeignLauncherError as problem:
+        if launch.rank:
+            raise SystemExit(problem.exit_code) from None
+        raise
+    if communicator.size == 1:
+        return None
+    return describe(communicator, threads)
+
+
+def describe(communicator: Any, threads: int | None = None) -> World:
+    """Return the `World` of a communicator: who shares its nodes, and how the cores are shared.
+
+    Collective. A launcher may leave all cores of a node to all its ranks or bind each rank to cores of its
+    own; the union of what the ranks may use, divided by the ranks, is right in both cases.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm
+        Ranks of a run.
+    threads : int, optional
+        Threads per rank in place of the default.
+    """
+    mpi = load_mpi()
+    node = communicator.Split_type(mpi.COMM_TYPE_SHARED)
+    mine = usable_cores()
+    union = frozenset().union(*node.allgather(mine))
+    cores = max(1, int(min(len(union), core_quota())))
+    if threads is None:
+        threads = default_threads(min(cores, len(mine) * node.size), node.size)
+    if threads > 1 and mpi.Query_thread() < mpi.THREAD_FUNNELED:
+        raise LaunchError(
+            f"{threads} threads per rank, but this MPI library was started without thread support: "
+            "set PDEM_THREADS=1, or let pdem start MPI"
+        )
+    return World(communicator, node, cores, threads)
+
+
+def load_mpi(launch: Launch | None = None) -> Any:
+    """Import mpi4py, start MPI if nobody has, and return the ``MPI`` module.
+
+    Parameters
+    ----------
+    launch : Launch, optional
+        The launcher, if its MPI should be compared with the library's before that is started.
+
+    Raises
+    ------
+    LaunchError
+        If mpi4py is missing or finds no MPI library, or one that cannot work under this launcher.
+    """
+    MPI = _import_mpi()
+    if not MPI.Is_initialized():
+        check_library(MPI.Get_library_version(), launch)
+        faulthandler.enable()  # a crash in a kernel or in MPI then says where it was
+        with warnings.catch_warnings():
+            # mpi4py warns about a foreign launcher on every rank; `check_size` says so once and stops
+            warnings.simplefilter("ignore", RuntimeWarning)
+            MPI.Init_thread(MPI.THREAD_FUNNELED)  # kernels are threaded, only the main thread talks to MPI
+    return MPI
+
+
+def _import_mpi() -> Any:
+    try:
+        if "mpi4py.MPI" not in sys.modules:
+            import mpi4py
+
+            mpi4py.rc(initialize=False, finalize=True)
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as problem:
+        reason = str(problem).strip().partition("\n")[0]
+        raise LaunchError(
+            f"no MPI library could be loaded ({reason}): install one beside pdem (pip install mpich), "
+            "or load the MPI module of your cluster"
+        ) from None
+    return MPI
+
+
+def patient_barrier(communicator: Any, poll_seconds: float = 0.02) -> None:
+    """Wait for all ranks without keeping a core busy: for waits that are long, such as a compilation."""
+    request = communicator.Ibarrier()
+    while not request.Test():
+        time.sleep(poll_seconds)
+
+
+def node_first(communicator: Any, function: Callable[[], object]) -> None:
+    """Call `function` on one rank of each node, and on the others when that has returned. Collective.
+
+    Meant for compilation: one process per node compiles and stores, the others find it stored. An error in
+    `function` leaves the other ranks waiting, for `run_or_abort` to end.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm or None
+        Ranks of the run; None calls `function` once.
+    function : callable
+        Called without arguments, once per rank.
+    """
+    if communicator is None:
+        function()
+        return
+    node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
+    if node.rank == 0:
+        function()
+    patient_barrier(node)
+    if node.rank != 0:
+        function()
+    node.Free()
+
+
+def warm_up(
+    communicator: Any,
+    function: Callable[[], object],
+    tag: str,
+    announce: Callable[[], object] | None = None,
+) -> bool:
+    """Call `function`, which calls every kernel of a run once, so that nothing is compiled twice. Collective.
+
+    If every rank finds the cache complete, all load at once; else one rank per node goes first.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm or None
+        Ranks of the run, None for a serial run.
+    function : callable
+        Calls the kernels on arrays of the types the run will use.
+    tag : str
+        Names what `function` covers, such as ``"3d-hertz-mindlin"``: another tag is compiled anew.
+    announce : callable, optional
+        Called on rank 0 before a first compilation, to say that it will take a while.
+
+    Returns
+    -------
+    bool
+        Whether anything had to be compiled.
+    """
+    from pdem.foundation.cache import is_marked, mark
+
+    warm = is_marked(tag)
+    if communicator is not None:
+        warm = communicator.allreduce(warm, op=load_mpi().LAND)
+    if warm:
+        function()
+        return False
+    if announce is not None and (communicator is None or communicator.rank == 0):
+        announce()
+    node_first(communicator, function)
+    mark(tag)
+    return True

@@ -1,0 +1,77 @@
+"""How many cores this process may use, and how many threads that makes per rank."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import LaunchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# In order: what the user says to pdem, to numba, to OpenMP programs; what the batch system granted per task.
+THREAD_VARIABLES = ("PDEM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def usable_cores() -> frozenset[int]:
+    """Return the numbers of the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def core_quota(path: Path = _QUOTA) -> float:
+    """Return how many cores' worth of time a container grants, infinite where nothing is limited."""
+    try:
+        granted, period = path.read_text().split()
+        return float("inf") if granted == "max" else int(granted) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):
+        return float("inf")
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may keep busy: its affinity, within a container's quota."""
+    return max(1, int(min(len(usable_cores()), core_quota())))
+
+
+def default_threads(
+    cores: int | None = None, ranks_on_node: int = 1, environment: Mapping[str, str] | None = None
+) -> int:
+    """Return the number of threads per rank: what the environment asks for, else cores shared by the ranks.
+
+    Parameters
+    ----------
+    cores : int, optional
+        Cores of this node that the ranks share; by default those this process may use.
+    ranks_on_node : int
+        Ranks of the run on this node.
+    environment : mapping, optional
+        Read in place of ``os.environ``: the first of `THREAD_VARIABLES` that is set decides.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    LaunchError
+        If a variable that decides is not a positive whole number.
+    """
+    environment = os.environ if environment is None else environment
+    for name in THREAD_VARIABLES:
+        if environment.get(name):
+            return _positive(name, environment[name])
+    return max(1, (available_cores() if cores is None else cores) // max(1, ranks_on_node))
+
+
+def _positive(name: str, text: str) -> int:
+    first = text.split(",")[0].strip()  # OMP_NUM_THREADS may list one number per nesting level
+    if not first.isdigit() or int(first) < 1:
+        raise LaunchError(
+            f"environment variable {name}={text!r}: a whole number of at least 1 is needed; unset it"
+        )
+    return int(first)

@@ -1,0 +1,60 @@
+"""Signals that ask a run to write a checkpoint and stop."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+# Ctrl-C, a batch system ending the job, and its early warning. mpirun passes each of them on to every rank.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+
+
+class SignalFlag:
+    """Remember that a stop signal came, for the step loop to ask between two steps.
+
+    While it is entered as a context, the signals only set `requested`. Not every rank need get the signal,
+    and not at the same step: the step loop reduces `requested` over the ranks (maximum), so that all stop
+    together. A second Ctrl-C raises ``KeyboardInterrupt``: the user does not want to wait for the checkpoint.
+
+    Attributes
+    ----------
+    requested : int
+        Number of the signal that came, 0 as long as none did.
+    """
+
+    def __init__(self) -> None:
+        self.requested = 0
+        self._previous: dict[int, object] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the signal that came, such as ``SIGTERM``; empty if none did."""
+        return signal.Signals(self.requested).name if self.requested else ""
+
+    def __enter__(self) -> SignalFlag:
+        for number in STOP_SIGNALS:
+            try:
+                self._previous[number] = signal.signal(number, self._remember)
+            except (
+                ValueError
+            ):  # not in the main thread, where Python allows no handlers: the caller's business
+                break
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)  # type: ignore[arg-type]
+        self._previous.clear()
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and self.requested == number:
+            raise KeyboardInterrupt
+        self.requested = number
