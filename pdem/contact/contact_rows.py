@@ -73,7 +73,7 @@ def nearer(
     facet_start: NDArray[np.int64],
     facet_vertices: NDArray[np.int64],
 ) -> bool:
-    """Tell which row comes first in the distance hierarchy: by distance, then kind, then the vertices of the feature."""
+    """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
     if real[one, 0] != real[other, 0]:
         return real[one, 0] < real[other, 0]
     if integer[one, 1] != integer[other, 1]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.facet_weights import facet_weights
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.facet_weights import facet_weights
 from pdem.contact.hierarchy import resolve_h2
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
@@ -72,10 +72,16 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
     )  # fmt: skip
     weights = np.zeros((count, mesh.largest_order))
     for row in range(count):
+        touched = int(kind[row]), int(feature[row]), int(facet[row])
         facet_weights(
-            *point[row].tolist(), int(kind[row]), int(feature[row]), int(facet[row]), mesh.vertices, mesh.facet_normals,
-            *mesh.topology[:4], weights, row,
-        )  # fmt: skip
+            *point[row].tolist(),
+            *touched,
+            mesh.vertices,
+            mesh.facet_normals,
+            *mesh.topology[:4],
+            weights,
+            row,
+        )
     contacts = contacts[:count]
     columns = {"facet": facet, "kind": kind, "feature": feature, "point": point, "normal": normal}
     for name, column in {**columns, "overlap": overlap, "weights": weights}.items():
