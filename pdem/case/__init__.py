@@ -1,0 +1,1 @@
+"""The case: what a user asks for, checked, and the state from which a simulation starts."""

@@ -1,0 +1,141 @@
+"""The particles from which a simulation starts.
+
+Deterministic: the case alone decides. Sizes, places and velocities are keyed by particle id
+(`pdem.foundation.random`). Particles are numbered from 0, one group after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.checks import periodic_width_problems
+from pdem.case.clearance import coincident_pair, wrapped
+from pdem.case.filling import PlacedGroup, Surroundings, filled_radii, lattice_group
+from pdem.case.messages import shown_key
+from pdem.case.particle_files import read_particle_file
+from pdem.case.random_filling import fill_randomly
+from pdem.foundation.errors import CaseError
+from pdem.foundation.fields import FIELDS
+from pdem.foundation.random import keyed_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+
+_VELOCITY_STREAM = 16
+_WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+
+
+def initial_particles(case: Case, meshes: Sequence[Mesh] | None = None) -> dict[str, NDArray[Any]]:
+    """Return the particles of a case at time 0.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    meshes : sequence of Mesh, optional
+        Of its walls, if they have been read already.
+
+    Returns
+    -------
+    dict of ndarray
+        By name of the field: ``id`` (n,) = 0 .. n-1, ``material`` (n,) index in the order of the case's
+        materials, ``radius`` (n,) in m, ``position``, ``velocity``, ``angular_velocity`` (n, 3) in m, m/s,
+        rad/s. Without groups all are empty. Positions are inside the domain along its periodic axes.
+
+    Raises
+    ------
+    CaseError
+        If a file cannot be used, particles do not fit where they should go, two have the same centre, or a
+        periodic axis is too short for them.
+    MeshError
+        If a wall that a fill has to avoid cannot be read.
+    """
+    groups = _placed_groups(case, Surroundings(case, meshes))
+    table = _table(case, groups)
+    table["position"] = wrapped(table["position"], case.domain)
+    _require_distinct(case, table["position"])
+    largest = float(table["radius"].max(initial=0.0))
+    for problem in periodic_width_problems(case, largest):
+        raise CaseError(f"{case.source}: {shown_key(problem.location)}: {problem.text}")
+    return table
+
+
+def _placed_groups(case: Case, surroundings: Surroundings) -> list[PlacedGroup]:
+    """Return all groups with their places: given ones first, then lattices, then random ones."""
+    taken = [
+        _given(case, index) for index in range(len(case.particles)) if case.particles[index].fill is None
+    ]
+    given = {one.index: one for one in taken}
+    groups: list[PlacedGroup] = []
+    for index, group in enumerate(case.particles):
+        first_id = groups[-1].first_id + len(groups[-1].radius) if groups else 0
+        if group.fill is None:
+            one = given[index]
+            one.first_id = first_id
+            if group.positions is not None:
+                one.radius = filled_radii(case, index, first_id)
+        elif group.fill.arrangement == "random":
+            one = PlacedGroup(index, group, first_id, filled_radii(case, index, first_id))
+            one.position = np.full((len(one.radius), 3), np.nan)
+        else:
+            one = lattice_group(case, index, first_id, taken, surroundings)
+            taken.append(one)
+        groups.append(one)
+    fill_randomly(case, [one for one in groups if one not in taken], taken, surroundings)
+    for one in groups:
+        _set_velocities(one, case.domain.dimension)
+    return groups
+
+
+def _given(case: Case, index: int) -> PlacedGroup:
+    """Return a group whose places the case or a file gives; it has no ids yet."""
+    group = case.particles[index]
+    if group.file is not None:
+        columns = read_particle_file(case, index)
+        return PlacedGroup(index, group, 0, **columns)
+    sizes = group.sizes()
+    assert sizes is not None
+    assert group.positions is not None
+    # Radii are keyed by id; until those are known others keep clear of the largest possible one.
+    radius = np.full(len(group.positions), sizes.largest)
+    return PlacedGroup(index, group, 0, radius, np.array(group.positions, dtype=np.float64))
+
+
+def _set_velocities(placed: PlacedGroup, dimension: int) -> None:
+    velocity = placed.group.velocity
+    if placed.group.file is None:
+        placed.velocity, placed.angular_velocity = np.zeros((2, len(placed.radius), 3))
+    if isinstance(velocity, tuple):
+        placed.velocity[:] = velocity
+    elif velocity is not None:
+        uniform = keyed_vectors(velocity.seed, _VELOCITY_STREAM, placed.ids)
+        placed.velocity = velocity.random * (2.0 * uniform - 1.0)
+        placed.velocity[:, dimension:] = 0.0
+    if placed.group.angular_velocity is not None:
+        placed.angular_velocity[:] = placed.group.angular_velocity
+
+
+def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
+    materials = [np.full(len(one.radius), case.material_index(one.group.material)) for one in groups]
+    parts = {"id": [one.ids for one in groups], "material": materials}
+    for name in ("radius", "position", "velocity", "angular_velocity"):
+        parts[name] = [getattr(one, name) for one in groups]
+    return {
+        name: np.concatenate([FIELDS[name].allocate(0), *parts[name]]).astype(FIELDS[name].dtype)
+        for name in _WRITTEN
+    }
+
+
+def _require_distinct(case: Case, positions: NDArray[np.float64]) -> None:
+    pair = coincident_pair(positions, case.domain)
+    if pair is not None:
+        place = ", ".join(f"{value:g}" for value in positions[pair[0]])
+        both = f"particles {pair[0]} and {pair[1]}"
+        raise CaseError(f"{case.source}: {both} are at one point ({place}) m; move or remove one")

@@ -1,0 +1,237 @@
+"""The case: everything that defines a simulation, read from a TOML file and checked as a whole."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import tomli_w
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
+
+from pdem.case.base import Section
+from pdem.case.checks import problems_of_case
+from pdem.case.materials import Interaction, Material, split_pair
+from pdem.case.messages import Problem, problem_of
+from pdem.case.overrides import apply_override
+from pdem.case.particles import ParticleGroup, with_domain
+from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
+from pdem.case.walls import Wall
+from pdem.foundation.errors import CaseError
+
+_TEXT_SOURCE = "case"
+
+
+class Case(Section):
+    """A simulation to be run.
+
+    Read one with `Case.read` or `Case.from_text`; both check everything that can be checked without opening
+    other files. The attributes are the sections of the file. A case changes only through `override`.
+
+    Attributes
+    ----------
+    title : str
+        One line for people.
+    time, domain, detection, decomposition, limits, output : Section
+        The tables of the same names.
+    materials : dict of str to Material
+        By name; the index of a material is its place in this order.
+    interactions : dict of str to Interaction
+        By ``"a-b"``; use `interaction` to look one up.
+    particles : tuple of ParticleGroup
+        The groups, whose particles are numbered one group after the other.
+    walls : tuple of Wall
+        The meshes.
+    """
+
+    title: str = ""
+    time: Time
+    domain: Domain
+    materials: dict[str, Material] = Field(default_factory=dict)
+    interactions: dict[str, Interaction] = Field(default_factory=dict)
+    particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
+    walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    detection: Detection = Detection()
+    decomposition: Decomposition = Decomposition()
+    limits: Limits = Limits()
+    output: Output
+
+    _path: Path | None = PrivateAttr(default=None)
+    _directory: Path = PrivateAttr(default=Path())
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_from_other_sections(cls, document: Any) -> Any:
+        return _completed(document) if isinstance(document, dict) else document
+
+    @classmethod
+    def read(cls, path: str | Path) -> Case:
+        """Read a case file.
+
+        Parameters
+        ----------
+        path : path
+            A TOML file; its folder becomes the base of the relative paths in it.
+
+        Raises
+        ------
+        CaseError
+            If the file cannot be read or anything in it is wrong; one line per problem.
+        """
+        path = Path(path)
+        case = cls._from_text(_file_text(path), path.parent, str(path))
+        case._path = path
+        return case
+
+    @classmethod
+    def from_text(cls, text: str, directory: str | Path = ".") -> Case:
+        """Read a case from TOML text; `directory` is the base of the relative paths in it.
+
+        Raises
+        ------
+        CaseError
+            If anything in it is wrong; one line per problem.
+        """
+        return cls._from_text(text, Path(directory), _TEXT_SOURCE)
+
+    @classmethod
+    def _from_text(cls, text: str, directory: Path, source: str) -> Case:
+        case = cls._from_document(_parsed(text, source), source)
+        case._directory = directory
+        return case
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], source: str) -> Case:
+        try:
+            case = cls.model_validate(document)
+        except ValidationError as error:
+            problems = [problem_of(cls, detail) for detail in error.errors(include_url=False)]
+            raise _case_error(problems, document, source) from None
+        problems = problems_of_case(case)
+        if problems:
+            raise _case_error(problems, document, source)
+        case._document = document
+        return case
+
+    @property
+    def path(self) -> Path | None:
+        """The file the case was read from, None for a case from text."""
+        return self._path
+
+    @property
+    def directory(self) -> Path:
+        """Base of the relative paths in the case."""
+        return self._directory
+
+    @property
+    def source(self) -> str:
+        """Name of the case in messages: its file if it has one."""
+        return str(self._path) if self._path else _TEXT_SOURCE
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file that the case names."""
+        return self._directory / name
+
+    def override(self, assignment: str) -> None:
+        """Change one value, as if the file held it.
+
+        Parameters
+        ----------
+        assignment : str
+            ``key=value`` with the value in TOML syntax: ``time.end=0.5``, ``particles.0.radius=1e-3`` or
+            ``particles[0].radius=1e-3``, ``output.folder="results/b"``.
+
+        Raises
+        ------
+        CaseError
+            If the result would not be valid; the case is then unchanged.
+        """
+        document = copy.deepcopy(self._document)
+        source = f"{self.source} with {assignment.strip()}"
+        apply_override(document, assignment, source)
+        changed = self._from_document(document, source)
+        # Sections are frozen so that nothing gets past validation; this is the one door.
+        self.__dict__.update(changed.__dict__)
+        self._document = document
+
+    def to_toml(self) -> str:
+        """Return the case as TOML, every default written out; reading it again gives the same case."""
+        return tomli_w.dumps(self.model_dump(mode="python", exclude_none=True))
+
+    def interaction(self, first: str, second: str) -> Interaction | None:
+        """Return the interaction of two materials, in either order; None if the case has none."""
+        for key, interaction in self.interactions.items():
+            for pair in split_pair(key, self.materials):
+                if pair in ((first, second), (second, first)):
+                    return interaction
+        return None
+
+    def material_index(self, name: str) -> int:
+        """Return the place of a material in the order of the case."""
+        return list(self.materials).index(name)
+
+    def resolved_step(self) -> float:
+        """Return the time step in s, computed from the limits if it is ``"auto"``.
+
+        Raises
+        ------
+        CaseError
+            If it is ``"auto"`` and there is no limit to take it from, or a file of particles cannot be read.
+        """
+        if not isinstance(self.time.step, str):
+            return self.time.step
+        # Imported late: the limits may need files of particles, and with them much more than a case needs.
+        from pdem.case.timestep import automatic_step
+
+        return automatic_step(self)
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with those defaults that depend on other sections."""
+    document = dict(document)
+    groups = document.get("particles")
+    if isinstance(groups, list):
+        document["particles"] = [with_domain(group, document.get("domain")) for group in groups]
+    time, output = document.get("time"), document.get("output", {})
+    if not isinstance(output, dict):
+        return document
+    end = time.get("end") if isinstance(time, dict) else None
+    # A stand-in keeps a wrong end from being reported three times more.
+    usable = isinstance(end, (int, float)) and not isinstance(end, bool) and 1e-300 < end < 1e300
+    length = float(end) if usable and end is not None else 1.0
+    document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}
+    return document
+
+
+def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:
+    lines = dict.fromkeys(problem.line(source, document) for problem in problems)
+    return CaseError("\n".join(lines))
+
+
+def _file_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise CaseError(f"{path}: no such case file; 'pdem new NAME' writes an example") from None
+    except IsADirectoryError:
+        raise CaseError(f"{path}: is a folder; name the case file in it") from None
+    except UnicodeDecodeError as error:
+        raise CaseError(f"{path}: byte {error.start} is not UTF-8; a case is a text file in UTF-8") from None
+    except OSError as error:
+        raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parsed(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, where = str(error).partition(" (at ")
+        place = re.match(r"line (\d+), column (\d+)", where)
+        prefix = f"line {place[1]}, column {place[2]}" if place else "last line"
+        raise CaseError(f"{source}: {prefix}: not valid TOML: {what}") from None
+    except (RecursionError, ValueError) as error:
+        # Python limits the depth of nesting and the digits of an integer.
+        raise CaseError(f"{source}: not usable TOML: {str(error).splitlines()[0]}") from None

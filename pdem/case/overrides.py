@@ -1,0 +1,84 @@
+"""Changing single values of a parsed case: ``time.end=0.5``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from pdem.case.messages import shown_key
+from pdem.foundation.errors import CaseError
+
+_INDEX = re.compile(r"\[\s*(\d+)\s*\]")
+
+
+def apply_override(document: dict[str, Any], assignment: str, source: str) -> None:
+    """Set one value of a parsed case in place.
+
+    Parameters
+    ----------
+    document : dict
+        What the TOML parser returned.
+    assignment : str
+        ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax.
+    source : str
+        Name for messages.
+
+    Raises
+    ------
+    CaseError
+        If the assignment cannot be parsed, or leads through something that is not there.
+    """
+    key, separator, text = assignment.partition("=")
+    if not separator:
+        raise CaseError(f"{source}: an override is written key=value, for instance time.end=0.5")
+    parts = _parts(key, source)
+    value = _value(text.strip(), key.strip(), source)
+    holder: Any = document
+    for place, part in enumerate(parts[:-1]):
+        holder = _entered(holder, part, parts[: place + 1], source)
+    if isinstance(holder, list):
+        holder[_index(holder, parts[-1], parts, source)] = value
+    elif isinstance(holder, dict):
+        holder[parts[-1]] = value
+    else:
+        raise CaseError(f"{source}: {shown_key(parts[:-1])} is a single value and has no {parts[-1]!r} in it")
+
+
+def _parts(key: str, source: str) -> list[str]:
+    try:
+        tree: Any = tomllib.loads(_INDEX.sub(r".\1", key.strip()) + " = 0")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        tree = {}
+    parts: list[str] = []
+    while isinstance(tree, dict) and len(tree) == 1:
+        part, tree = next(iter(tree.items()))
+        parts.append(part)
+    if tree != 0:
+        raise CaseError(f"{source}: {key.strip()!r} is not a dotted key such as particles[0].radius")
+    return parts
+
+
+def _value(text: str, key: str, source: str) -> Any:
+    try:
+        tree = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        tree = {}
+    if tree.keys() != {"value"}:
+        raise CaseError(f"""{source}: {text!r} is not a TOML value; a text needs quotes: '{key}="..."'""")
+    return tree["value"]
+
+
+def _entered(holder: Any, part: str, parts: list[str], source: str) -> Any:
+    if isinstance(holder, list):
+        return holder[_index(holder, part, parts, source)]
+    if isinstance(holder, dict):
+        return holder.setdefault(part, {})
+    raise CaseError(f"{source}: {shown_key(parts[:-1])} is a single value and has no {part!r} in it")
+
+
+def _index(holder: list[Any], part: str, parts: list[str], source: str) -> int:
+    if not part.isdecimal() or int(part) >= len(holder):
+        what = f"a list of {len(holder)}; its entries are numbered from 0"
+        raise CaseError(f"{source}: {shown_key(parts[:-1])} is {what}, there is no {part!r}")
+    return int(part)

@@ -1,0 +1,261 @@
+"""The groups of particles of a case: sizes, where they start, and how they move at first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
+from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
+
+Points = Annotated[tuple[Vector, ...], Field(strict=False, min_length=1)]
+Numbers = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
+
+
+class UniformSizes(Section):
+    """Every radius from `min` to `max` (m) is equally frequent: ``distribution = "uniform"``."""
+
+    branch: ClassVar[str] = f"{BRANCH}uniform"
+    distribution: Literal["uniform"]
+    min: Positive
+    max: Positive
+
+    def sizes(self) -> SizeDistribution:
+        """Return the distribution itself."""
+        return Uniform(self.min, self.max)
+
+
+class PowerLawSizes(Section):
+    """Number density ~ radius ** `exponent` from `min` to `max` (m): ``distribution = "power-law"``."""
+
+    branch: ClassVar[str] = f"{BRANCH}power-law"
+    distribution: Literal["power-law"]
+    exponent: Annotated[float, Field(ge=-100.0, le=100.0)]
+    min: Positive
+    max: Positive
+
+    def sizes(self) -> SizeDistribution:
+        """Return the distribution itself."""
+        return PowerLaw(self.exponent, self.min, self.max)
+
+
+class LogNormalSizes(Section):
+    """`median` (m), `sigma` of the logarithm, cut at `min` and `max` (m): ``distribution = "log-normal"``."""
+
+    branch: ClassVar[str] = f"{BRANCH}log-normal"
+    distribution: Literal["log-normal"]
+    median: Positive
+    sigma: Positive
+    min: Positive
+    max: Positive
+
+    def sizes(self) -> SizeDistribution:
+        """Return the distribution itself."""
+        return LogNormal(self.median, self.sigma, self.min, self.max)
+
+
+class TabulatedSizes(Section):
+    """Fraction `cumulative` finer than each of `radii` (m): ``distribution = "tabulated"``.
+
+    `by` tells whether fractions count particles (``"number"``) or volume (``"volume"``, a sieve curve).
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}tabulated"
+    distribution: Literal["tabulated"]
+    radii: Numbers
+    cumulative: Numbers
+    by: Literal["number", "volume"] = "number"
+
+    def sizes(self) -> SizeDistribution:
+        """Return the distribution itself."""
+        return Tabulated(self.radii, self.cumulative, self.by)
+
+
+def _radius_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    if isinstance(value, dict):
+        return f"{BRANCH}{value.get('distribution')}"
+    return f"{BRANCH}number"
+
+
+Radius = Annotated[
+    Annotated[Positive, Tag(f"{BRANCH}number")]
+    | Annotated[UniformSizes, Tag(UniformSizes.branch)]
+    | Annotated[PowerLawSizes, Tag(PowerLawSizes.branch)]
+    | Annotated[LogNormalSizes, Tag(LogNormalSizes.branch)]
+    | Annotated[TabulatedSizes, Tag(TabulatedSizes.branch)],
+    Discriminator(_radius_branch),
+]
+
+
+class BoxRegion(Section):
+    """A box from `lower` to `upper` (m)."""
+
+    branch: ClassVar[str] = f"{BRANCH}box"
+    shape: Literal["box"] = "box"
+    lower: Vector
+    upper: Vector
+
+
+class CylinderRegion(Section):
+    """A cylinder of `radius` (m) about `centre` (m), `length` (m) long along the direction `axis`."""
+
+    branch: ClassVar[str] = f"{BRANCH}cylinder"
+    shape: Literal["cylinder"]
+    centre: Vector
+    axis: Vector
+    radius: Positive
+    length: Positive
+
+
+class SphereRegion(Section):
+    """A ball about `centre` (m) of the given `radius` (m)."""
+
+    branch: ClassVar[str] = f"{BRANCH}sphere"
+    shape: Literal["sphere"]
+    centre: Vector
+    radius: Positive
+
+
+def _shape_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    return f"{BRANCH}{value.get('shape', 'box')}" if isinstance(value, dict) else f"{BRANCH}box"
+
+
+Region = Annotated[
+    Annotated[BoxRegion, Tag(BoxRegion.branch)]
+    | Annotated[CylinderRegion, Tag(CylinderRegion.branch)]
+    | Annotated[SphereRegion, Tag(SphereRegion.branch)],
+    Discriminator(_shape_branch),
+]
+
+
+class FillKeys(Section):
+    """``fill = {...}``: particles placed without overlap in a region.
+
+    Attributes
+    ----------
+    arrangement : {"random", "cubic", "hexagonal"}
+        Random places, or the sites of a simple cubic or close-packed lattice, lowest sites first.
+    count : int or None
+        Number of particles.
+    volume_fraction : float or None
+        Instead of `count`: volume of the particles over the volume of the region (in 2D: areas). A lattice
+        with neither fills all its sites.
+    gap : float
+        Lattices: least distance between surfaces, as a fraction of the largest diameter.
+    jitter : float
+        Lattices: random displacement of each site, as a fraction of what keeps particles apart.
+    seed : int
+        Of the random sizes and places, which are keyed by particle id.
+    attempts : int
+        Random arrangement: places tried for each particle before giving up.
+    avoid_walls : bool
+        Leave out places that touch a wall.
+    exclude : tuple of regions
+        Regions kept free.
+    """
+
+    arrangement: Literal["random", "cubic", "hexagonal"] = "random"
+    count: Annotated[int, Field(ge=0, lt=2**40)] | None = None
+    volume_fraction: Annotated[float, Field(gt=0.0, lt=0.75)] | None = None
+    gap: NotNegative = 0.05
+    jitter: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
+    seed: Seed = 0
+    attempts: Annotated[int, Field(ge=1, le=10**6)] = 20000
+    avoid_walls: bool = True
+    exclude: Annotated[tuple[Region, ...], Field(strict=False)] = ()
+
+
+class BoxFill(BoxRegion, FillKeys):
+    """``fill`` of a box: the whole domain unless `lower` and `upper` are given."""
+
+
+class CylinderFill(CylinderRegion, FillKeys):
+    """``fill`` of a cylinder."""
+
+
+class SphereFill(SphereRegion, FillKeys):
+    """``fill`` of a ball."""
+
+
+Fill = Annotated[
+    Annotated[BoxFill, Tag(BoxRegion.branch)]
+    | Annotated[CylinderFill, Tag(CylinderRegion.branch)]
+    | Annotated[SphereFill, Tag(SphereRegion.branch)],
+    Discriminator(_shape_branch),
+]
+
+
+class RandomVelocity(Section):
+    """Each component of the velocity is uniform in [-`random`, `random`] m/s, keyed by particle id."""
+
+    branch: ClassVar[str] = f"{BRANCH}random"
+    random: NotNegative
+    seed: Seed = 0
+
+
+def _velocity_branch(value: Any) -> str:
+    return RandomVelocity.branch if isinstance(value, (dict, RandomVelocity)) else f"{BRANCH}vector"
+
+
+Velocity = Annotated[
+    Annotated[Vector, Tag(f"{BRANCH}vector")] | Annotated[RandomVelocity, Tag(RandomVelocity.branch)],
+    Discriminator(_velocity_branch),
+]
+
+
+class ParticleGroup(Section):
+    """``[[particles]]``: particles of one material; exactly one of `fill`, `file` and `positions` says where.
+
+    Attributes
+    ----------
+    material : str
+        Name of a material with a density.
+    radius : float or distribution
+        In m; not with `file`, which holds the radii.
+    fill : Fill or None
+        A region to be filled.
+    file : str or None
+        Relative to the folder of the case: text with the columns x y z radius [vx vy vz], ``.npz`` or HDF5
+        with ``position``, ``radius`` and if wanted ``velocity`` and ``angular_velocity``, or a checkpoint.
+    positions : tuple of points or None
+        Centres, in m.
+    velocity : vector, RandomVelocity or None
+        In m/s; replaces the velocities of a file; at rest unless one of them is given.
+    angular_velocity : vector or None
+        In rad/s, likewise.
+    """
+
+    material: str
+    radius: Radius | None = None
+    fill: Fill | None = None
+    file: Name | None = None
+    positions: Points | None = None
+    velocity: Velocity | None = None
+    angular_velocity: Vector | None = None
+
+    def sizes(self) -> SizeDistribution | None:
+        """Return the distribution of the radii, None if they come from a file."""
+        if self.radius is None:
+            return None
+        return Constant(self.radius) if isinstance(self.radius, float) else self.radius.sizes()
+
+
+def with_domain(group: Any, domain: Any) -> Any:
+    """Return the table of a group with the corners of a box fill that were left out taken from the domain."""
+    if not (isinstance(group, dict) and isinstance(group.get("fill"), dict) and isinstance(domain, dict)):
+        return group
+    fill = group["fill"]
+    if fill.get("shape", "box") != "box":
+        return group
+    # A corner that is not one is reported where it stands, in the domain.
+    corners = {key: domain[key] if _is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
+    return {**group, "fill": {**corners, **fill}}
+
+
+def _is_corner(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(type(part) in (int, float) for part in value)

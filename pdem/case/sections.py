@@ -1,0 +1,154 @@
+"""The sections of a case that describe the run: time, domain, detection, decomposition, limits, output."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from pdem.case.base import (
+    AutoOrCount,
+    AutoOrNotNegative,
+    AutoOrPositive,
+    AutoOrSizes,
+    Flags,
+    Positive,
+    Section,
+    Vector,
+)
+
+
+class Time(Section):
+    """``[time]``: length of the step and of the run.
+
+    Attributes
+    ----------
+    step : float or "auto"
+        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit (`pdem.case.timestep`).
+    step_fraction : float
+        Part of the smallest limit that ``step = "auto"`` takes, in (0, 1]. With 0.1 an impact of two
+        particles lasts at least ten steps, in practice about twenty.
+    end : float
+        Simulated time at which the run ends, in s.
+    """
+
+    step: AutoOrPositive = "auto"
+    step_fraction: Annotated[float, Field(gt=0.0, le=1.0)] = 0.1
+    end: Positive
+
+
+class Domain(Section):
+    """``[domain]``: the box in which particles live, and what acts on all of them.
+
+    Attributes
+    ----------
+    lower, upper : tuple of 3 float
+        Corners of the box, in m.
+    periodic : tuple of 3 bool
+        Axes along which the box repeats.
+    gravity : tuple of 3 float
+        Acceleration in m/s^2.
+    dimension : {2, 3}
+        2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.
+    """
+
+    lower: Vector
+    upper: Vector
+    periodic: Flags = (False, False, False)
+    gravity: Vector = (0.0, 0.0, 0.0)
+    dimension: Literal[2, 3] = 3
+
+
+def _direction(value: Any) -> Any:
+    return "top-down" if value == "auto" else value
+
+
+def _wall_method(value: Any) -> Any:
+    if value == "signed":
+        raise PydanticCustomError("not_yet", 'not available in this version: use "h2"')
+    return value
+
+
+class Detection(Section):
+    """``[detection]``: how contacts are found. None of it changes results.
+
+    Attributes
+    ----------
+    method : str
+        ``"hgrid"`` (hierarchical grid, any size ratio), or one of its rivals.
+    direction : {"top-down", "bottom-up"}
+        In which order the levels of the hierarchical grid look for partners; ``"auto"`` is top-down.
+    levels : int or "auto"
+        Number of levels of the hierarchical grid.
+    cell_sizes : tuple of float or "auto"
+        Cell size of each level, in m.
+    skin : float or "auto"
+        Width by which the lists of near pairs reach beyond contact, as a fraction of each level's largest
+        radius; 0 detects in every step.
+    walls : {"h2"}
+        How the contacts of a sphere with a mesh are resolved: the double hierarchy method.
+    """
+
+    method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = "hgrid"
+    direction: Annotated[Literal["top-down", "bottom-up"], BeforeValidator(_direction)] = "top-down"
+    levels: AutoOrCount = "auto"
+    cell_sizes: AutoOrSizes = "auto"
+    skin: AutoOrNotNegative = "auto"
+    walls: Annotated[Literal["h2"], BeforeValidator(_wall_method)] = "h2"
+
+
+def _decomposition_method(value: Any) -> Any:
+    if value == "bisection":
+        raise PydanticCustomError("not_yet", 'not available in this version: use "slabs"')
+    return value
+
+
+class Decomposition(Section):
+    """``[decomposition]``: how the domain is divided among ranks. It never changes results.
+
+    Attributes
+    ----------
+    method : {"slabs"}
+        Cuts along the longest axis.
+    """
+
+    method: Annotated[Literal["slabs"], BeforeValidator(_decomposition_method)] = "slabs"
+
+
+class Limits(Section):
+    """``[limits]``: beyond them a run stops, because its results would mean nothing.
+
+    Attributes
+    ----------
+    largest_overlap : float
+        Of any contact, as a fraction of the radius of the smaller partner, in (0, 1]. Hard particles stay
+        below 0.01; 0.5 only catches what has gone wrong. Deliberately deep impacts need more.
+    """
+
+    largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+
+
+class Output(Section):
+    """``[output]``: what is written, and when.
+
+    Attributes
+    ----------
+    folder : str
+        Where all files of the run go.
+    fields_every : float
+        Interval of snapshots, in s; unless given, a hundredth of the run.
+    series_every : float
+        Interval of energies, loads and counters, in s; unless given, a thousandth of the run.
+    checkpoint_every : float
+        Interval of checkpoints, in s; unless given, a tenth of the run.
+    """
+
+    folder: Annotated[str, Field(min_length=1)] = "results"
+    fields_every: Positive
+    series_every: Positive
+    checkpoint_every: Positive
+
+
+OUTPUT_SHARES = {"fields_every": 100, "series_every": 1000, "checkpoint_every": 10}
+"""How many intervals of each output a run has unless they are given."""

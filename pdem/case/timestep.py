@@ -1,0 +1,199 @@
+"""How long a time step may be: the limits, and the step that ``"auto"`` stands for.
+
+Everything here follows from the case (and the files of particles it names), not from the state of a run,
+so that every rank and every restart finds the same step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.checks import meeting_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.materials import Interaction, Material
+    from pdem.case.model import Case
+    from pdem.case.walls import Wall
+
+_HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
+
+
+@dataclass(frozen=True)
+class StepLimit:
+    """One time that a step has to stay well below.
+
+    Attributes
+    ----------
+    name : {"Rayleigh", "Hertz", "linear"}
+        Which of the three times it is.
+    time : float
+        In s.
+    subject : str
+        What it was computed for.
+    """
+
+    name: str
+    time: float
+    subject: str
+
+
+def rayleigh_time(radius: float, density: float, youngs_modulus: float, poisson_ratio: float) -> float:
+    """Return the time in s that a Rayleigh wave needs to run around half a particle.
+
+    pi R sqrt(rho / G) / (0.1631 nu + 0.8766) with the shear modulus G = E / (2 (1 + nu)); radius in m,
+    density in kg/m^3, modulus in Pa (Li, Xu, Thornton, Powder Technology 160 (2005) 219).
+    """
+    shear_modulus = youngs_modulus / (2.0 * (1.0 + poisson_ratio))
+    return math.pi * radius * math.sqrt(density / shear_modulus) / (0.1631 * poisson_ratio + 0.8766)
+
+
+def hertz_time(mass: float, radius: float, modulus: float, speed: float) -> float:
+    """Return the duration in s of an elastic impact of two spheres.
+
+    2.943 delta / v at the largest overlap delta = (15 m v^2 / (16 sqrt(R) E))^(2/5), with the effective
+    mass m (kg), radius R (m) and modulus E (Pa) and the speed v (m/s) at first contact (Johnson, Contact
+    Mechanics, 1985, sect. 11.4). Infinite at speed zero.
+    """
+    if speed <= 0.0:
+        return math.inf
+    return _HERTZ_FACTOR * (mass**2 / (radius * modulus**2 * speed)) ** 0.2
+
+
+def linear_time(mass: float, stiffness: float) -> float:
+    """Return the duration in s, pi sqrt(m / k), of an impact by a linear spring (effective mass, kg; N/m)."""
+    return math.pi * math.sqrt(mass / stiffness)
+
+
+def reference_speed(case: Case) -> float:
+    """Return the speed in m/s that impacts are expected to reach.
+
+    The largest of the initial speeds of particles, the speeds of walls inside the domain, and that of a fall
+    through the whole domain, sqrt(2 g H).
+    """
+    sides = np.subtract(case.domain.upper, case.domain.lower)
+    fall = math.sqrt(2.0 * float(np.dot(np.abs(case.domain.gravity), sides)))
+    walls = [_wall_speed(case, wall) for wall in case.walls]
+    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
+    return max([fall, *walls, *particles])
+
+
+def step_limits(case: Case) -> list[StepLimit]:
+    """Return every limit of the time step, the smallest first; none without particles.
+
+    Each is computed for the smallest particles of the materials concerned.
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    smallest = _smallest_radii(case)
+    speed = reference_speed(case)
+    limits = list(_rayleigh_limits(case, smallest))
+    limits += list(_impact_limits(case, smallest, speed))
+    return sorted(limits, key=lambda limit: limit.time)
+
+
+def automatic_step(case: Case) -> float:
+    """Return the step in s that ``step = "auto"`` stands for.
+
+    It is `case.time.step_fraction` of the smallest limit, and without particles the interval of the series.
+    """
+    limits = step_limits(case)
+    if not limits:
+        return case.output.series_every
+    return case.time.step_fraction * limits[0].time
+
+
+def _smallest_radii(case: Case) -> dict[str, float]:
+    smallest: dict[str, float] = {}
+    for index, group in enumerate(case.particles):
+        sizes = group.sizes()
+        radius = (
+            sizes.smallest if sizes is not None else _file_column(case, index, "radius").min(initial=math.inf)
+        )
+        smallest[group.material] = min(float(radius), smallest.get(group.material, math.inf))
+    return {name: radius for name, radius in smallest.items() if math.isfinite(radius)}
+
+
+def _file_column(case: Case, index: int, name: str) -> np.ndarray:
+    from pdem.case.particle_files import read_particle_file
+
+    return read_particle_file(case, index)[name]
+
+
+def _mass(material: Material, radius: float) -> float:
+    return (material.density or 0.0) * 4.0 / 3.0 * math.pi * radius**3
+
+
+def _rayleigh_limits(case: Case, smallest: dict[str, float]) -> Iterator[StepLimit]:
+    hertzian = {
+        name
+        for first, second, _ in meeting_pairs(case)
+        for name in (first, second)
+        if _law(case, first, second).law == "hertz-mindlin"
+    }
+    for name, radius in smallest.items():
+        material = case.materials[name]
+        if name not in hertzian or material.youngs_modulus is None or material.poisson_ratio is None:
+            continue
+        time = rayleigh_time(radius, material.density or 0.0, material.youngs_modulus, material.poisson_ratio)
+        yield StepLimit("Rayleigh", time, f"{name} of radius {radius:g} m")
+
+
+def _impact_limits(case: Case, smallest: dict[str, float], speed: float) -> Iterator[StepLimit]:
+    for first, second, is_wall in meeting_pairs(case):
+        if first not in smallest or (second not in smallest and not is_wall):
+            continue
+        inverse_mass = 1.0 / _mass(case.materials[first], smallest[first])
+        inverse_radius = 1.0 / smallest[first]
+        if not is_wall:
+            inverse_mass += 1.0 / _mass(case.materials[second], smallest[second])
+            inverse_radius += 1.0 / smallest[second]
+        subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
+        law = _law(case, first, second)
+        if law.normal_stiffness is not None:
+            yield StepLimit("linear", linear_time(1.0 / inverse_mass, law.normal_stiffness), subject)
+            continue
+        modulus = 1.0 / (_compliance(case.materials[first]) + _compliance(case.materials[second]))
+        time = hertz_time(1.0 / inverse_mass, 1.0 / inverse_radius, modulus, speed)
+        yield StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
+
+
+def _law(case: Case, first: str, second: str) -> Interaction:
+    law = case.interaction(first, second)
+    assert law is not None, "a checked case has an interaction for every pair that can meet"
+    return law
+
+
+def _compliance(material: Material) -> float:
+    if material.youngs_modulus is None or material.poisson_ratio is None:
+        return 0.0
+    return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
+
+
+def _wall_speed(case: Case, wall: Wall) -> float:
+    speed = math.hypot(*wall.translation.velocity) if wall.translation else 0.0
+    if wall.rotation is None:
+        return speed
+    # Particles are inside the domain, so no point of a wall further from the axis than its corners matters.
+    corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
+    axis = np.asarray(wall.rotation.axis) / math.hypot(*wall.rotation.axis)
+    arms = np.linalg.norm(np.cross(corners - np.asarray(wall.rotation.centre), axis), axis=1)
+    return speed + abs(wall.rotation.rate) * float(arms.max())
+
+
+def _initial_speed(case: Case, index: int) -> float:
+    group = case.particles[index]
+    if group.velocity is None:
+        velocity = _file_column(case, index, "velocity") if group.file is not None else np.zeros((0, 3))
+        return float(np.sqrt(np.sum(velocity**2, axis=1)).max(initial=0.0))
+    if isinstance(group.velocity, tuple):
+        return math.hypot(*group.velocity)
+    return group.velocity.random * math.sqrt(case.domain.dimension)

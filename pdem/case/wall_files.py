@@ -1,0 +1,35 @@
+"""Reading the meshes of a case's walls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.messages import shown_key, shown_value
+from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import CaseError, MeshError
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+
+
+def read_walls(case: Case) -> list[Mesh]:
+    """Read the mesh of every wall, in the order of the case, in m and at time 0.
+
+    Raises
+    ------
+    CaseError
+        If there is no such file.
+    MeshError
+        If a mesh cannot be used; both name the wall.
+    """
+    meshes = []
+    for index, wall in enumerate(case.walls):
+        path = case.file(wall.mesh)
+        key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
+        if not path.is_file():
+            raise CaseError(f"{key}: no such file ({path}); paths are relative to the folder of the case")
+        try:
+            meshes.append(Mesh.read(path, wall.scale))
+        except MeshError as error:
+            raise MeshError(f"{key}: {error}") from None
+    return meshes

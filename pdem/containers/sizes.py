@@ -1,0 +1,277 @@
+"""Distributions of particle radii, sampled through their inverse cumulative distribution.
+
+A distribution turns uniform numbers into radii, so numbers keyed by particle id
+(`pdem.foundation.random`) give radii that do not depend on how many particles there are.
+All fractions are by number of particles unless stated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class SizeDistribution(Protocol):
+    """What every distribution of radii offers."""
+
+    @property
+    def smallest(self) -> float:
+        """Smallest radius that can occur, in m."""
+
+    @property
+    def largest(self) -> float:
+        """Largest radius that can occur, in m."""
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radii, in m, at the given values of the cumulative distribution, same shape."""
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
+
+
+def _require_range(smallest: float, largest: float) -> None:
+    _require(
+        0.0 < smallest <= largest < np.inf,
+        f"radii from {smallest!r} m to {largest!r} m: need 0 < smallest <= largest < infinity",
+    )
+
+
+@dataclass(frozen=True)
+class Constant:
+    """All particles have one radius.
+
+    Parameters
+    ----------
+    radius : float
+        In m, positive.
+
+    Raises
+    ------
+    InputError
+        If the radius is not positive and finite.
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        _require_range(self.radius, self.radius)
+
+    @property
+    def smallest(self) -> float:
+        """Smallest radius, in m."""
+        return self.radius
+
+    @property
+    def largest(self) -> float:
+        """Largest radius, in m."""
+        return self.radius
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radius, in m, once for each entry of `uniform`."""
+        return np.full(np.shape(uniform), self.radius)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every radius between two limits is equally frequent.
+
+    Parameters
+    ----------
+    smallest, largest : float
+        In m, ``0 < smallest <= largest``.
+
+    Raises
+    ------
+    InputError
+        If the limits are not positive, finite and in order.
+    """
+
+    smallest: float
+    largest: float
+
+    def __post_init__(self) -> None:
+        _require_range(self.smallest, self.largest)
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
+        return self.smallest + (self.largest - self.smallest) * np.asarray(uniform, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """The number density of radii is proportional to ``radius ** exponent`` between two limits.
+
+    Parameters
+    ----------
+    exponent : float
+        Of the density by number; -3 means equal volume in each equal interval of radius.
+    smallest, largest : float
+        In m, ``0 < smallest <= largest``.
+
+    Raises
+    ------
+    InputError
+        If the limits are not positive, finite and in order.
+    """
+
+    exponent: float
+    smallest: float
+    largest: float
+
+    def __post_init__(self) -> None:
+        _require_range(self.smallest, self.largest)
+        _require(bool(np.isfinite(self.exponent)), f"exponent {self.exponent!r}: need a finite number")
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
+        return _power_inverse(
+            np.asarray(uniform, dtype=np.float64), self.exponent, self.smallest, self.largest
+        )
+
+
+def _power_inverse(
+    uniform: NDArray[np.float64],
+    exponent: float,
+    smallest: float | NDArray[np.float64],
+    largest: float | NDArray[np.float64],
+) -> NDArray[np.float64]:
+    # With x = radius / smallest the cumulative distribution is (x^(e+1) - 1) / (ratio^(e+1) - 1), and for
+    # e = -1 it is log x / log ratio. With expm1 and log1p both are one formula, exact near -1 too.
+    span = np.log(largest / smallest)
+    power = exponent + 1.0
+    if abs(power) * np.max(span) < 1e-12:
+        steps = uniform * span
+    elif power > 0.0:
+        # Measured from the largest radius, where the exponentials cannot overflow.
+        steps = span + np.log1p((1.0 - uniform) * np.expm1(-power * span)) / power
+    else:
+        steps = np.log1p(uniform * np.expm1(power * span)) / power
+    return np.clip(smallest * np.exp(steps), smallest, largest)
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """The logarithm of the radius is normally distributed, cut off at two limits.
+
+    Parameters
+    ----------
+    median : float
+        Median of the distribution before it is cut off, in m.
+    sigma : float
+        Standard deviation of the natural logarithm of the radius.
+    smallest, largest : float
+        Limits, in m; radii beyond them do not occur and the rest is rescaled.
+
+    Raises
+    ------
+    InputError
+        If a number is not positive and finite, or less than a millionth of the distribution lies inside
+        the limits.
+    """
+
+    median: float
+    sigma: float
+    smallest: float
+    largest: float
+
+    def __post_init__(self) -> None:
+        _require_range(self.smallest, self.largest)
+        _require(0.0 < self.median < np.inf, f"median {self.median!r} m: need a positive number")
+        _require(0.0 < self.sigma < np.inf, f"sigma {self.sigma!r}: need a positive number")
+        low, high = self._cumulative_limits()
+        inside = self.smallest == self.largest or high - low > 1e-6
+        _require(
+            inside, f"only {high - low:.1e} of the log-normal distribution lies inside its limits: widen them"
+        )
+
+    def _cumulative_limits(self) -> tuple[float, float]:
+        from scipy.special import ndtr  # late, because it takes longer to import than the rest of a case
+
+        low = float(ndtr(np.log(self.smallest / self.median) / self.sigma))
+        high = float(ndtr(np.log(self.largest / self.median) / self.sigma))
+        return low, high
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
+        from scipy.special import ndtri
+
+        low, high = self._cumulative_limits()
+        normal = ndtri(low + (high - low) * np.asarray(uniform, dtype=np.float64))
+        return np.clip(self.median * np.exp(self.sigma * normal), self.smallest, self.largest)
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """A measured distribution: the fraction finer than each of a list of radii.
+
+    Parameters
+    ----------
+    points : tuple of float
+        Radii in m, strictly increasing, at least two.
+    cumulative : tuple of float
+        Fraction of the particles with a radius up to each point: starts at 0, ends at 1, never decreases.
+        Between two points it is linear in the radius.
+    by : {"number", "volume"}
+        Whether the fractions count particles or their volume (as a sieve curve does).
+
+    Raises
+    ------
+    InputError
+        If the table breaks one of these rules.
+    """
+
+    points: tuple[float, ...]
+    cumulative: tuple[float, ...]
+    by: str = "number"
+    _number: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        points, cumulative = np.asarray(self.points), np.asarray(self.cumulative)
+        _require(
+            points.size == cumulative.size >= 2, "a table needs as many fractions as radii, at least two"
+        )
+        _require(
+            bool(np.all(np.diff(points) > 0.0)) and points[0] > 0.0, "radii must be positive and increase"
+        )
+        _require(cumulative[0] == 0.0 and cumulative[-1] == 1.0, "fractions must start at 0 and end at 1")
+        _require(bool(np.all(np.diff(cumulative) >= 0.0)), "fractions must never decrease")
+        _require(self.by in ("number", "volume"), f"by = {self.by!r}: need 'number' or 'volume'")
+        object.__setattr__(self, "_number", self._cumulative_number())
+
+    def _cumulative_number(self) -> NDArray[np.float64]:
+        points, weights = np.asarray(self.points), np.diff(np.asarray(self.cumulative))
+        if self.by == "volume":
+            # Volume density w / (b - a) over [a, b] means number density proportional to it divided by r^3.
+            weights = weights / np.diff(points) * (points[:-1] ** -2.0 - points[1:] ** -2.0) / 2.0
+        cumulative = np.concatenate([[0.0], np.cumsum(weights)])
+        return cumulative / cumulative[-1]
+
+    @property
+    def smallest(self) -> float:
+        """Smallest radius, in m."""
+        return float(self.points[0])
+
+    @property
+    def largest(self) -> float:
+        """Largest radius, in m."""
+        return float(self.points[-1])
+
+    def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
+        """Return the radii, in m, at the values `uniform` of the cumulative distribution by number."""
+        values, points = np.asarray(uniform, dtype=np.float64), np.asarray(self.points)
+        interval = np.clip(np.searchsorted(self._number, values, side="right") - 1, 0, points.size - 2)
+        low, width = self._number[interval], np.diff(self._number)[interval]
+        share = np.clip((values - low) / np.where(width > 0.0, width, 1.0), 0.0, 1.0)
+        lower, upper = points[interval], points[interval + 1]
+        if self.by == "volume":
+            return _power_inverse(share, -3.0, lower, upper)
+        return lower + share * (upper - lower)
