@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -81,7 +83,7 @@ def write_surface(
         if suffix == ".ply":
             _write_ply(path, vertices, start, loops)
             return
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with _listening(said):
             file_format = "gmsh" if suffix == ".msh" else None
             meshio.write_points_cells(path, vertices, _blocks_of(start, loops), file_format=file_format)
     except (Exception, SystemExit) as error:
@@ -89,6 +91,14 @@ def write_surface(
     if "Skipping" in said.getvalue() or "Discarding" in said.getvalue():
         path.unlink(missing_ok=True)
         raise MeshError(f"{path}: the format cannot hold these facets: write {_ANY}")
+
+
+@contextlib.contextmanager
+def _listening(said: io.StringIO) -> Iterator[None]:
+    """Take down what meshio prints, and ignore its warnings (text STL files make it overflow a header)."""
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _check_request(path: Path, scale: float) -> None:
@@ -107,8 +117,11 @@ def _read_by_meshio(path: Path) -> tuple[NDArray[np.float64], Blocks]:
 
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            mesh = meshio.read(path)
+        with _listening(said):
+            if path.suffix.lower() == ".obj":
+                mesh = meshio.read(_plain_obj(path), file_format="obj")
+            else:
+                mesh = meshio.read(path)
     except (Exception, SystemExit) as error:
         reason = _first_line(said.getvalue()) or _one_line(error)
         raise MeshError(f"{path}: {_unreadable(path, reason)}") from error
@@ -119,6 +132,27 @@ def _read_by_meshio(path: Path) -> tuple[NDArray[np.float64], Blocks]:
     return np.asarray(mesh.points, dtype=np.float64), [
         (kind, cells.astype(np.int64) if kind in _SURFACE else cells) for kind, cells in blocks if len(cells)
     ]
+
+
+def _plain_obj(path: Path) -> io.StringIO:
+    """Return an OBJ file's vertices and faces alone, indices counted from the first vertex.
+
+    meshio stumbles over normals and texture points that are not one per vertex, and over relative indices.
+    """
+    lines = []
+    vertices = 0
+    for line in path.read_text().replace("\\\n", " ").splitlines():
+        match line.split("#")[0].split():
+            case ["v", x, y, z, *_]:
+                vertices += 1
+                lines.append(f"v {x} {y} {z}")
+            case ["f", *corners]:
+                indices = [int(corner.split("/")[0]) for corner in corners]
+                absolute = [index if index >= 0 else vertices + 1 + index for index in indices]
+                lines.append("f " + " ".join(map(str, absolute)))
+            case ["v", *_]:
+                raise ValueError(f"{line.strip()!r} is no vertex")
+    return io.StringIO("\n".join(lines))
 
 
 def _unreadable(path: Path, reason: str) -> str:
