@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.cost_model import check_options, expected_counts, number_density
-from pdem.detection.moments import Moments, SampleMoments, moments_of, sample_table
+from pdem.detection.moments import Moments, SampleMoments, below_smallest, moments_of, sample_table
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _constant_number(
     """Shoot: for a number per cell the sizes follow one by one; bisect the number until the last one fits."""
     grid = np.geomspace(problem.smallest, problem.largest, knots)
     grid[-1] = problem.largest
-    population = problem.moments.moment(0, np.full(knots, 0.5 * problem.smallest), 0.5 * grid)
+    population = problem.moments.moment(0, np.full(knots, below_smallest(problem.moments)), 0.5 * grid)
     volume = grid**problem.dimension
 
     def walk(number: float, levels: int) -> tuple[list[float], float]:
@@ -321,7 +321,7 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
 
     smooth = problem
     if isinstance(problem.moments, SampleMoments):
-        table = sample_table(problem.moments.radii, _COARSE)
+        table = sample_table(problem.moments.radii, min(1024, max(64, len(problem.moments.radii) // 32)))
         smooth = _Problem(
             table, problem.density, problem.dimension, problem.overhead, problem.direction, problem.unit
         )
@@ -334,28 +334,36 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
         shares = np.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
         sizes = smooth.smallest * np.exp(span * shares)
         sizes[..., -1] = smooth.largest
-        return sizes
+        return np.minimum(sizes, smooth.largest)
 
     def cost_and_gradient(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         steps = _DIFFERENCE * np.eye(len(free))
         costs = smooth.cost(sizes_at(np.vstack((free, free + steps, free - steps))))
-        return float(costs[0]), (costs[1 : 1 + len(free)] - costs[1 + len(free) :]) / (2.0 * _DIFFERENCE)
+        slopes = (costs[1 : 1 + len(free)] - costs[1 + len(free) :]) / (2.0 * _DIFFERENCE)
+        return math.log(costs[0]), slopes / costs[0]
 
     def start_from(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
         steps = np.diff(np.log(np.append(smooth.smallest, sizes)))
         logarithms = np.log(np.maximum(steps, 1e-6 * span))
         return logarithms[:-1] - logarithms[-1]
 
+    known = {1: np.array([smooth.largest])}
+
     def rule(levels: int) -> NDArray[np.float64]:
-        if levels == 1:
-            return np.array([problem.largest])
-        starts = [_linear(smooth)(levels), _exponential(smooth)(levels), constant(levels)]
-        found = [
-            minimize(cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 1e-6})
-            for start in starts
-            if len(start) == levels
-        ]
-        return np.unique(sizes_at(min(found, key=lambda one: one.fun).x))
+        if levels not in known:
+            # The best grid of one level less and a level that holds next to nothing: never worse than it.
+            fewer = np.append(smooth.smallest, rule(levels - 1))
+            thin = np.insert(fewer[1:], -1, fewer[-1] - 1e-3 * (fewer[-1] - fewer[-2]))
+            starts = [_linear(smooth)(levels), constant(levels), thin]
+            found = [
+                minimize(
+                    cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 5e-6}
+                )
+                for start in starts
+                if len(start) == levels and (np.diff(start) > 0.0).all()
+            ]
+            known[levels] = sizes_at(min(found, key=lambda one: one.fun).x)
+        return np.unique(known[levels])
 
     return rule
 

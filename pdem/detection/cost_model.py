@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.detection.moments import below_smallest
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _BALL = {2: math.pi, 3: 4.0 * math.pi / 3.0}
 
 def number_density(moments: Moments, volume_fraction: float, dimension: int) -> float:
     """Return the particles per area (2D) or volume (3D) in m**-dimension at a volume fraction."""
-    whole = moments.moment(dimension, np.array([moments.smallest]), np.array([moments.largest]))
+    whole = moments.moment(dimension, np.array([below_smallest(moments)]), np.array([moments.largest]))
     return volume_fraction / (_BALL[dimension] * float(whole[0]))
 
 
@@ -64,8 +65,8 @@ def expected_counts(
     checks, accesses : (...) arrays
     """
     levels = sizes.shape[-1]
-    bottom = np.minimum(2.0 * moments.smallest, sizes[..., :1])
-    edges = 0.5 * np.concatenate((bottom, sizes), axis=-1)
+    bottom = np.full((*sizes.shape[:-1], 1), below_smallest(moments))
+    edges = np.concatenate((np.minimum(bottom, 0.5 * sizes[..., :1]), 0.5 * sizes), axis=-1)
     parts = [moments.moment(power, edges[..., :-1], edges[..., 1:]) for power in range(dimension + 1)]
     population = parts[0]
     occupancy = density * population * sizes**dimension

@@ -37,10 +37,12 @@ class Moments(Protocol):
     def moment(
         self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the moments of order `power` over the radii ``lower < r <= upper``, arrays of one shape.
+        """Return the moments of order `power` over the radii ``lower < r <= upper``, arrays of one shape."""
 
-        An interval that starts at the smallest radius contains it.
-        """
+
+def below_smallest(moments: Moments) -> float:
+    """Return a radius just below the smallest, so that an interval from it holds all particles."""
+    return float(np.nextafter(moments.smallest, 0.0))
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,8 @@ class SampleMoments:
     ) -> NDArray[np.float64]:
         """Return the moments over (lower, upper]; in m**power."""
         sums = self._prefix(power)
-        start = np.where(
-            np.asarray(lower) <= self.smallest, 0, np.searchsorted(self.radii, lower, side="right")
-        )
-        return sums[np.searchsorted(self.radii, upper, side="right")] - sums[start]
+        start, end = (np.searchsorted(self.radii, bound, side="right") for bound in (lower, upper))
+        return sums[end] - sums[start]
 
 
 class TableMoments:
@@ -134,8 +134,10 @@ class TableMoments:
         self, power: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the moments over (lower, upper]; in m**power."""
-        ends = (np.interp(np.log(end), self._logarithms, self._sums[power]) for end in (upper, lower))
-        return next(ends) - next(ends)
+        start, end = (
+            np.interp(np.log(bound), self._logarithms, self._sums[power]) for bound in (lower, upper)
+        )
+        return end - start
 
 
 def sample_table(radii: NDArray[np.float64], knots: int = 256) -> TableMoments:
