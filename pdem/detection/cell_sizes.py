@@ -357,7 +357,7 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
             starts = [_linear(smooth)(levels), constant(levels), thin]
             found = [
                 minimize(
-                    cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 5e-6}
+                    cost_and_gradient, start_from(start), method="BFGS", jac=True, options={"gtol": 1e-6}
                 )
                 for start in starts
                 if len(start) == levels and (np.diff(start) > 0.0).all()
