@@ -132,7 +132,7 @@ def test_methods_for_similar_sizes_find_the_pairs_of_brute_force(method: str) ->
     for system in random_systems(1, 300):
         if method == "screening" and np.abs(system.positions - system.lower).max(
             initial=0.0
-        ) > 1e4 * scale_of(system):
+        ) > 100 * scale_of(system):
             continue  # two clusters far apart: the dense array is refused
         assert np.array_equal(system.search(method).pairs, system.reference()), system
 
