@@ -28,7 +28,7 @@ SPARE_CELLS = 64
 """... and this many on top for each level."""
 
 
-@threaded_kernel
+@kernel
 def box_facets(
     vertices: NDArray[np.float64],
     facet_start: NDArray[np.int64],
@@ -36,7 +36,7 @@ def box_facets(
     boxes: NDArray[np.float64],
 ) -> None:
     """Write the bounding boxes of all facets, shape (F, 6): lower corner, upper corner [m]."""
-    for facet in prange(len(facet_start) - 1):
+    for facet in range(len(facet_start) - 1):
         for axis in range(3):
             low = high = vertices[facet_vertices[facet_start[facet]], axis]
             for place in range(facet_start[facet] + 1, facet_start[facet + 1]):
@@ -334,7 +334,7 @@ def _visit(
 
 
 @threaded_kernel
-def count_facets(
+def visit_spheres(
     centres: NDArray[np.float64],
     reaches: NDArray[np.float64],
     vertices: NDArray[np.float64],
@@ -349,42 +349,23 @@ def count_facets(
     cell_offsets: NDArray[np.int64],
     bin_start: NDArray[np.int64],
     bin_facets: NDArray[np.int64],
-    start: NDArray[np.int64],
-) -> None:
-    """Write the number of facets near sphere i into ``start[i + 1]``."""
-    for sphere in prange(len(reaches)):
-        start[sphere + 1] = _visit(
-            centres[sphere, 0], centres[sphere, 1], centres[sphere, 2], reaches[sphere], False, 0, bin_facets,
-            vertices, normals, facet_start, facet_vertices, boxes, region, level_extents, cell_sizes,
-            cell_counts, cell_offsets, bin_start, bin_facets,
-        )  # fmt: skip
-
-
-@threaded_kernel
-def list_facets(
-    centres: NDArray[np.float64],
-    reaches: NDArray[np.float64],
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    boxes: NDArray[np.float64],
-    region: NDArray[np.float64],
-    level_extents: NDArray[np.float64],
-    cell_sizes: NDArray[np.float64],
-    cell_counts: NDArray[np.int64],
-    cell_offsets: NDArray[np.int64],
-    bin_start: NDArray[np.int64],
-    bin_facets: NDArray[np.int64],
+    write: bool,
+    counts: NDArray[np.int64],
     start: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
-    """Write the facets near sphere i, ascending, into ``found[start[i]:start[i + 1]]``."""
+    """Count the facets near each sphere, or write them where the counts have made room.
+
+    Without `write`, ``counts[i]`` becomes the number of facets near sphere i. With it, they go, ascending,
+    into ``found[start[i]:start[i + 1]]``.
+    """
     for sphere in prange(len(reaches)):
-        if start[sphere + 1] > start[sphere]:
-            _visit(
-                centres[sphere, 0], centres[sphere, 1], centres[sphere, 2], reaches[sphere], True,
-                start[sphere], found, vertices, normals, facet_start, facet_vertices, boxes, region,
-                level_extents, cell_sizes, cell_counts, cell_offsets, bin_start, bin_facets,
-            )  # fmt: skip
+        if write and counts[sphere] == 0:
+            continue
+        counts[sphere] = _visit(
+            centres[sphere, 0], centres[sphere, 1], centres[sphere, 2], reaches[sphere], write, start[sphere],
+            found, vertices, normals, facet_start, facet_vertices, boxes, region, level_extents, cell_sizes,
+            cell_counts, cell_offsets, bin_start, bin_facets,
+        )  # fmt: skip
+        if write:
             sort_slice(found, start[sphere], start[sphere + 1])

@@ -45,6 +45,7 @@ class FacetSearch:
         self._bin_start = np.zeros(1, dtype=np.int64)
         self._bin_facets = np.empty(count, dtype=np.int64)
         self._start = np.zeros(1, dtype=np.int64)
+        self._counts = np.zeros(1, dtype=np.int64)
         self._found = np.empty(0, dtype=np.int64)
 
     def find(
@@ -77,22 +78,22 @@ class FacetSearch:
         -----
         Both arrays are views of buffers that the next call overwrites.
         """
-        start = self._rows(len(reaches))
+        start, counts = self._rows(len(reaches))
         if len(reaches) == 0 or not self._bin(vertices, centres, reaches):
             start[:] = 0
             return start, self._found[:0]
         where = (
             centres, reaches, vertices, normals, self._facet_start, self._facet_vertices, self._boxes,
             self._region, self._level_extents, self._cell_sizes, self._cell_counts, self._cell_offsets,
-            self._bin_start, self._bin_facets, start,
+            self._bin_start, self._bin_facets,
         )  # fmt: skip
+        bins.visit_spheres(*where, False, counts, start, self._found)
         start[0] = 0
-        bins.count_facets(*where)
-        np.cumsum(start, out=start)
+        np.cumsum(counts, out=start[1:])
         total = int(start[-1])
         if total > len(self._found):
             self._found = np.empty(int(_GROWTH * total) + 16, dtype=np.int64)
-        bins.list_facets(*where, self._found)
+        bins.visit_spheres(*where, True, counts, start, self._found)
         return start, self._found[:total]
 
     @property
@@ -100,10 +101,11 @@ class FacetSearch:
         """Bytes held in buffers."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
-    def _rows(self, count: int) -> NDArray[np.int64]:
+    def _rows(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if count + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * count) + 16, dtype=np.int64)
-        return self._start[: count + 1]
+            self._counts = np.zeros(len(self._start), dtype=np.int64)
+        return self._start[: count + 1], self._counts[:count]
 
     def _bin(
         self, vertices: NDArray[np.float64], centres: NDArray[np.float64], reaches: NDArray[np.float64]

@@ -1,0 +1,244 @@
+"""H2 on random surfaces: one contact on flat and convex ones, whatever the mesh, the place and the order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull, Delaunay
+from scipy.spatial.transform import Rotation
+
+from pdem.contact.wall_contacts import wall_contacts
+from pdem.containers.mesh import Mesh, join_meshes
+
+SEEDS = st.integers(0, 2**32 - 1)
+RELATIVE_OVERLAPS = st.floats(1e-3, 0.9)
+DIRECTION = 1e-9
+
+
+def grid_of_quads_and_triangles(generator):
+    """Rectangles of random sizes, some of them split along either diagonal."""
+    n = generator.integers(1, 8)
+    columns, rows = (np.cumsum(generator.uniform(0.05, 1.0, n + 1)) for _ in range(2))
+    x, y = np.meshgrid(columns - columns.mean(), rows - rows.mean())
+    facets = []
+    for first in (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel():
+        a, b, c, d = first, first + 1, first + n + 2, first + n + 1
+        facets += [[[a, b, c, d]], [[a, b, c], [a, c, d]], [[a, b, d], [b, c, d]]][generator.integers(3)]
+    return np.column_stack((x.ravel(), y.ravel())), facets
+
+
+def fan(generator):
+    """Needles that meet in one vertex."""
+    n = int(generator.integers(3, 40))
+    angles = 2 * np.pi * (np.arange(n) + generator.uniform(0, 0.9, n)) / n
+    if n < 5:
+        angles = 2 * np.pi * np.arange(n) / n
+    rim = np.column_stack((np.cos(angles), np.sin(angles)))
+    return np.vstack(([[0.0, 0.0]], rim)), [[0, 1 + k, 1 + (k + 1) % n] for k in range(n)]
+
+
+def needles(generator):
+    """Slivers side by side, up to 10,000 times longer than wide."""
+    n = int(generator.integers(3, 40))
+    y = np.cumsum(generator.uniform(0.3, 1.0, n)) * 10 ** generator.uniform(-4, -1)
+    ends = np.vstack([np.column_stack((np.full(n, x), y - y.mean())) for x in (-1.0, 1.0)])
+    return ends, [t for k in range(n - 1) for t in ([k, n + k, k + 1], [n + k, n + k + 1, k + 1])]
+
+
+def delaunay(generator):
+    """Triangles of all sizes and shapes."""
+    inside = generator.uniform(-1, 1, (int(generator.integers(1, 150)), 2))
+    points = np.vstack((inside, [[-1.1, -1.1], [1.1, -1.1], [1.1, 1.1], [-1.1, 1.1]]))
+    return points, Delaunay(points).simplices.tolist()
+
+
+FLAT = [grid_of_quads_and_triangles, fan, needles, delaunay]
+
+
+def random_place(generator, points, facets):
+    """Return a point of a random facet, often one very near to or exactly on an edge or a vertex."""
+    loop = facets[generator.integers(len(facets))]
+    choice = generator.integers(4)
+    if choice == 0:
+        return points[generator.choice(loop)]
+    if choice == 1:
+        k = generator.integers(len(loop))
+        part = generator.uniform()
+        return part * points[loop[k]] + (1 - part) * points[loop[k - 1]]
+    weights = generator.dirichlet(np.full(len(loop), 0.05 if choice == 2 else 1.0))
+    return weights @ points[loop]
+
+
+def moved(generator, points):
+    """Return a random rigid motion, and the points moved by it."""
+    turn = Rotation.random(random_state=int(generator.integers(2**31))).as_matrix()
+    shift = generator.uniform(-2, 2, 3)
+    flat = np.column_stack((points, np.zeros((len(points), 3 - points.shape[1]))))
+    return turn, shift, flat @ turn.T + shift
+
+
+@pytest.mark.parametrize("surface", FLAT)
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
+def test_one_contact_on_a_flat_surface(surface, seed, relative):
+    generator = np.random.default_rng(seed)
+    points, facets = surface(generator)
+    facets = [loop[::-1] if generator.integers(2) else loop for loop in facets]  # two-sided: no matter
+    turn, shift, vertices = moved(generator, points)
+    mesh = Mesh(vertices, facets)
+    for _ in range(5):
+        radius = 10 ** generator.uniform(-2, 0.5)
+        normal = turn[:, 2] * generator.choice([-1, 1])
+        foot = turn[:, :2] @ random_place(generator, points, facets) + shift
+        contacts = wall_contacts(foot + (1 - relative) * radius * normal, radius, mesh)
+        assert len(contacts) == 1
+        assert np.linalg.norm(contacts["normal"][0] - normal) < DIRECTION
+        assert contacts["overlap"][0] == pytest.approx(relative * radius, rel=1e-9)
+
+
+def nearest_on_hull(centre, vertices, facets):
+    """Nearest point of triangles by another road: least squares over each triangle's corners, edges, inside."""
+    best = None
+    for a, b, c in vertices[facets]:
+        options = [a, b, c]
+        for u, v in ((a, b), (b, c), (c, a)):
+            part = np.dot(centre - u, v - u) / np.dot(v - u, v - u)
+            options += [u + part * (v - u)] if 0 < part < 1 else []
+        sides = np.column_stack((b - a, c - a))
+        p, q = np.linalg.lstsq(sides, centre - a, rcond=None)[0]
+        options += [a + p * (b - a) + q * (c - a)] if p >= 0 and q >= 0 and p + q <= 1 else []
+        for point in options:
+            if best is None or np.linalg.norm(point - centre) < np.linalg.norm(best - centre):
+                best = point
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
+def test_one_contact_outside_a_convex_polyhedron(seed, relative):
+    generator = np.random.default_rng(seed)
+    cloud = generator.normal(size=(int(generator.integers(4, 40)), 3)) * 10 ** generator.uniform(-0.7, 0.3, 3)
+    facets = ConvexHull(cloud).simplices
+    mesh = Mesh(cloud, facets)
+    for _ in range(4):
+        away = generator.normal(size=3)
+        away /= np.linalg.norm(away)
+        centre = cloud.mean(axis=0) + away * ((cloud - cloud.mean(axis=0)) @ away).max()
+        centre += away * 10 ** generator.uniform(-2, 0.5)
+        foot = nearest_on_hull(centre, cloud, facets)
+        distance = np.linalg.norm(centre - foot)
+        contacts = wall_contacts(centre, distance / (1 - relative), mesh)
+        assert len(contacts) == 1
+        np.testing.assert_allclose(contacts["normal"][0], (centre - foot) / distance, atol=1e-7)
+        assert contacts["overlap"][0] == pytest.approx(distance * relative / (1 - relative), rel=1e-9)
+
+
+def rough(generator):
+    """Return a surface with ridges, valleys, peaks and pits."""
+    points, facets = delaunay(generator)
+    return np.column_stack((points, 0.3 * generator.uniform(size=len(points)))), facets
+
+
+def assert_same_bits(one, mesh_one, other, mesh_other, number):
+    """Contacts are the same bit for bit; `number` maps facets of the other mesh to those of the first."""
+    assert len(one) == len(other)
+    for name in ("kind", "point", "normal", "overlap"):
+        assert one[name].tobytes() == other[name].tobytes(), name
+    np.testing.assert_array_equal(number[other["facet"]], one["facet"])
+    for a, b in zip(one, other, strict=True):
+        if a["kind"] == 0:
+            assert number[b["feature"]] == a["feature"]
+        elif a["kind"] == 1:
+            assert mesh_one.edges[a["feature"]].tolist() == mesh_other.edges[b["feature"]].tolist()
+        else:
+            assert a["feature"] == b["feature"]
+
+
+@pytest.mark.parametrize("surface", [*FLAT, rough])
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_order_of_facets_and_start_of_loops_do_not_matter(surface, seed):
+    generator = np.random.default_rng(seed)
+    points, facets = surface(generator)
+    _, _, vertices = moved(generator, points)
+    mesh = Mesh(vertices, facets)
+    order = generator.permutation(len(facets))
+    shuffled = Mesh(vertices, [np.roll(facets[k], generator.integers(4)) for k in order])
+    several = 0
+    for _ in range(6):
+        radius = 10 ** generator.uniform(-2, 0.5)
+        foot = random_place(generator, vertices, facets)
+        centre = foot + generator.normal(size=3) * radius * generator.choice([0.0, 0.1, 0.5])
+        one, other = wall_contacts(centre, radius, mesh), wall_contacts(centre, radius, shuffled)
+        assert_same_bits(one, mesh, other, shuffled, order)
+        several += len(one) > 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, relative=st.floats(1e-3, 0.6), sides=st.integers(2, 3))
+def test_concave_corners_have_one_contact_per_wall(seed, relative, sides):
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(1, 6))
+    walls = []
+    for axis in range(sides):
+        across = [other for other in range(3) if other != axis]
+        x, y = np.meshgrid(np.linspace(0, 4, n + 1), np.linspace(0, 4, n + 1))
+        corners = np.zeros((x.size, 3))
+        corners[:, across] = np.column_stack((x.ravel(), y.ravel()))
+        walls.append(corners)
+    facets = [
+        [a + len(walls[0]) * w, a + 1 + len(walls[0]) * w, b + len(walls[0]) * w]
+        for w in range(sides)
+        for first in (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel()
+        for a, b in ((first, first + n + 1), (first + n + 1, first + 1))
+    ]
+    distance = 1 - relative
+    centre = np.array([distance] * sides + [2.0] * (3 - sides)) * generator.uniform(0.9, 1.0, 3)
+    turn, shift, vertices = moved(generator, np.vstack([*walls, [centre]]))
+    contacts = wall_contacts(vertices[-1], 1.0, Mesh(vertices, facets))
+    normals = contacts["normal"] @ turn
+    assert len(contacts) == sides
+    np.testing.assert_allclose(np.sort(normals.argmax(axis=1)), np.arange(sides))
+    np.testing.assert_allclose(normals.max(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(1 - contacts["overlap"], centre[normals.argmax(axis=1)], atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
+def test_unwelded_walls_and_hanging_nodes_give_one_contact(seed, relative):
+    """Two plates meet on a line where each has its own nodes; a third lies under the first."""
+    generator = np.random.default_rng(seed)
+
+    def strip(side):
+        n = int(generator.integers(1, 9))
+        y = np.linspace(0, 1, n + 1)
+        corners = [[x, v, 0.0] for v in y for x in (0.0, side)]
+        quads = [[2 * k, 2 * k + 1, 2 * k + 3, 2 * k + 2] for k in range(n)]
+        return Mesh(corners, quads)
+
+    walls = join_meshes([strip(1.0), strip(-1.0), strip(1.0)])
+    radius = 10 ** generator.uniform(-2, 0)
+    foot = np.array([generator.choice([0.0, 1e-12, 0.1 * radius, -0.3 * radius]), generator.uniform(), 0.0])
+    contacts = wall_contacts(foot + [0, 0, (1 - relative) * radius], radius, walls)
+    assert len(contacts) == 1
+    assert np.linalg.norm(contacts["normal"][0] - [0, 0, 1]) < DIRECTION
+    assert contacts["overlap"][0] == pytest.approx(relative * radius, rel=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_results_are_finite_wherever_the_centre_is(seed):
+    generator = np.random.default_rng(seed)
+    points, facets = rough(generator)
+    mesh = Mesh(points, facets)
+    tiny = generator.choice([0.0, 1e-300, 1e-170, 1e-16, 1e-9])
+    for _ in range(5):
+        centre = random_place(generator, points, facets) + tiny * generator.normal(size=3)
+        contacts = wall_contacts(centre, 10 ** generator.uniform(-6, 0), mesh)
+        assert len(contacts) >= 1
+        for name in ("point", "normal", "overlap", "weights"):
+            assert np.isfinite(contacts[name]).all()
+        np.testing.assert_allclose(np.linalg.norm(contacts["normal"], axis=1), 1.0, atol=1e-12)
+        assert (np.diff(contacts["overlap"]) <= 1e-12).all()

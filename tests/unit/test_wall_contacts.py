@@ -1,0 +1,200 @@
+"""`wall_contacts`: fields, weights, refusals; and the kernels below it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.hierarchy import OUTPUT_FULL, SCRATCH_FULL, resolve_h2
+from pdem.contact.intersection import nearest_feature, sphere_touches_facet
+from pdem.contact.wall_contacts import wall_contacts
+from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import InputError
+
+SQUARE = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+BOX_CORNER = Mesh([[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]], [[0, 1, 2], [0, 2, 3], [0, 3, 1]])
+
+
+def test_facet_edge_and_vertex_of_a_square():
+    for centre, kind, point, distance in (
+        ([0.5, 0.25, 0.9], 0, [0.5, 0.25, 0], 0.9),
+        ([0.5, 0.25, -0.9], 0, [0.5, 0.25, 0], 0.9),
+        ([1.3, 0.25, 0.4], 1, [1, 0.25, 0], 0.5),
+        ([1.3, 1.0, 0.4], 1, [1, 1, 0], 0.5),
+        ([-0.2, -0.3, 0.6], 2, [0, 0, 0], 0.7),
+    ):
+        (contact,) = wall_contacts(centre, 1.0, SQUARE)
+        assert contact["kind"] in ((1, 2) if centre[1] == 1.0 else (kind,))
+        np.testing.assert_allclose(contact["point"], point, atol=1e-15)
+        np.testing.assert_allclose(contact["normal"], (np.array(centre) - point) / distance, atol=1e-15)
+        assert contact["overlap"] == pytest.approx(1 - distance)
+        assert contact["count"] == 1
+
+
+def test_nothing_in_reach_gives_an_empty_array_with_the_same_fields():
+    none = wall_contacts([0.5, 0.5, 2.0], 1.0, SQUARE)
+    assert none.shape == (0,)
+    assert none.dtype == wall_contacts([0.5, 0.5, 0.5], 1.0, SQUARE).dtype
+    assert none.dtype["weights"].shape == (4,)
+    assert len(wall_contacts([0.5, 0.5, 1.0], 1.0, SQUARE)) == 0  # touching without overlap
+
+
+def test_centre_on_the_surface_takes_the_facet_normal():
+    for point in ([0.5, 0.5, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]):
+        (contact,) = wall_contacts(point, 0.1, SQUARE)
+        np.testing.assert_array_equal(contact["normal"], [0, 0, 1])
+        assert contact["overlap"] == 0.1
+
+
+def test_two_walls_close_together_both_count():
+    plates = Mesh(
+        [[0, 0, z] for z in (0.0, 0.9)] + [[9, 0, z] for z in (0.0, 0.9)] + [[0, 9, z] for z in (0.0, 0.9)],
+        [[0, 2, 4], [1, 3, 5]],
+    )
+    contacts = wall_contacts([2.0, 2.0, 0.4], 1.0, plates)
+    np.testing.assert_allclose(contacts["normal"], [[0, 0, 1], [0, 0, -1]])
+    np.testing.assert_allclose(contacts["overlap"], [0.6, 0.5])
+    (hidden,) = wall_contacts([2.0, 2.0, 1.1], 1.5, plates)
+    assert hidden["facet"] == 1
+
+
+def test_deep_poke_through_a_narrow_facet_is_one_contact():
+    strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 0.1, 0], [0, 0.1, 0]], [[0, 1, 2, 3]])
+    for y in (0.05, 0.0, -0.05, 0.2):
+        assert len(wall_contacts([4.0, y, 0.3], 1.0, strip)) == 1
+
+
+def test_step_is_felt_however_the_floor_is_meshed():
+    """An edge contact beyond the floor must not be lost to edges inside the floor."""
+    counts = set()
+    for n in (1, 2, 7, 20):
+        x = np.linspace(-2.0, 0.85, n + 1)
+        corners = [[v, y, 0.0] for v in x for y in (-2.0, 2.0)]
+        floor = [[2 * k, 2 * k + 2, 2 * k + 3, 2 * k + 1] for k in range(n)]
+        last = 2 * n
+        corners += [[0.85, -2.0, 0.3], [0.85, 2.0, 0.3], [3.0, -2.0, 0.3], [3.0, 2.0, 0.3]]
+        step = [[last, last + 1, last + 3, last + 2], [last + 2, last + 3, last + 5, last + 4]]
+        contacts = wall_contacts([0.0, 0.1, 0.5], 1.0, Mesh(corners, floor + step))
+        counts.add(len(contacts))
+        np.testing.assert_allclose(contacts["point"], [[0, 0.1, 0], [0.85, 0.1, 0.3]], atol=1e-15)
+    assert counts == {2}
+
+
+def random_polygon(generator, sides):
+    """Return a convex polygon: points on an ellipse, in a random plane."""
+    angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
+    flat = np.column_stack((np.cos(angles), 0.6 * np.sin(angles), np.zeros(sides)))
+    turn, _ = np.linalg.qr(generator.normal(size=(3, 3)))
+    return Mesh(flat @ turn.T + generator.normal(size=3), [range(sides)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), sides=st.integers(3, 12))
+def test_weights_add_up_and_reproduce_the_contact_point(seed, sides):
+    generator = np.random.default_rng(seed)
+    mesh = random_polygon(generator, sides)
+    nodes = mesh.vertices[mesh.loop(0)]
+    inside = generator.dirichlet(np.full(sides, generator.choice([0.03, 1.0]))) @ nodes
+    outside = nodes.mean(axis=0) + 1.5 * (nodes[0] + nodes[1] - 2 * nodes.mean(axis=0)) * generator.uniform()
+    for place in (inside, nodes[0], 0.5 * (nodes[0] + nodes[1]), outside):
+        (contact,) = wall_contacts(place + 0.1 * mesh.facet_normals[0], 3.0, mesh)
+        weights = contact["weights"]
+        assert (weights >= 0).all()
+        assert weights.sum() == pytest.approx(1.0, abs=1e-14)
+        np.testing.assert_allclose(weights @ nodes, contact["point"], atol=1e-11)
+        assert (weights > 0).sum() <= {0: sides, 1: 2, 2: 1}[int(contact["kind"])]
+
+
+def test_weights_of_triangle_and_parallelogram_are_the_papers():
+    (contact,) = wall_contacts([1.0, 2.0, 0.5], 1.0, BOX_CORNER)
+    third = contact["weights"]
+    assert contact["facet"] == 0
+    np.testing.assert_allclose(third, [1 - 1 / 9 - 2 / 9, 1 / 9, 2 / 9], atol=1e-15)
+    skew = Mesh([[0, 0, 0], [2, 0, 0], [2.5, 1, 0], [0.5, 1, 0]], [[0, 1, 2, 3]])
+    (contact,) = wall_contacts([1.0, 0.3, 0.1], 1.0, skew)
+    v, p = skew.vertices, contact["point"]
+    area = [np.cross(v[(a + 1) % 4] - v[a], p - v[a])[2] / 2 for a in range(4)]
+    total = (area[0] + area[2]) * (area[1] + area[3])
+    expected = [area[1] * area[2], area[2] * area[3], area[3] * area[0], area[0] * area[1]]
+    np.testing.assert_allclose(contact["weights"], np.array(expected) / total, atol=1e-15)
+
+
+def test_weights_at_a_hanging_node():
+    mesh = Mesh([[0, 0, 0], [0.5, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+    for x in (0.25, 0.5, 0.75):
+        (contact,) = wall_contacts([x, 0.0, 0.1], 1.0, mesh)
+        np.testing.assert_allclose(contact["weights"] @ mesh.vertices[mesh.loop(0)], [x, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("centre", "radius", "mesh", "method", "words"),
+    [
+        ([0, 0], 1.0, SQUARE, "h2", "three finite numbers"),
+        ([0, 0, np.nan], 1.0, SQUARE, "h2", "three finite numbers"),
+        (["a", 0, 0], 1.0, SQUARE, "h2", "must be numbers"),
+        ([0, 0, 0], 0.0, SQUARE, "h2", "positive"),
+        ([0, 0, 0], -1.0, SQUARE, "h2", "positive"),
+        ([0, 0, 0], np.inf, SQUARE, "h2", "positive finite"),
+        ([0, 0, 0], 1.0, [[0, 0, 0]], "h2", r"list; a pdem\.Mesh is needed"),
+        ([0, 0, 0], 1.0, SQUARE, "signed", "'signed'.*resolved by h2"),
+    ],
+)
+def test_bad_arguments_are_refused(centre, radius, mesh, method, words):
+    with pytest.raises(InputError, match=words):
+        wall_contacts(centre, radius, mesh, method=method)
+
+
+def resolve(mesh, centre, radius, candidates, scratch, output):
+    """Call the kernel with so many rows of scratch and output, behind three others."""
+    kind = np.full(output + 3, -7, dtype=np.int8)
+    integers = [np.full(output + 3, -7) for _ in range(2)]
+    reals = [np.full((output + 3, 3), np.nan), np.full((output + 3, 3), np.nan), np.full(output + 3, np.nan)]
+    status = resolve_h2(
+        *centre, radius, candidates, 1, len(candidates), mesh.vertices, mesh.facet_normals, *mesh.topology,
+        np.empty((scratch + 3, REAL_COLUMNS)), np.empty((scratch + 3, INTEGER_COLUMNS), dtype=np.int64),
+        3, scratch + 3, kind, *integers, *reals, 3, output + 3,
+    )  # fmt: skip
+    return status, kind, integers[1], reals[2]
+
+
+def test_candidates_in_any_order_and_repeated_give_the_same():
+    expected = None
+    for candidates in ([-1, 0, 1, 2], [-1, 2, 1, 0, 2, 0], [-1, 1, 1, 0, 2, 2]):
+        status, kind, facet, overlap = resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, np.array(candidates), 9, 9)
+        assert status == 3
+        result = kind.tobytes(), facet.tobytes(), overlap.tobytes()
+        expected = expected or result
+        assert result == expected
+        assert (kind[:3] == -7).all()
+
+
+def test_full_scratch_and_full_output_are_told():
+    candidates = np.arange(-1, 3)
+    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3, 3)[0] == 3
+    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 2, 3)[0] == SCRATCH_FULL
+    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3, 2)[0] == OUTPUT_FULL
+    assert resolve(BOX_CORNER, (8.5, 8.6, 8.7), 1.0, candidates, 0, 0)[0] == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), sides=st.integers(3, 9), squeeze=st.sampled_from([1.0, 1e-3, 1e-6]))
+def test_nearest_feature_is_the_nearest_of_many_points(seed, sides, squeeze):
+    generator = np.random.default_rng(seed)
+    angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
+    mesh = Mesh(np.column_stack((np.cos(angles), squeeze * np.sin(angles), 0 * angles)), [range(sides)])
+    nodes = mesh.vertices[mesh.loop(0)]
+    arrays = (mesh.vertices, mesh.facet_normals, *mesh.topology[:4])
+    samples = generator.dirichlet(np.full(sides, 0.3), 200) @ nodes
+    for centre in generator.normal(size=(10, 3)) * [1.5, 1.5 * squeeze, 0.5]:
+        kind, _, rx, ry, rz, squared = nearest_feature(*centre, 0, *arrays)
+        point = centre - [rx, ry, rz]
+        assert squared == pytest.approx(rx**2 + ry**2 + rz**2)
+        assert squared <= ((samples - centre) ** 2).sum(axis=1).min() * (1 + 1e-12)
+        # the nearest point of a convex facet is the one from which no node lies towards the centre
+        assert ((nodes - point) @ (centre - point)).max() <= 1e-12
+        assert sphere_touches_facet(*centre, np.sqrt(squared) * (1 + 1e-9), 0, *arrays)
+        assert not sphere_touches_facet(*centre, np.sqrt(squared) * (1 - 1e-9), 0, *arrays)
+        assert kind in (0, 1, 2)
