@@ -1,0 +1,78 @@
+"""What all tests share: threads, hypothesis, and tests on several ranks (see `rank_harness`)."""
+
+from __future__ import annotations
+
+import os
+
+# Before numba is imported: a pool of two threads, so that tests can compare one thread with two, and one
+# thread by default, because the ranks of a test share the cores.
+os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+os.environ.setdefault("PDEM_THREADS", "1")
+
+import hypothesis
+import pytest
+
+from decomposition.launch import launched_ranks
+from rank_harness import RANKS_VARIABLE
+
+IS_STARTED_BY_HARNESS = RANKS_VARIABLE in os.environ
+IS_UNDER_MPIRUN = launched_ranks() > 1 or IS_STARTED_BY_HARNESS
+
+# Ranks have to draw the same examples, and a machine shared with others says nothing about speed.
+hypothesis.settings.register_profile(
+    "pdem",
+    deadline=None,
+    derandomize=IS_UNDER_MPIRUN or "CI" in os.environ,
+    database=None if IS_UNDER_MPIRUN else hypothesis.settings.default.database,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("pdem")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    if IS_STARTED_BY_HARNESS:
+        from rank_harness import child
+
+        child.register(config)
+    elif IS_UNDER_MPIRUN:
+        from rank_harness.child import KeepTogether
+
+        config.pluginmanager.register(KeepTogether())
+    else:
+        from rank_harness.parent import Parent
+
+        config.pluginmanager.register(Parent())
+
+
+def pytest_generate_tests(metafunc):
+    """Make one test of each rank count; under an outer mpirun only of the one that is there."""
+    marker = metafunc.definition.get_closest_marker("ranks")
+    if marker is None:
+        return
+    counts = marker.args
+    if IS_UNDER_MPIRUN and not IS_STARTED_BY_HARNESS:
+        counts = [count for count in counts if count == launched_ranks()]
+    if "ranks" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("ranks")
+    metafunc.parametrize("ranks", counts, ids="n{}".format)
+
+
+def pytest_itemcollected(item):
+    """Let pytest-mpi's ``--only-mpi`` select the tests on several ranks."""
+    if item.get_closest_marker("ranks") and (item.config.option.with_mpi or item.config.option.only_mpi):
+        item.add_marker(pytest.mark.mpi)
+
+
+@pytest.fixture
+def communicator():
+    """Return a communicator of all ranks that no other test uses."""
+    from decomposition.mpi import load_mpi
+
+    return load_mpi().COMM_WORLD.Dup()
+
+
+@pytest.fixture
+def shared_path(mpi_tmp_path):
+    """Return an empty folder that is the same on all ranks."""
+    return mpi_tmp_path

@@ -1,0 +1,22 @@
+"""Tests under mpirun from one plain `pytest`.
+
+A test marked `@pytest.mark.ranks(1, 2, 4)` is collected once per rank count. All that run on the same number
+of ranks share one mpirun, because starting one costs seconds: the `parent` side starts it, the `child` side
+is pytest again, in every rank, and reports each test through a file as soon as it is over. A rank that fails,
+crashes or hangs ends that mpirun; what had not run yet goes on in a new one. So each test passes or fails for
+itself alone.
+
+The same tests also run under an outer mpirun, with pytest-mpi:
+`mpirun -n 2 pytest --with-mpi tests/parallel`.
+"""
+
+from __future__ import annotations
+
+RANKS_VARIABLE = "PDEM_TEST_RANKS"
+FOLDER_VARIABLE = "PDEM_TEST_FOLDER"
+DEFAULT_TIMEOUT = 180.0  # s; generous, because on a new machine the first test also compiles kernels
+
+
+def time_limit(item) -> float:
+    """Return the seconds the test `item` may take."""
+    return float(item.get_closest_marker("ranks").kwargs.get("timeout", DEFAULT_TIMEOUT))
