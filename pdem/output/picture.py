@@ -1,0 +1,265 @@
+"""One picture of a frame: lit spheres inside translucent walls, a colour scale, title and time.
+
+Spheres are drawn by the graphics library as perfect spheres, one triangle each, so that millions are no
+burden; no display is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import PdemError
+from pdem.output.scene import label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.output.scene import Frame, Walls
+
+_SAMPLING = 2
+_INK = "#2b3440"
+_BELOW, _ABOVE = "#ffffff", "#dfe6ee"
+_WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
+_INNER_OPACITY = 3.0
+_EDGE_OPACITY = 0.35
+_SHARP_EDGE = 30.0
+_VIEW_ANGLE = 25.0
+_FILLED_HEIGHT, _FILLED_WIDTH = 0.84, 0.8
+_SHIFT_LEFT, _SHIFT_DOWN = 0.06, 0.03
+_REFERENCE_HEIGHT = 960
+_SHADOW_SAMPLES = 16
+_SHADOW_REACH = 6.0
+_LIGHTS = (((-0.6, 0.9, 1.0), 0.75), ((0.9, 0.1, 0.8), 0.3), ((0.0, 0.3, 1.0), 0.2))
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where to look from.
+
+    Attributes
+    ----------
+    direction : ndarray (3,)
+        From the scene towards the camera, of length 1.
+    lower, upper : ndarray (3,)
+        The box to fit into the picture (m).
+    """
+
+    direction: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """Centre of the box (m), the origin of all that is drawn."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def up(self) -> NDArray[np.float64]:
+        """What points up in the picture: z, but y in a view along z."""
+        along_z = abs(self.direction[2]) > np.cos(np.radians(8))
+        return np.array([0.0, 1.0, 0.0]) if along_z else np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Look:
+    """How to draw: size in pixels, field and map and limits of the colours, opacity of the walls."""
+
+    size: tuple[int, int]
+    colour_by: str
+    colour_map: str
+    limits: tuple[float, float]
+    wall_opacity: float
+
+    @property
+    def scale(self) -> float:
+        """Pixels drawn per pixel of a picture of normal height."""
+        return _SAMPLING * self.size[1] / _REFERENCE_HEIGHT
+
+
+def import_pyvista() -> Any:
+    """Return pyvista, its complaints about a missing display silenced.
+
+    Raises
+    ------
+    PdemError
+        When it is not installed.
+    """
+    try:
+        import pyvista
+        from vtkmodules.vtkCommonCore import vtkLogger
+    except ImportError as error:
+        raise PdemError(
+            'pictures need pyvista, which is not installed; run: pip install "pdem[render]"'
+        ) from error
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    return pyvista
+
+
+def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
+    """Return one picture as an array of colours, shape (height, width, 3)."""
+    pyvista = import_pyvista()
+    pixels = [_SAMPLING * length for length in look.size]
+    plotter = pyvista.Plotter(off_screen=True, window_size=pixels, lighting="none")
+    try:
+        plotter.render_window.SetMultiSamples(0)  # the surplus pixels smooth edges already
+        plotter.set_background(_BELOW, top=_ABOVE)
+        for position, intensity in _LIGHTS:
+            plotter.add_light(
+                pyvista.Light(position=position, light_type="camera light", intensity=intensity)
+            )
+        _add_particles(plotter, frame, camera, look)
+        if frame.walls is None:
+            _add_outline(plotter, camera, look)
+        elif look.wall_opacity > 0:
+            _add_walls(plotter, frame.walls, camera, look)
+        _add_scale(plotter, look)
+        _add_text(plotter, frame, look)
+        _place_camera(plotter, camera, look)
+        _add_shadows(plotter, frame)
+        return _reduced(plotter.screenshot(return_img=True), look.size)
+    finally:
+        plotter.close()
+
+
+def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+    """Add the spheres; their shader wants single precision, which is enough about the centre of the scene."""
+    from matplotlib import colormaps
+    from vtkmodules.vtkRenderingCore import vtkActor
+    from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
+
+    whole = np.isfinite(frame.columns["position"]).all(axis=1)
+    if not whole.any():
+        return
+    low, high = look.limits
+    fractions = np.clip((frame.values(look.colour_by)[whole] - low) / (high - low), 0, 1)
+    centres = (frame.columns["position"][whole] - camera.centre).astype(np.float32)
+    cloud = import_pyvista().PolyData(centres)
+    cloud["radius"] = frame.columns["radius"][whole].astype(np.float32)
+    cloud["colour"] = colormaps[look.colour_map](fractions, bytes=True)[:, :3]
+    cloud.set_active_scalars("colour")
+    mapper = vtkOpenGLSphereMapper()
+    mapper.SetInputData(cloud)
+    mapper.SetScaleArray("radius")
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    surface = actor.GetProperty()
+    surface.SetAmbient(0.25)
+    surface.SetDiffuse(0.85)
+    surface.SetSpecular(0.2)
+    surface.SetSpecularPower(30)
+    plotter.add_actor(actor)
+
+
+def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:
+    """Add each wall as a tinted, translucent surface with its sharp edges."""
+    lower, upper = walls.vertices.min(axis=0), walls.vertices.max(axis=0)
+    margin = 1e-3 * (upper - lower)
+    loops = np.split(walls.facet_vertices, walls.facet_start[1:-1])
+    for wall in np.unique(walls.facet_wall):
+        own = [loops[facet] for facet in np.flatnonzero(walls.facet_wall == wall)]
+        faces = np.concatenate([np.concatenate(([len(loop)], loop)) for loop in own])
+        vertices = walls.vertices[np.concatenate(own)]
+        inside = (vertices.min(axis=0) > lower + margin) & (vertices.max(axis=0) < upper - margin)
+        opacity = look.wall_opacity * (_INNER_OPACITY if np.count_nonzero(inside) > 1 else 1.0)
+        surface = import_pyvista().PolyData(walls.vertices - camera.centre, faces=faces)
+        plotter.add_mesh(
+            surface,
+            color=_WALL_COLOURS[int(wall) % len(_WALL_COLOURS)],
+            opacity=min(1.0, opacity),
+            ambient=0.4,
+            diffuse=0.6,
+        )
+        _add_edges(plotter, surface, look)
+
+
+def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
+    edges = surface.clean().extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
+    if edges.n_points:
+        width = 1.2 * look.scale
+        plotter.add_mesh(edges, color=_INK, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
+
+
+def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
+    """Add the edges of the box around everything, where there are no walls to hold the eye."""
+    half = (camera.upper - camera.lower) / 2
+    box = import_pyvista().Box(np.stack([-half, half], axis=1).ravel())
+    _add_edges(plotter, box, look)
+
+
+def _add_scale(plotter: Any, look: Look) -> None:
+    """Add the colour scale at the right edge."""
+    from vtkmodules.vtkRenderingCore import vtkPolyDataMapper
+
+    table = import_pyvista().LookupTable(look.colour_map)
+    table.scalar_range = look.limits
+    mapper = vtkPolyDataMapper()
+    mapper.SetLookupTable(table)
+    mapper.SetScalarRange(*look.limits)
+    bar = plotter.add_scalar_bar(
+        title=f"{label(look.colour_by)}\n",
+        mapper=mapper,
+        vertical=True,
+        position_x=0.89,
+        position_y=0.25,
+        width=0.06,
+        height=0.5,
+        n_labels=5,
+        fmt="%.3g",
+        color=_INK,
+        title_font_size=round(20 * look.scale),
+        label_font_size=round(17 * look.scale),
+    )
+    bar.SetTextPad(round(7 * look.scale))
+    bar.SetBarRatio(0.3)
+
+
+def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
+    """Add title, time and number of particles at the upper left."""
+    count = f"{len(frame.columns['radius']):,}".replace(",", " ")
+    state = f"t = {frame.time:.4g} s    {count} particles"
+    lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
+    height = 0.97
+    for text, points in lines:
+        height -= 3.2 * points / _REFERENCE_HEIGHT
+        size = round(0.8 * points * look.scale)
+        plotter.add_text(text, position=(0.025, height), viewport=True, font_size=size, color=_INK)
+
+
+def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
+    """Put the camera where the whole box just fits between the text and the colour scale."""
+    right = np.cross(camera.up, camera.direction)
+    right /= np.linalg.norm(right)
+    above = np.cross(camera.direction, right)
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    corners = signs * (camera.upper - camera.lower) / 2
+    tangent = np.tan(np.radians(_VIEW_ANGLE / 2))
+    width, height = look.size
+    upright = np.abs(corners @ above) / (_FILLED_HEIGHT * tangent)
+    sideways = np.abs(corners @ right) / (_FILLED_WIDTH * tangent * width / height)
+    distance = float((np.maximum(upright, sideways) + corners @ camera.direction).max())
+    plotter.camera.position = tuple(camera.direction * distance)
+    plotter.camera.focal_point = (0.0, 0.0, 0.0)
+    plotter.camera.up = tuple(camera.up)
+    plotter.camera.view_angle = _VIEW_ANGLE
+    plotter.camera.SetWindowCenter(_SHIFT_LEFT, _SHIFT_DOWN)
+    plotter.reset_camera_clipping_range()
+
+
+def _add_shadows(plotter: Any, frame: Frame) -> None:
+    """Darken what lies between spheres, which makes a bed look like a bed."""
+    radii = frame.columns["radius"]
+    if len(radii):
+        typical = float(np.median(radii))
+        plotter.enable_ssao(
+            radius=_SHADOW_REACH * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True
+        )
+
+
+def _reduced(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return the picture in its final size; averaging the surplus pixels smooths all edges."""
+    from PIL import Image
+
+    return np.asarray(Image.fromarray(image[:, :, :3]).resize(size, Image.Resampling.BOX))

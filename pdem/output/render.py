@@ -1,0 +1,187 @@
+"""Pictures and films of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.errors import InputError, PdemError
+from pdem.output.picture import Camera, Look, draw, import_pyvista
+from pdem.output.scene import frame_at, open_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.output.scene import Frame, Scene
+
+VIEWS: dict[str, tuple[float, float, float]] = {
+    "three-quarter": (0.55, -1.0, 0.5),
+    "isometric": (1.0, -1.0, 1.0),
+    "front": (0.0, -1.0, 0.0),
+    "side": (1.0, 0.0, 0.0),
+    "top": (0.0, 0.0, 1.0),
+}
+"""Directions from the scene towards the camera, by name."""
+
+DEFAULT_VIEW = "three-quarter"
+FILMS = (".gif", ".mp4")
+"""Endings of output files that hold all frames."""
+
+_FRAMES_FOR_LIMITS = 20
+_MOST_VALUES = 99.5
+
+
+def render(
+    source: Path | str,
+    output: Path | str,
+    *,
+    time: float | None = None,
+    every: bool = False,
+    size: tuple[int, int] = (1280, 960),
+    view: str | tuple[float, float, float] | None = None,
+    colour_by: str = "speed",
+    colour_map: str = "viridis",
+    limits: tuple[float, float] | None = None,
+    wall_opacity: float = 0.15,
+    frames_per_second: float = 20.0,
+) -> list[Path]:
+    """Draw a run.
+
+    Parameters
+    ----------
+    source : path
+        An output folder, a particle snapshot file or a checkpoint.
+    output : path
+        File to write: ``.png`` for a picture, ``.gif`` or ``.mp4`` for a film of all snapshots.
+    time : float, optional
+        Which snapshot, by simulated time (s); the nearest is taken, the last if None.
+    every : bool
+        Draw all snapshots; with a ``.png`` they are numbered ``NAME-0000.png``, ...
+    size : tuple of int
+        Width and height in pixels.
+    view : str or tuple of float, optional
+        A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are seen
+        from the top and all others from the front, a little from the right and above.
+    colour_by : str
+        ``speed`` or a field; of vectors the length.
+    colour_map : str
+        A colour map of matplotlib.
+    limits : tuple of float, optional
+        Values at the ends of the colour map; from the data if None.
+    wall_opacity : float
+        0 hides walls, 1 makes them solid; walls inside others are three times as opaque.
+    frames_per_second : float
+        Of a film.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    PdemError
+        When pyvista (or, for ``.mp4``, imageio) is not installed.
+    CheckpointError
+        When `source` cannot be read.
+    InputError
+        When `source` has no snapshot or an argument is not possible.
+    """
+    output = Path(output)
+    ending = output.suffix.lower()
+    if ending not in (".png", *FILMS):
+        raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
+    _check_colours(colour_map, limits)
+    scene = open_scene(source)
+    indices = range(len(scene.times)) if every or ending in FILMS else [frame_at(scene, time)]
+    camera = _camera(scene, indices, view)
+    look = Look(size, colour_by, colour_map, limits or _limits(scene, indices, colour_by), wall_opacity)
+    pictures = (draw(scene.frame(index), camera, look) for index in indices)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    if ending == ".gif":
+        return _write_gif(output, pictures, frames_per_second)
+    if ending == ".mp4":
+        return _write_film(output, pictures, frames_per_second)
+    return _write_pictures(output, pictures, numbered=every)
+
+
+def _check_colours(colour_map: str, limits: tuple[float, float] | None) -> None:
+    import_pyvista()
+    from matplotlib import colormaps
+
+    if colour_map not in colormaps:
+        raise InputError(
+            f"colour map {colour_map!r} is unknown; give one of matplotlib, such as viridis or turbo"
+        )
+    if limits is not None and not limits[0] < limits[1]:
+        raise InputError(f"limits {limits[0]:g} and {limits[1]:g} leave no range; give the smaller one first")
+
+
+def _limits(scene: Scene, indices: Iterable[int], colour_by: str) -> tuple[float, float]:
+    """Return the range of the colours, without the last half percent: a few fast ones must not darken all."""
+    chosen = list(indices)
+    chosen = chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)]
+    columns = [scene.frame(index).values(colour_by) for index in chosen]
+    finite = [column for values in columns if len(column := values[np.isfinite(values)])]
+    low = min((float(column.min()) for column in finite), default=0.0)
+    high = max((float(np.percentile(column, _MOST_VALUES)) for column in finite), default=1.0)
+    if 0 < low < high / 2:
+        low = 0.0
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def _camera(scene: Scene, indices: Sequence[int], view: str | tuple[float, float, float] | None) -> Camera:
+    """Return a camera for which the first and the last frame fit into the picture."""
+    frames = [scene.frame(index) for index in (indices[0], indices[-1])]
+    if view is None:
+        view = "top" if all(map(_is_flat, frames)) else DEFAULT_VIEW
+    if isinstance(view, str) and view not in VIEWS:
+        raise InputError(f"view {view!r} is unknown; give a direction or one of {', '.join(VIEWS)}")
+    direction = np.array(VIEWS[view] if isinstance(view, str) else view, dtype=np.float64)
+    length = np.linalg.norm(direction)
+    if not 0 < length < np.inf:
+        raise InputError(f"view {view} is no direction; give x y z from the scene towards the camera")
+    boxes = np.stack([frame.bounds() for frame in frames])
+    return Camera(direction / length, boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0))
+
+
+def _is_flat(frame: Frame) -> bool:
+    heights = frame.columns["position"][:, 2]
+    return len(heights) > 1 and frame.walls is None and float(np.ptp(heights)) == 0.0
+
+
+def _write_pictures(output: Path, pictures: Iterator[NDArray[np.uint8]], numbered: bool) -> list[Path]:
+    from PIL import Image
+
+    written = []
+    for number, picture in enumerate(pictures):
+        path = output.with_name(f"{output.stem}-{number:04d}{output.suffix}") if numbered else output
+        Image.fromarray(picture).save(path)
+        written.append(path)
+    return written
+
+
+def _write_gif(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
+    from PIL import Image
+
+    frames = [Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE) for picture in pictures]
+    milliseconds = round(1000 / frames_per_second)
+    frames[0].save(output, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
+    return [output]
+
+
+def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
+    try:
+        import imageio
+    except ImportError as error:
+        raise PdemError(
+            'films in .mp4 need imageio; run: pip install "imageio[ffmpeg]", or end the output in .gif'
+        ) from error
+    with imageio.get_writer(output, fps=frames_per_second) as writer:
+        for picture in pictures:
+            writer.append_data(picture)
+    return [output]

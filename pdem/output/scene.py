@@ -1,0 +1,184 @@
+"""What there is to draw: particles and walls of a run at its snapshots, as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.foundation.fields import FIELDS
+from pdem.output import vtkhdf
+from pdem.output.checkpoint import Checkpoint, latest_checkpoint, read_checkpoint
+from pdem.output.compare import step_index
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, WALL_INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SPEED = "speed"
+_POLYGONS = "Polygons"
+_TITLE = "title"
+
+
+@dataclass(frozen=True)
+class Walls:
+    """The wall surface at one time: vertices (v, 3) in m, facets as loops of vertices, wall of each facet."""
+
+    vertices: NDArray[np.float64]
+    facet_start: NDArray[np.int64]
+    facet_vertices: NDArray[np.int64]
+    facet_wall: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture's worth of a run.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time (s).
+    title : str
+        Title of the case, may be empty.
+    columns : dict of ndarray
+        Particle fields by name; ``position (n, 3)`` and ``radius (n,)`` are always there.
+    walls : Walls or None
+        The walls, if the run wrote any.
+    """
+
+    time: float
+    title: str
+    columns: dict[str, NDArray[Any]]
+    walls: Walls | None
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """Return a number per particle: a field, the length of a vector field, or ``speed``.
+
+        Raises
+        ------
+        InputError
+            When the snapshot has no such field.
+        """
+        field = "velocity" if name == _SPEED else name
+        if field not in self.columns:
+            raise InputError(
+                f"no field {name!r} to colour by; the snapshot has {', '.join(sorted(self.columns))}"
+            )
+        column = np.asarray(self.columns[field], dtype=np.float64)
+        return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
+
+    def bounds(self) -> NDArray[np.float64]:
+        """Return the box around everything, shape (2, 3): lower and upper corner (m)."""
+        radius = self.columns["radius"][:, None]
+        corners = [self.columns["position"] - radius, self.columns["position"] + radius]
+        corners += [self.walls.vertices] if self.walls is not None else []
+        points = np.concatenate(corners)
+        points = points[np.isfinite(points).all(axis=1)]
+        if not len(points):
+            return np.array([[-1.0] * 3, [1.0] * 3])
+        return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+class Scene(Protocol):
+    """The frames of a run, read one at a time."""
+
+    times: Sequence[float]
+
+    def frame(self, index: int) -> Frame:
+        """Return one frame."""
+        ...
+
+
+class SnapshotScene:
+    """The snapshots of a particle file and of the wall file beside it."""
+
+    def __init__(self, particles: Path, walls: Path) -> None:
+        self._particles = particles
+        self._walls = walls
+        self.times: Sequence[float] = vtkhdf.read_times(particles).tolist()
+        step_index(particles, None)
+
+    def frame(self, index: int) -> Frame:
+        """Return the frame of one snapshot."""
+        step = vtkhdf.read_step(self._particles, index)
+        columns = {"position": step.points, **step.point_data}
+        return Frame(
+            step.time, str(step.attributes.get(_TITLE, "")), columns, walls_at(self._walls, step.time)
+        )
+
+
+class CheckpointScene:
+    """The one state of a checkpoint, with the walls of the nearest snapshot."""
+
+    def __init__(self, checkpoint: Checkpoint, walls: Path) -> None:
+        self._checkpoint = checkpoint
+        self._walls = walls
+        self.times: Sequence[float] = [float(checkpoint.attributes.get("time", 0.0))]
+
+    def frame(self, index: int) -> Frame:
+        """Return the only frame."""
+        time = self.times[index]
+        title = str(self._checkpoint.attributes.get(_TITLE, ""))
+        return Frame(time, title, self._checkpoint.groups["particles"], walls_at(self._walls, time))
+
+
+def walls_at(path: Path, time: float) -> Walls | None:
+    """Return the walls of the snapshot nearest to `time` (s), or None when there is no such file."""
+    if not path.exists():
+        return None
+    times = vtkhdf.read_times(path)
+    if not len(times):
+        return None
+    step = vtkhdf.read_step(path, int(np.argmin(np.abs(times - time))))
+    facets = step.cells.get(_POLYGONS)
+    if facets is None:
+        return None
+    return Walls(step.points, facets.offsets, facets.connectivity, step.cell_data[WALL_INDEX.name])
+
+
+def open_scene(source: Path | str) -> Scene:
+    """Find what there is to draw.
+
+    Parameters
+    ----------
+    source : path
+        An output folder, a particle snapshot file or a checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        When a file cannot be read.
+    InputError
+        When there is no snapshot in it.
+    """
+    source = Path(source)
+    if source.suffix == ".vtkhdf":
+        return SnapshotScene(source, source.with_name(WALL_FILE))
+    if not source.is_dir():
+        return CheckpointScene(read_checkpoint(source), source.with_name(WALL_FILE))
+    if (source / PARTICLE_FILE).exists():
+        return SnapshotScene(source / PARTICLE_FILE, source / WALL_FILE)
+    if any(source.glob("checkpoint-*.h5")):
+        return CheckpointScene(latest_checkpoint(source), source / WALL_FILE)
+    raise InputError(
+        f"{source}: holds neither {PARTICLE_FILE} nor a checkpoint; name the output folder of a run"
+    )
+
+
+def frame_at(scene: Scene, time: float | None) -> int:
+    """Return which frame is nearest to `time` (s); None is the last."""
+    if time is None:
+        return len(scene.times) - 1
+    return int(np.argmin(np.abs(np.asarray(scene.times) - time)))
+
+
+def label(name: str) -> str:
+    """Return a field with its unit, for a scale: ``speed [m/s]``."""
+    field = FIELDS.get("velocity" if name == _SPEED else name)
+    words = name.replace("_", " ")
+    return f"{words} [{field.unit}]" if field is not None and field.unit != "1" else words

@@ -1,0 +1,180 @@
+"""Pictures show what is in the snapshots."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pdem.foundation.errors import CheckpointError, InputError, PdemError
+from pdem.foundation.fields import written_fields
+from pdem.output import scene
+from pdem.output.checkpoint import write_checkpoint
+from pdem.output.render import render
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+
+SIZE = (160, 120)
+TIMES = (0.0, 0.1, 0.2)
+
+
+def particles(count: int, speed: float = 1.0) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(4)
+    columns = {field.name: field.allocate(count) for field in written_fields()}
+    columns["id"] = np.arange(count)
+    columns["radius"] = np.full(count, 0.1)
+    columns["position"] = random.random((count, 3))
+    columns["velocity"] = np.full((count, 3), speed / np.sqrt(3))
+    return columns
+
+
+def run(folder: Path, count: int = 20, walls: bool = True) -> Path:
+    """Write a run of three snapshots: particles that become faster in a box of six walls that moves."""
+    series = ParticleSnapshots(folder / PARTICLE_FILE, attributes={"title": "A box"})
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+    facets = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+    wall_series = WallSnapshots(folder / WALL_FILE, np.arange(7) * 4, facets.ravel(), np.arange(6))
+    for step, time in enumerate(TIMES):
+        series.write(time, step, particles(count, speed=1.0 + step))
+        if walls:
+            none = np.zeros((6, 3))
+            wall_series.write(time, step, corners + 0.1 * step, {"force": none, "torque": none})
+    return folder
+
+
+def pixels(path: Path) -> np.ndarray:
+    image = pytest.importorskip("PIL.Image")
+    with image.open(path) as opened:
+        return np.asarray(opened.convert("RGB")).astype(int)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def pyvista() -> None:
+    pytest.importorskip("pyvista")
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_a_picture_has_its_size_and_shows_spheres_walls_and_a_scale(folder: Path, tmp_path: Path) -> None:
+    (whole,) = render(folder, tmp_path / "new" / "a.png", size=SIZE)
+    (bare,) = render(folder, tmp_path / "b.png", size=SIZE, wall_opacity=0.0)
+    assert whole == tmp_path / "new" / "a.png"
+    picture = pixels(whole)
+    assert picture.shape == (SIZE[1], SIZE[0], 3)
+    strength = picture.max(axis=2) - picture.min(axis=2)
+    middle = strength[30:90, 40:100]
+    assert (middle > 60).mean() > 0.1, "coloured spheres in the middle"
+    assert (strength[30:90, 140:155] > 60).any(), "a colour scale at the right"
+    assert np.abs(picture - pixels(bare))[20:100, 20:120].mean() > 1, "walls are seen"
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_colours_follow_the_speed(folder: Path, tmp_path: Path) -> None:
+    means = []
+    for time in (0.0, 0.21):  # the nearest snapshot is taken
+        (path,) = render(
+            folder, tmp_path / "c.png", time=time, size=SIZE, limits=(0.9, 3.1), wall_opacity=0.0
+        )
+        picture = pixels(path)[30:90, 40:100]
+        spheres = picture.max(axis=2) - picture.min(axis=2) > 60
+        means.append(picture[spheres].mean(axis=0))
+    slow, fast = means
+    assert slow[2] > slow[0], "slow is blue"
+    assert fast[0] > 2 * fast[2], "fast is yellow"
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_all_snapshots_become_numbered_pictures_or_a_film(folder: Path, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    numbered = render(folder, tmp_path / "f.png", every=True, size=(64, 48))
+    assert [path.name for path in numbered] == ["f-0000.png", "f-0001.png", "f-0002.png"]
+    assert pixels(numbered[0]).tolist() != pixels(numbered[2]).tolist()
+    (film,) = render(folder, tmp_path / "f.gif", size=(64, 48))
+    with image.open(film) as opened:
+        assert opened.n_frames == 3
+
+
+@pytest.mark.usefixtures("pyvista")
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_particles_and_no_walls_are_drawn(tmp_path: Path, count: int) -> None:
+    run(tmp_path, count, walls=False)
+    (path,) = render(tmp_path / PARTICLE_FILE, tmp_path / "n.png", size=SIZE, view="top")
+    assert pixels(path).std() > 1
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_a_checkpoint_is_drawn_with_the_walls_beside_it(folder: Path, tmp_path: Path) -> None:
+    checkpoint = folder / "checkpoint-000000002.h5"
+    write_checkpoint(checkpoint, {"particles": particles(20, speed=3.0)}, {"time": 0.2, "title": "A box"})
+    (one,) = render(folder, tmp_path / "a.png", size=SIZE)
+    (other,) = render(checkpoint, tmp_path / "b.png", size=SIZE)
+    assert np.abs(pixels(one) - pixels(other)).mean() < 0.5, "the same but for noise in the shadows"
+
+
+@pytest.mark.usefixtures("pyvista")
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        ({"view": "below"}, "view 'below' is unknown.*three-quarter"),
+        ({"view": (0.0, 0.0, 0.0)}, "no direction"),
+        ({"colour_map": "rainbows"}, "colour map 'rainbows'"),
+        ({"colour_by": "charge"}, "no field 'charge'.*velocity"),
+        ({"limits": (2.0, 1.0)}, "no range"),
+    ],
+)
+def test_impossible_arguments_are_named(
+    folder: Path, tmp_path: Path, arguments: dict[str, Any], fact: str
+) -> None:
+    with pytest.raises(InputError, match=fact):
+        render(folder, tmp_path / "a.png", **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_picture_format_is_named(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.tiff.*\.png, \.gif or \.mp4"):
+        render(folder, tmp_path / "a.tiff")
+
+
+def test_without_pyvista_the_remedy_is_given(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyvista", None)
+    with pytest.raises(PdemError, match=r"pip install \"pdem\[render\]\""):
+        render(folder, tmp_path / "a.png")
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_without_imageio_the_remedy_is_given(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "imageio", None)
+    with pytest.raises(PdemError, match=r"imageio\[ffmpeg\].*\.gif"):
+        render(folder, tmp_path / "a.mp4")
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"neither particles\.vtkhdf nor a checkpoint"):
+        scene.open_scene(tmp_path)
+    with pytest.raises(CheckpointError, match=r"nothing\.vtkhdf"):
+        scene.open_scene(tmp_path / "nothing.vtkhdf")
+
+
+def test_frames_hold_particles_walls_and_bounds(folder: Path) -> None:
+    found = scene.open_scene(folder)
+    assert list(found.times) == list(TIMES)
+    frame = found.frame(1)
+    assert (frame.time, frame.title) == (0.1, "A box")
+    assert frame.values("speed") == pytest.approx(np.full(20, 2.0))
+    assert frame.values("radius").tolist() == [0.1] * 20
+    assert frame.walls is not None
+    assert frame.walls.vertices.max() == 1.1
+    assert frame.bounds()[1].tolist() == [1.1, 1.1, 1.1]
+    assert scene.frame_at(found, None) == 2
+    assert scene.label("angular_velocity") == "angular velocity [rad/s]"
+    assert scene.label("id") == "id"
