@@ -89,7 +89,7 @@ def filled_radii(case: Case, index: int, first_id: int) -> Floats:
 
 def region_of(fill: Any) -> regions.AnyRegion:
     """Return the region of a fill."""
-    return fill  # type: ignore[no-any-return]  # every fill is a region with keys of its own
+    return fill  # every fill is a region with keys of its own
 
 
 def _space(radii: Floats, dimension: int) -> Floats:

@@ -1,0 +1,293 @@
+"""What can be said about a run before its first step.
+
+Each finding has the number and the remedy. Errors are what makes a run pointless, warnings what makes it
+doubtful or slow.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pdem.case.checks import AXES
+from pdem.case.clearance import overlapping_pairs, touching_walls
+from pdem.case.timestep import step_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+    from pdem.containers.mesh_report import MeshReport
+
+    Particles = Mapping[str, NDArray[Any]]
+
+Level = Literal["error", "warning", "info"]
+
+STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2}
+"""Largest part of each limit that a time step should take: an impact then lasts at least five steps."""
+
+STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5}
+"""Part of each limit from which on a simulation is unstable or cannot see impacts."""
+
+OVERLAP_WARNING = 0.05
+"""Initial overlap, over the smaller radius, from which on particles fly apart noticeably."""
+
+TRAVEL_WARNING = 0.1
+"""Way per step over radius from which on particles may pass thin obstacles or one another."""
+
+SMALLEST_ANGLE = 1.0
+"""Corner of a facet in degrees below which it is called a needle."""
+
+FACETS_PER_RADIUS = 10.0
+"""Radius over facet size from which on a sphere touches so many facets that walls become expensive."""
+
+BYTES_PER_PARTICLE = 1024
+BYTES_PER_FACET = 1024
+_BYTES_PER_PROCESS = 200 * 2**20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result of the checks before a run.
+
+    Attributes
+    ----------
+    level : {"error", "warning", "info"}
+        How bad it is; a run does not start with an error.
+    subject : str
+        What was looked at: ``time step``, ``overlaps``, ``wall drum``, ...
+    message : str
+        The number, the limit and the remedy.
+    """
+
+    level: Level
+    subject: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return the line that users see."""
+        return f"{self.level}: {self.subject}: {self.message}"
+
+
+def preflight(
+    case: Case, particles: Particles, meshes: Sequence[Mesh], ranks: int = 1, threads: int = 1
+) -> list[Finding]:
+    """Check a run before its first step.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    particles : mapping of str to ndarray
+        Of all ranks, by name of the field (`pdem.case.initial.initial_particles`).
+    meshes : sequence of Mesh
+        Of the walls, in the order of the case.
+    ranks, threads : int
+        Processes, and threads of each.
+
+    Returns
+    -------
+    list of Finding
+        In the order of the checks.
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    step = case.resolved_step()
+    findings = [
+        *_time_step(case, step),
+        *_travel(particles, step),
+        *_outside(case, particles),
+        *_overlaps(case, particles),
+        *_walls_hit(case, particles, meshes),
+    ]
+    for wall, mesh in zip(case.walls, meshes, strict=True):
+        findings += _mesh(case, wall.name, mesh, particles["radius"])
+    return [
+        *findings,
+        *_intervals(case, step),
+        *_memory(particles, meshes, ranks),
+        *_processes(particles, ranks, threads),
+    ]
+
+
+def _level(value: float, warning: float, error: float) -> Level:
+    if value > error:
+        return "error"
+    return "warning" if value > warning else "info"
+
+
+def _share(value: float) -> str:
+    return f"{100.0 * value:.3g} %"
+
+
+def _time_step(case: Case, step: float) -> Iterator[Finding]:
+    worst = {limit.name: limit for limit in reversed(step_limits(case))}
+    automatic = ' or step = "auto"'
+    for name, limit in worst.items():
+        part = step / limit.time
+        level = _level(part, STEP_WARNING[name], STEP_ERROR[name])
+        what = "time" if name == "Rayleigh" else "contact time"
+        text = f"{step:.4g} s is {_share(part)} of the {name} {what} {limit.time:.4g} s of {limit.subject}"
+        if level != "info":
+            text += f"; use at most {STEP_WARNING[name] * limit.time:.3g} s{automatic}"
+        yield Finding(level, "time step", text)
+
+
+def _travel(particles: Particles, step: float) -> Iterator[Finding]:
+    if len(particles["radius"]) == 0:
+        yield Finding("warning", "particles", "there are none; the run only moves walls")
+        return
+    ways = np.linalg.norm(particles["velocity"], axis=1) * step / particles["radius"]
+    fastest = int(np.argmax(ways))
+    if ways[fastest] > TRAVEL_WARNING:
+        text = f"particle {particles['id'][fastest]} moves {_share(ways[fastest])} of its radius in one step"
+        yield Finding(
+            "warning", "time step", f"{text}; more than {_share(TRAVEL_WARNING)} is not safe: shorten it"
+        )
+
+
+def _outside(case: Case, particles: Particles) -> Iterator[Finding]:
+    position = particles["position"]
+    for axis in range(3):
+        if case.domain.periodic[axis]:
+            continue
+        beyond = (position[:, axis] < case.domain.lower[axis]) | (position[:, axis] > case.domain.upper[axis])
+        if beyond.any():
+            first = int(np.argmax(beyond))
+            limits = f"[{case.domain.lower[axis]:g}, {case.domain.upper[axis]:g}]"
+            where = f"particle {particles['id'][first]} at {AXES[axis]} = {position[first, axis]:g} m"
+            text = f"{int(beyond.sum())} particles are outside {limits} m, the first is {where}"
+            yield Finding("error", "domain", f"{text}; move them or widen domain.lower and domain.upper")
+
+
+def _overlaps(case: Case, particles: Particles) -> Iterator[Finding]:
+    radius = particles["radius"]
+    pairs, overlaps = overlapping_pairs(particles["position"], radius, case.domain)
+    if len(pairs) == 0:
+        if len(radius):
+            yield Finding("info", "overlaps", "no particles overlap")
+        return
+    relative = overlaps / radius[pairs].min(axis=1)
+    worst = int(np.argmax(relative))
+    level = _level(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
+    first, second = particles["id"][pairs[worst]]
+    text = f"{len(pairs)} pairs overlap, at most {_share(relative[worst])} of the smaller radius "
+    text += f"(particles {first} and {second})"
+    if level != "info":
+        text += "; such particles fly apart: move them, or check the unit of the radii"
+    yield Finding(level, "overlaps", text)
+
+
+def _walls_hit(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+    radius = particles["radius"]
+    for wall, mesh in zip(case.walls, meshes, strict=True):
+        hit, depth, facet = touching_walls(
+            particles["position"], radius, mesh.vertices, mesh.facet_start, mesh.facet_vertices
+        )
+        if hit.size == 0:
+            continue
+        relative = depth / radius[hit]
+        worst = int(np.argmax(relative))
+        level = _level(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
+        text = f"{hit.size} particles overlap it, at most {_share(relative[worst])} of the radius "
+        text += f"(particle {particles['id'][hit[worst]]}, facet {facet[worst]})"
+        if level != "info":
+            text += "; move them, or let their fill avoid walls"
+        yield Finding(level, f"wall {wall.name}", text)
+
+
+def _mesh(case: Case, name: str, mesh: Mesh, radius: NDArray[np.float64]) -> Iterator[Finding]:
+    report, subject = mesh.report(), f"wall {name}"
+    for line in report.lines()[:3]:
+        yield Finding("info", subject, line)
+    if report.normals_outward is not None:
+        side = "out of" if report.normals_outward else "into"
+        yield Finding("info", subject, f"closed and consistent, normals point {side} the volume")
+    for text in _mesh_doubts(report):
+        yield Finding("warning", subject, text)
+    lower, upper = np.asarray(report.lower), np.asarray(report.upper)
+    if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
+        yield Finding("warning", subject, "it lies wholly outside the domain; check the unit (scale)")
+    if len(radius):
+        yield _facet_size(subject, report.smallest_facet, float(radius.max()), report.largest_facet)
+
+
+def _mesh_doubts(report: MeshReport) -> Iterator[str]:
+    for kind, count in report.passed_over:
+        yield f"{count} {kind} cells of the file are no surface and were left out"
+    if report.non_manifold_edges:
+        yield f"{report.non_manifold_edges} edges have more than two facets; check that they are meant to meet"
+    if report.inconsistent_edges:
+        yield (
+            f"normals disagree across {report.inconsistent_edges} edges: forces do not depend on them, "
+            "but turn facets over for pictures and volumes"
+        )
+    if report.duplicated_facets:
+        yield f"{report.duplicated_facets} facets repeat others and would push twice; remove them from the mesh"
+    if report.smallest_angle < SMALLEST_ANGLE:
+        yield f"the smallest angle is {report.smallest_angle:.2g} degrees, below {SMALLEST_ANGLE:g}: remesh"
+
+
+def _facet_size(subject: str, smallest: float, radius: float, largest: float) -> Finding:
+    ratio = radius / smallest
+    text = (
+        f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
+    )
+    if ratio > FACETS_PER_RADIUS:
+        return Finding(
+            "warning", subject, f"{text}; above {FACETS_PER_RADIUS:g} walls become slow: coarsen the mesh"
+        )
+    return Finding("info", subject, text)
+
+
+def _intervals(case: Case, step: float) -> Iterator[Finding]:
+    for key in ("fields_every", "series_every", "checkpoint_every"):
+        interval = getattr(case.output, key)
+        if interval < step:
+            text = f"output.{key} = {interval:g} s is shorter than the time step {step:.4g} s; lengthen it"
+            yield Finding("warning", "output", text)
+
+
+def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
+    facets = sum(mesh.facet_count for mesh in meshes)
+    needed = len(particles["radius"]) * BYTES_PER_PARTICLE + ranks * (
+        facets * BYTES_PER_FACET + _BYTES_PER_PROCESS
+    )
+    there = memory_size()
+    level: Level = "info" if there is None else _level(needed / there, 0.8, 1.0)
+    text = f"about {needed / 2**30:.2g} GiB in all"
+    if there is not None:
+        text += f", this machine has {there / 2**30:.3g} GiB"
+    if level != "info":
+        text += "; use fewer particles or more machines"
+    yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
+
+
+def memory_size() -> int | None:
+    """Return the physical memory of this machine in bytes, None if the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = f"{ranks} ranks x {threads} threads on {cores} cores of this machine"
+    if ranks * threads > cores:
+        remedy = "right on several machines; on one they wait for each other: use fewer"
+        yield Finding("warning", "processes", f"{text}: {remedy}")
+    else:
+        yield Finding("info", "processes", text)
+    count = len(particles["radius"])
+    if ranks > max(count, 1):
+        yield Finding("warning", "processes", f"{ranks} ranks for {count} particles: some have nothing to do")

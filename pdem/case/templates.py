@@ -1,0 +1,113 @@
+"""Example cases that ``pdem new`` writes: a commented file and the meshes it needs."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.messages import nearest_key_hint
+from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import CaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SIDES = 24
+
+
+def example_names() -> list[str]:
+    """Return the names of all examples, in alphabetical order."""
+    files = (resources.files("pdem.case") / "examples").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+def example_text(name: str) -> str:
+    """Return the case file of an example.
+
+    Raises
+    ------
+    CaseError
+        If there is no such example.
+    """
+    names = example_names()
+    if name not in names:
+        raise CaseError(f"{name!r} is not an example; {nearest_key_hint(name, names)}")
+    return (resources.files("pdem.case") / "examples" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def example_title(name: str) -> str:
+    """Return the first sentence of an example's opening comment."""
+    comment = [
+        line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
+    ]
+    return " ".join(comment).partition(":")[0].rstrip(".")
+
+
+def write_example(name: str, folder: str | Path) -> list[Path]:
+    """Write an example case and its meshes.
+
+    Parameters
+    ----------
+    name : str
+        One of `example_names`.
+    folder : path
+        Where to write ``NAME.toml`` and the meshes beside it; made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files written, the case first.
+
+    Raises
+    ------
+    CaseError
+        If there is no such example, or a file of one of these names exists already.
+    """
+    text, folder = example_text(name), Path(folder)
+    meshes = {file: make for file, make in _MESHES.items() if f'"{file}"' in text}
+    paths = [folder / f"{name}.toml", *(folder / file for file in meshes)]
+    there = [path for path in paths if path.exists()]
+    if there:
+        raise CaseError(
+            f"{there[0]}: exists already and is not overwritten; name another folder or remove it"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, make in zip(paths[1:], meshes.values(), strict=True):
+            make().write(path)
+        paths[0].write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CaseError(f"{folder}: cannot be written: {error.strerror}") from None
+    return paths
+
+
+def _plate() -> Mesh:
+    corners = [[-0.5, -0.5, 0.0], [5.5, -0.5, 0.0], [5.5, 0.5, 0.0], [-0.5, 0.5, 0.0]]
+    return Mesh(corners, [[0, 1, 2, 3]])
+
+
+def _tray() -> Mesh:
+    side, low, high = 0.18, -0.1, -0.07
+    square = [(-side, -side), (side, -side), (side, side), (-side, side)]
+    vertices = [(x, y, z) for z in (low, high) for x, y in square]
+    sides = [[(a + 1) % 4, a, a + 4, (a + 1) % 4 + 4] for a in range(4)]
+    return Mesh(vertices, [[0, 1, 2, 3], *sides])
+
+
+def _hopper() -> Mesh:
+    """Return a cylinder on a cone; all facets are planar quads."""
+    angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
+    profile = ((0.022, -0.03), (0.07, 0.04), (0.07, 0.29))
+    rings = [[(r * np.cos(a), r * np.sin(a), z) for a in angles] for r, z in profile]
+    facets = [
+        [ring * _SIDES + a, ring * _SIDES + b, (ring + 1) * _SIDES + b, (ring + 1) * _SIDES + a]
+        for ring in range(len(profile) - 1)
+        for a, b in ((side, (side + 1) % _SIDES) for side in range(_SIDES))
+    ]
+    return Mesh(np.concatenate(rings), facets)
+
+
+_MESHES: dict[str, Callable[[], Mesh]] = {"plate.vtk": _plate, "tray.vtk": _tray, "hopper.vtk": _hopper}
