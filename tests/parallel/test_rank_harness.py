@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -70,7 +71,8 @@ def report(tmp_path_factory):
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (folder / "test_example.py").write_text(EXAMPLE)
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(folder)]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
     assert run.returncode == 1, run.stdout + run.stderr
     return run.stdout
 

@@ -60,6 +60,8 @@ class Job:
             f"@{tests}",
         ]
         environment = dict(os.environ)
+        # pytest rewrites hypothesis' modules; if it may not keep the result, each rank spends seconds on it
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment[RANKS_VARIABLE] = str(ranks)
         environment[FOLDER_VARIABLE] = str(folder)
         with self._output.open("w") as output:
