@@ -43,13 +43,22 @@ class Camera:
     ----------
     direction : ndarray (3,)
         From the scene towards the camera, of length 1.
-    lower, upper : ndarray (3,)
-        The box to fit into the picture (m).
+    outline : ndarray (k, 3)
+        Points to fit into the picture (m).
     """
 
     direction: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    outline: NDArray[np.float64]
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower corner of the box around the outline (m)."""
+        return self.outline.min(axis=0)
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper corner of the box around the outline (m)."""
+        return self.outline.max(axis=0)
 
     @property
     def centre(self) -> NDArray[np.float64]:
@@ -229,17 +238,16 @@ def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
 
 
 def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
-    """Put the camera where the whole box just fits between the text and the colour scale."""
+    """Put the camera where the whole outline just fits between the text and the colour scale."""
     right = np.cross(camera.up, camera.direction)
     right /= np.linalg.norm(right)
     above = np.cross(camera.direction, right)
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    corners = signs * (camera.upper - camera.lower) / 2
+    points = camera.outline - camera.centre
     tangent = np.tan(np.radians(_VIEW_ANGLE / 2))
     width, height = look.size
-    upright = np.abs(corners @ above) / (_FILLED_HEIGHT * tangent)
-    sideways = np.abs(corners @ right) / (_FILLED_WIDTH * tangent * width / height)
-    distance = float((np.maximum(upright, sideways) + corners @ camera.direction).max())
+    upright = np.abs(points @ above) / (_FILLED_HEIGHT * tangent)
+    sideways = np.abs(points @ right) / (_FILLED_WIDTH * tangent * width / height)
+    distance = float((np.maximum(upright, sideways) + points @ camera.direction).max())
     plotter.camera.position = tuple(camera.direction * distance)
     plotter.camera.focal_point = (0.0, 0.0, 0.0)
     plotter.camera.up = tuple(camera.up)

@@ -145,8 +145,7 @@ def _camera(scene: Scene, indices: Sequence[int], view: str | tuple[float, float
     length = np.linalg.norm(direction)
     if not 0 < length < np.inf:
         raise InputError(f"view {view} is no direction; give x y z from the scene towards the camera")
-    boxes = np.stack([frame.bounds() for frame in frames])
-    return Camera(direction / length, boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0))
+    return Camera(direction / length, np.concatenate([frame.outline() for frame in frames]))
 
 
 def _is_flat(frame: Frame) -> bool:
@@ -176,7 +175,7 @@ def _write_gif(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_s
 
 def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
     try:
-        import imageio
+        import imageio  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise PdemError(
             'films in .mp4 need imageio; run: pip install "imageio[ffmpeg]", or end the output in .gif'

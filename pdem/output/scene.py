@@ -72,16 +72,29 @@ class Frame:
         column = np.asarray(self.columns[field], dtype=np.float64)
         return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
-    def bounds(self) -> NDArray[np.float64]:
-        """Return the box around everything, shape (2, 3): lower and upper corner (m)."""
+    def outline(self) -> NDArray[np.float64]:
+        """Return points (k, 3) between which everything lies (m): the walls, or the corners of a box."""
         radius = self.columns["radius"][:, None]
-        corners = [self.columns["position"] - radius, self.columns["position"] + radius]
-        corners += [self.walls.vertices] if self.walls is not None else []
-        points = np.concatenate(corners)
-        points = points[np.isfinite(points).all(axis=1)]
-        if not len(points):
-            return np.array([[-1.0] * 3, [1.0] * 3])
-        return np.stack([points.min(axis=0), points.max(axis=0)])
+        box = _box(np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius]))
+        if self.walls is None or not len(self.walls.vertices):
+            return _corners(box)
+        wall_box = _box(self.walls.vertices)
+        slack = 0.01 * np.ptp(wall_box, axis=0)
+        if not len(radius) or ((box[0] > wall_box[0] - slack) & (box[1] < wall_box[1] + slack)).all():
+            return self.walls.vertices
+        return np.concatenate([_corners(box), self.walls.vertices])
+
+
+def _box(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lower and upper corner of the finite ones of `points`, a box of 2 m when there are none."""
+    points = points[np.isfinite(points).all(axis=1)]
+    if not len(points):
+        return np.array([[-1.0] * 3, [1.0] * 3])
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def _corners(box: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([[box[i, 0], box[j, 1], box[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 
 class Scene(Protocol):

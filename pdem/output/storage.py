@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowE
 """What h5py raises on files that are not what they should be, or when a write fails."""
 
 _SLACK = 1 << 16
+_CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 _LARGEST_INTEGER = 2**63 - 1
 
 
@@ -40,8 +42,14 @@ def reserve(folder: Path, byte_count: int) -> None:
     OSError
         When there is not enough room.
     """
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        return
     with tempfile.TemporaryFile(dir=folder, prefix=".pdem-room-") as probe:
-        os.posix_fallocate(probe.fileno(), 0, byte_count + _SLACK)
+        try:
+            os.posix_fallocate(probe.fileno(), 0, byte_count + _SLACK)
+        except OSError as error:
+            if error.errno not in _CANNOT_RESERVE:
+                raise
 
 
 @contextmanager

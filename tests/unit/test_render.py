@@ -165,7 +165,7 @@ def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
         scene.open_scene(tmp_path / "nothing.vtkhdf")
 
 
-def test_frames_hold_particles_walls_and_bounds(folder: Path) -> None:
+def test_frames_hold_particles_walls_and_an_outline(folder: Path) -> None:
     found = scene.open_scene(folder)
     assert list(found.times) == list(TIMES)
     frame = found.frame(1)
@@ -174,7 +174,9 @@ def test_frames_hold_particles_walls_and_bounds(folder: Path) -> None:
     assert frame.values("radius").tolist() == [0.1] * 20
     assert frame.walls is not None
     assert frame.walls.vertices.max() == 1.1
-    assert frame.bounds()[1].tolist() == [1.1, 1.1, 1.1]
+    outline = frame.outline()
+    assert outline.min(axis=0) == pytest.approx((particles(20)["position"] - 0.1).min(axis=0))
+    assert outline.max(axis=0) == pytest.approx(np.full(3, 1.1))
     assert scene.frame_at(found, None) == 2
     assert scene.label("angular_velocity") == "angular velocity [rad/s]"
     assert scene.label("id") == "id"
