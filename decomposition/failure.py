@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pdem.foundation.errors import PdemError
+from pdem.foundation.errors import Interrupted, PdemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.4
 _POLL_SECONDS = 0.005
 _KEYBOARD_INTERRUPT = 130
+_UNEXPECTED = "unexpected error, please report it"
 
 
 @dataclass(frozen=True)
@@ -28,28 +29,27 @@ class Failure:
 
     text: str
     code: int
-    is_expected: bool
+    title: str = "error"
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """Describe `error`: the one line of an error of pdem's own, the traceback of any other."""
         if isinstance(error, PdemError):
-            return cls(str(error), error.exit_code, True)
+            return cls(str(error), error.exit_code, "stopped" if isinstance(error, Interrupted) else "error")
         if isinstance(error, KeyboardInterrupt):
-            return cls("interrupted before a checkpoint was complete", _KEYBOARD_INTERRUPT, True)
+            return cls("before a checkpoint was complete", _KEYBOARD_INTERRUPT, "stopped")
         if isinstance(error, SystemExit):
-            is_number = isinstance(error.code, int)
-            return cls("" if is_number else str(error.code), int(error.code) if is_number else 1, True)  # type: ignore[arg-type]
-        return cls("".join(traceback.format_exception(error)).rstrip(), 1, False)  # with causes and notes
+            return cls("", error.code) if isinstance(error.code, int) else cls(str(error.code), 1)
+        return cls("".join(traceback.format_exception(error)).rstrip(), 1, _UNEXPECTED)
 
     def message(self, ranks: str = "") -> str:
         """Return the text for the user; `ranks` says whose it is, empty if everyone's."""
         if not self.text:
             return ""
         where = f"{ranks}: " if ranks else ""
-        if self.is_expected:
-            return f"pdem: error: {where}{self.text}"
-        return f"pdem: error: {where}unexpected, please report it\n{self.text}"
+        if self.title == _UNEXPECTED:
+            return f"pdem: {where}{self.title}\n{self.text}"
+        return f"pdem: {self.title}: {where}{self.text}"
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:

@@ -1,0 +1,167 @@
+"""Where compiled kernels are kept, and which threads run them. A process decides once: tests use new ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pdem.foundation import cache
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOW = "from pdem.foundation.cache import cache_directory; print(cache_directory())"
+CHOICES = ("NUMBA_CACHE_DIR", "PDEM_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_NUM_THREADS", "PYTHONWARNINGS")
+
+
+def run(code, **environment):
+    inherited = {name: value for name, value in os.environ.items() if name not in CHOICES}
+    command = [sys.executable, "-c", code]
+    inherited["PYTHONPATH"] = str(ROOT)
+    return subprocess.run(command, env=inherited | environment, capture_output=True, text=True, check=True)
+
+
+def test_folder_is_in_the_home_and_named_after_what_matters(tmp_path):
+    folder = Path(run(SHOW, HOME=str(tmp_path)).stdout.strip())
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / ".cache" / "pdem"
+    assert re.search(r"-python3\.\d+\.\d+-numba[\d.]+\w*-llvmlite[\d.]+\w*-[0-9a-f]{16}$", folder.name)
+
+
+def test_the_users_choices_are_heeded(tmp_path):
+    keyed = Path(run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "a")).stdout.strip())
+    assert keyed.parent == tmp_path / "a"
+    plain = run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "a"), NUMBA_CACHE_DIR=str(tmp_path / "b")).stdout.strip()
+    assert plain == str(tmp_path / "b")
+
+
+def test_a_home_that_cannot_be_written_is_replaced_with_a_warning(tmp_path):
+    (tmp_path / "file").touch()
+    result = run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "file"), TMPDIR=str(tmp_path))
+    folder = Path(result.stdout.strip())
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / f"pdem-{os.getuid()}"
+    assert "cannot be kept in" in result.stderr
+    assert "set PDEM_CACHE_DIR" in result.stderr
+
+
+def test_another_source_is_another_folder(tmp_path, monkeypatch):
+    package = tmp_path / "pdem"
+    (package / "contact").mkdir(parents=True)
+    (package / "output").mkdir()
+    monkeypatch.setattr(cache, "_PACKAGE", package)
+    law, writer = package / "contact" / "law.py", package / "output" / "writer.py"
+    digests = []
+    for law_text, writer_text in (("a", "a"), ("a", "b"), ("b", "b"), ("b", "from pdem.foundation.kernels")):
+        law.write_text(law_text)
+        writer.write_text(writer_text)
+        digests.append(cache._source_digest())
+    assert digests[0] == digests[1], "what holds no kernel should not cost a compilation"
+    assert len(set(digests[1:])) == 3
+
+
+def test_folders_unused_for_a_month_are_removed(tmp_path):
+    old, new, foreign = tmp_path / "a-numba0", tmp_path / "b-numba0", tmp_path / "other"
+    for folder in (old, new, foreign):
+        folder.mkdir()
+    for folder in (old, foreign):
+        os.utime(folder, (0, 0))
+    cache._prepared(tmp_path / "c-numba0", private=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b-numba0", "c-numba0", "other"]
+
+
+def test_marks_are_per_tag(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "cache_directory", lambda: tmp_path)
+    assert not cache.is_marked("3d")
+    cache.mark("3d")
+    assert cache.is_marked("3d")
+    assert not cache.is_marked("2d")
+
+
+RACE = """
+import sys, time
+from numba.core.caching import IndexDataCacheFile
+import pdem.foundation.kernels
+store = IndexDataCacheFile(sys.argv[1], "kernel", "stamp")
+unguarded_load = store._load_index
+def slow_load():
+    index = unguarded_load()
+    time.sleep(0.2)  # another process writes now, if nothing keeps it from doing so
+    return index
+store._load_index = slow_load
+print("ready", flush=True)
+sys.stdin.readline()
+store.save(sys.argv[2], sys.argv[2])
+"""
+
+
+def test_two_processes_that_store_signatures_of_one_kernel_lose_neither(tmp_path):
+    from numba.core.caching import IndexDataCacheFile
+
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, str(tmp_path), key],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for key in "ab"
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=60)
+        assert writer.returncode == 0
+    store = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    assert [store.load(key) for key in "ab"] == ["a", "b"]
+
+
+THREADS = """
+import numpy as np
+from pdem.foundation.errors import LaunchError
+from pdem.foundation.kernels import prange, set_threads, threaded_kernel, threads
+
+@threaded_kernel
+def doubled(values, result):
+    for index in prange(values.size):
+        result[index] = 2.0 * values[index]
+
+values = np.arange(1000.0)
+for count in {counts}:
+    set_threads(count)
+    result = np.zeros(1000)
+    doubled(values, result)
+    assert (result == 2 * values).all()
+    print(threads())
+try:
+    set_threads({excess})
+except LaunchError as problem:
+    print(problem)
+import numba
+print(numba.threading_layer())
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "given", "pool"),
+    [((1,), {}, 1), ((3, 1, 2), {}, 3), ((1, 4), {"NUMBA_NUM_THREADS": "4"}, 4)],
+)
+def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(THREADS.format(counts=list(counts), excess=pool + 1))
+    inherited = {name: value for name, value in os.environ.items() if name not in CHOICES}
+    inherited |= given | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, str(script)]
+    result = subprocess.run(command, env=inherited, capture_output=True, text=True, timeout=120, check=True)
+    *shown, refusal, layer = result.stdout.splitlines()
+    assert [int(line) for line in shown] == list(counts)
+    assert refusal.startswith(f"{pool + 1} threads asked for, but this process has started {pool}: ")
+    assert layer == "workqueue"

@@ -1,0 +1,50 @@
+"""Stop signals set a flag, and only while the flag is in force."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_a_signal_is_remembered(number):
+    with SignalFlag() as flag:
+        assert (flag.requested, flag.name) == (0, "")
+        os.kill(os.getpid(), number)
+        assert flag.requested == number
+        assert flag.name == signal.Signals(number).name
+
+
+def test_handlers_are_restored():
+    before = [signal.getsignal(number) for number in STOP_SIGNALS]
+    with SignalFlag():
+        assert all(signal.getsignal(number) not in before for number in STOP_SIGNALS)
+    assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
+
+
+def test_a_second_interrupt_is_one():
+    with SignalFlag():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_outside_the_main_thread_nothing_happens():
+    problems = []
+
+    def enter():
+        try:
+            with SignalFlag() as flag:
+                assert flag.requested == 0
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert problems == []
