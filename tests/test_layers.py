@@ -1,0 +1,174 @@
+"""Which way imports run, how large things are, and that everything public says what it is.
+
+Read from the sources, not from imported modules: imports inside functions count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = (
+    "foundation",
+    "containers",
+    "detection",
+    "contact",
+    "motion",
+    "output",
+    "case",
+    "simulation",
+    "cli",
+)
+# The one door from the simulation to the ranks, and the protocol on which both agree.
+DOOR = "pdem.simulation.distributed"
+PROTOCOL = "pdem.simulation.exchange"
+OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers", PROTOCOL)
+ONLY_MPI = "decomposition.mpi"
+
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+KERNEL_DECORATORS = {"kernel", "threaded_kernel", "exact_kernel", "inlined"}
+
+
+def sources(*folders):
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sources("pdem", "decomposition")}
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path, *, typing_too=True):
+    """Return the full names of what a file imports; of `from a import b`, a.b if that is a module, else a."""
+    found = set()
+    pending = [tree_of(path)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(node, path)
+            names = {f"{base}.{alias.name}" for alias in node.names}
+            found.update(name if name in MODULES else base for name in names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing_too:
+            pending.extend(node.orelse)
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def absolute(node, path):
+    if not node.level:
+        return node.module
+    package = path.relative_to(ROOT).parts[: -node.level]
+    return ".".join([*package, node.module] if node.module else package)
+
+
+def height(module):
+    """Return the position of a module's room, above all rooms for `pdem` itself."""
+    parts = module.split(".")
+    if len(parts) == 1 or module in {"pdem.__main__"}:
+        return len(ROOMS)
+    assert parts[1] in ROOMS, f"{module} is in no room: {', '.join(ROOMS)}"
+    return ROOMS.index(parts[1])
+
+
+def is_in(module, *packages):
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def of(package):
+    return [name for name in MODULES if is_in(name, package)]
+
+
+@pytest.mark.parametrize("module", of("pdem"))
+def test_imports_run_upward(module):
+    for imported in imports(MODULES[module]):
+        if is_in(imported, "pdem"):
+            assert height(imported) <= height(module), f"{module} imports {imported} from a room above"
+
+
+@pytest.mark.parametrize("module", of("pdem"))
+def test_physics_never_sees_a_rank(module):
+    seen = {name for name in imports(MODULES[module]) if is_in(name, "decomposition", "mpi4py")}
+    if module == DOOR:
+        assert not any(is_in(name, "mpi4py") for name in seen)
+    else:
+        assert not seen, f"{module} imports {seen}: only {DOOR} may import decomposition"
+
+
+@pytest.mark.parametrize("module", of("decomposition"))
+def test_decomposition_never_sees_physics(module):
+    for imported in imports(MODULES[module]):
+        assert not is_in(imported, "mpi4py") or module == ONLY_MPI, f"{module} imports mpi4py, not {ONLY_MPI}"
+        if is_in(imported, "pdem"):
+            assert is_in(imported, *OPEN_TO_DECOMPOSITION), f"{module} imports {imported}"
+
+
+def test_there_are_no_cycles():
+    graph = {name: imports(path, typing_too=False) & set(MODULES) - {name} for name, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("path", sources("pdem", "decomposition", "scripts", "tests"), ids=module_name)
+def test_files_are_small(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_functions_are_small(module):
+    for node in ast.walk(tree_of(MODULES[module])):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_kernel(node):
+            lines = length(node)
+            assert lines <= LONGEST_FUNCTION, f"{module}.{node.name} has {lines} lines"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_everything_public_has_a_docstring(module):
+    missing = [name for name, node in public(tree_of(MODULES[module])) if not ast.get_docstring(node)]
+    assert not missing
+
+
+def is_kernel(node):
+    names = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+    return bool(names & KERNEL_DECORATORS)
+
+
+def length(node):
+    """Return the number of lines of a function's body, its docstring apart."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def public(node, prefix=""):
+    yield prefix or "module", node
+    for child in node.body:
+        is_definition = isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_definition and not child.name.startswith("_") and not is_overload(child):
+            name = f"{prefix}.{child.name}".lstrip(".")
+            if isinstance(child, ast.ClassDef):
+                yield from public(child, name)
+            else:
+                yield name, child
+
+
+def is_overload(node):
+    return any(ast.unparse(decorator).endswith(("overload", ".setter")) for decorator in node.decorator_list)
