@@ -16,19 +16,73 @@ if TYPE_CHECKING:
 
     from pdem.case.materials import Material
     from pdem.case.model import Case
+    from pdem.case.walls import Wall
 
 _NAME = re.compile(r"[^\s.\"'\[\]=#/\\]+\Z")
 AXES = "xyz"
+_SMALLEST, _LARGEST = 1e-20, 1e20
 
 
 def problems_of_case(case: Case) -> list[Problem]:
     """Return everything that is wrong with a case whose single values are right."""
-    rules = (_domain, _material_names, _interaction_keys, _particles, _walls, _detection)
+    rules = (_magnitudes, _domain, _material_names, _interaction_keys, _particles, _walls, _detection)
     problems = [problem for rule in rules for problem in rule(case)]
     # What follows would only repeat them.
     if not problems:
         problems = [problem for rule in (_meeting_materials, _periodic_width) for problem in rule(case)]
     return problems
+
+
+def _magnitudes(case: Case) -> Iterator[Problem]:
+    """Refuse numbers so small or large that products of them would leave the range of the machine."""
+    values: list[tuple[tuple[str | int, ...], float]] = [(("time", "end"), case.time.end)]
+    if not isinstance(case.time.step, str):
+        values.append((("time", "step"), case.time.step))
+    for key in ("lower", "upper", "gravity"):
+        values += [(("domain", key, axis), value) for axis, value in enumerate(getattr(case.domain, key))]
+    for kind in ("materials", "interactions"):
+        for name, table in getattr(case, kind).items():
+            values += [((kind, name, key), value) for key, value in table if isinstance(value, float)]
+    for index, group in enumerate(case.particles):
+        values += _group_magnitudes(group, ("particles", index))
+    for index, wall in enumerate(case.walls):
+        values += _wall_magnitudes(wall, ("walls", index))
+    for where, value in values:
+        if value != 0.0 and not _SMALLEST <= abs(value) <= _LARGEST:
+            yield Problem(
+                where, f"is beyond all reason ({_SMALLEST:g} to {_LARGEST:g} in SI units); check the unit"
+            )
+
+
+def _group_magnitudes(
+    group: ParticleGroup, where: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    if isinstance(group.radius, float):
+        yield (*where, "radius"), group.radius
+    elif group.radius is not None:
+        values = {key: value for key, value in group.radius if key in ("min", "max", "median")}
+        yield from (((*where, "radius", key), value) for key, value in values.items())
+        yield from (
+            ((*where, "radius", "radii", at), one)
+            for at, one in enumerate(getattr(group.radius, "radii", ()))
+        )
+    velocity = group.velocity
+    parts = velocity if isinstance(velocity, tuple) else () if velocity is None else (velocity.random,)
+    yield from (((*where, "velocity"), part) for part in parts)
+
+
+def _wall_magnitudes(
+    wall: Wall, where: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    yield (*where, "scale"), wall.scale
+    if wall.rotation is not None:
+        yield (*where, "rotation", "rate"), wall.rotation.rate
+        yield from (
+            ((*where, "rotation", "centre", axis), value) for axis, value in enumerate(wall.rotation.centre)
+        )
+    if wall.translation is not None:
+        values = enumerate(wall.translation.velocity)
+        yield from (((*where, "translation", "velocity", axis), value) for axis, value in values)
 
 
 def _domain(case: Case) -> Iterator[Problem]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from pdem.case import regions
 from pdem.case.clearance import overlapping_pairs, touching_walls
-from pdem.case.lattice import lattice_sites, up_order
+from pdem.case.lattice import lattice_sites, lattice_size, up_order
+from pdem.case.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.case.messages import shown_key
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh, join_meshes
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _RADIUS_STREAM = 0
 _JITTER_STREAM = 32
 _DRAWN_AT_ONCE = 4096
+_ROUNDING = 1e-8
+_BYTES_PER_SITE = 256
 
 
 @dataclass(eq=False)
@@ -80,6 +83,7 @@ def filled_radii(case: Case, index: int, first_id: int) -> Floats:
     wanted = group.fill.volume_fraction * regions.size(region_of(group.fill), case.domain.dimension)
     drawn = _DRAWN_AT_ONCE
     while True:
+        _require_memory(case, index, drawn)
         radii = _drawn(case, index, first_id, drawn)
         filled = np.cumsum(_space(radii, case.domain.dimension))
         if filled[-1] >= wanted:
@@ -100,8 +104,19 @@ def _drawn(case: Case, index: int, first_id: int, count: int) -> Floats:
     group = case.particles[index]
     sizes = group.sizes()
     assert sizes is not None
+    _require_memory(case, index, count)
     seed = group.fill.seed if group.fill is not None else 0
     return sizes.radii(keyed_uniform(seed, _RADIUS_STREAM, np.arange(first_id, first_id + count)))
+
+
+def _require_memory(case: Case, index: int, count: float, what: str = "particles", size: int = 0) -> None:
+    limit = largest_count(size or BYTES_PER_PARTICLE)
+    if count > limit:
+        where = shown_key(["particles", index, "fill"])
+        asked = f"asks for more than {limit:.3g} {what}, which is what this machine can hold"
+        raise CaseError(
+            f"{case.source}: {where}: {asked}; check the unit of the radius, or make the region smaller"
+        )
 
 
 class Surroundings:
@@ -159,7 +174,7 @@ def lattice_group(
     """
     group = case.particles[index]
     fill: Any = group.fill
-    sites = _free_sites(case, group, taken, surroundings)
+    sites = _free_sites(case, index, taken, surroundings)
     if fill.count is None and fill.volume_fraction is None:
         radii = _drawn(case, index, first_id, len(sites))
     else:
@@ -169,9 +184,8 @@ def lattice_group(
     return PlacedGroup(index, group, first_id, radii, sites[: len(radii)])
 
 
-def _free_sites(
-    case: Case, group: ParticleGroup, taken: list[PlacedGroup], surroundings: Surroundings
-) -> Floats:
+def _free_sites(case: Case, index: int, taken: list[PlacedGroup], surroundings: Surroundings) -> Floats:
+    group = case.particles[index]
     fill: Any = group.fill
     sizes, domain, region = group.sizes(), case.domain, region_of(fill)
     assert sizes is not None
@@ -180,14 +194,19 @@ def _free_sites(
     free = regions.open_axes(region, domain)
     bounded = ~free & (np.arange(3) < domain.dimension)
     lower, upper = lower + np.where(bounded, radius, 0.0), upper - np.where(bounded, radius, 0.0)
-    pitch = 2.0 * radius * (1.0 + fill.gap)
+    # A little more than asked for, so that rounding makes no touching spheres overlap.
+    pitch = 2.0 * radius * (1.0 + fill.gap) * (1.0 + 1e-12)
+    _require_memory(
+        case, index, lattice_size(upper - lower, pitch, domain.dimension), "sites", _BYTES_PER_SITE
+    )
     sites = lattice_sites(lower, upper, pitch, free, fill.arrangement, domain.dimension)
     sites = sites[up_order(sites, np.asarray(domain.gravity), domain.dimension)]
-    sites = sites + _jitter(fill, len(sites), radius * fill.gap * fill.jitter, domain.dimension)
+    moved = sites + _jitter(fill, len(sites), radius * fill.gap * fill.jitter, domain.dimension)
     # At a face jitter is cut short, so that no site is lost there.
-    sites = np.where(bounded, np.clip(sites, lower, upper), sites)
+    limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
+    sites = np.where(bounded, limited, moved)
     radii = np.full(len(sites), radius)
-    usable = surroundings.free(fill, sites, radii * (1.0 - 1e-12))
+    usable = surroundings.free(fill, sites, radii * (1.0 - _ROUNDING))
     usable[_blocked(case, sites, radii, taken)] = False
     return sites[usable]
 

@@ -66,6 +66,11 @@ def lattice_sites(
     return sites[np.all((sites <= limit) | free | (np.arange(3) >= dimension), axis=1)]
 
 
+def lattice_size(length: Floats, pitch: float, dimension: int) -> float:
+    """Return about how many sites `pitch` (m) apart are in a box with the sides `length` (3,), in m."""
+    return float(np.prod(np.maximum(length[:dimension], 0.0) / (0.8 * pitch) + 1.0))
+
+
 def up_order(sites: Floats, gravity: Floats, dimension: int) -> NDArray[np.int64]:
     """Return the order of sites, shape (m, 3), from the lowest up: against gravity, else the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]

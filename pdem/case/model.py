@@ -150,7 +150,7 @@ class Case(Section):
             If the result would not be valid; the case is then unchanged.
         """
         document = copy.deepcopy(self._document)
-        source = f"{self.source} with {assignment.strip()}"
+        source = f"{self.source} with {' '.join(assignment.split())}"
         apply_override(document, assignment, source)
         changed = self._from_document(document, source)
         # Sections are frozen so that nothing gets past validation; this is the one door.

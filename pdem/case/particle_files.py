@@ -126,7 +126,8 @@ def _check_rows(position: Any, radius: Any, other: Any, name: Any) -> None:
 
 def _npz_columns(path: Path) -> Columns:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # An open file is closed even if it turns out to be no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return _checked_arrays({name: archive[name] for name in _SHAPES if name in archive.files})
     except (ValueError, zipfile.BadZipFile) as error:
         raise _Unusable(f"is not a usable .npz file: {' '.join(str(error).splitlines())}") from None
@@ -159,7 +160,8 @@ def _checked_arrays(arrays: dict[str, Any]) -> Columns:
         if name not in arrays:
             raise _Unusable(f"has no array {name!r}; needed: position (n, 3) and radius (n,)")
     count = len(arrays["radius"]) if np.ndim(arrays["radius"]) == 1 else -1
-    for name, values in arrays.items():
+    for name in sorted(arrays, key=lambda name: name != "radius"):
+        values = arrays[name]
         if values.dtype.kind not in "fiu" or values.shape != (count, *_SHAPES[name]):
             shape = ", ".join(["n", *(str(length) for length in _SHAPES[name])])
             raise _Unusable(f"{name!r} is {values.dtype} of shape {values.shape}; needed: numbers ({shape})")

@@ -14,6 +14,7 @@ import numpy as np
 
 from pdem.case.checks import AXES
 from pdem.case.clearance import overlapping_pairs, touching_walls
+from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
 from pdem.case.timestep import step_limits
 
 if TYPE_CHECKING:
@@ -46,10 +47,6 @@ SMALLEST_ANGLE = 1.0
 
 FACETS_PER_RADIUS = 10.0
 """Radius over facet size from which on a sphere touches so many facets that walls become expensive."""
-
-BYTES_PER_PARTICLE = 1024
-BYTES_PER_FACET = 1024
-_BYTES_PER_PROCESS = 200 * 2**20
 
 
 @dataclass(frozen=True)
@@ -225,14 +222,14 @@ def _mesh_doubts(report: MeshReport) -> Iterator[str]:
     for kind, count in report.passed_over:
         yield f"{count} {kind} cells of the file are no surface and were left out"
     if report.non_manifold_edges:
-        yield f"{report.non_manifold_edges} edges have more than two facets; check that they are meant to meet"
+        yield f"{report.non_manifold_edges} edges have more than two facets; check that they should"
     if report.inconsistent_edges:
         yield (
             f"normals disagree across {report.inconsistent_edges} edges: forces do not depend on them, "
             "but turn facets over for pictures and volumes"
         )
     if report.duplicated_facets:
-        yield f"{report.duplicated_facets} facets repeat others and would push twice; remove them from the mesh"
+        yield f"{report.duplicated_facets} facets repeat others and would push twice; remove them"
     if report.smallest_angle < SMALLEST_ANGLE:
         yield f"the smallest angle is {report.smallest_angle:.2g} degrees, below {SMALLEST_ANGLE:g}: remesh"
 
@@ -260,7 +257,7 @@ def _intervals(case: Case, step: float) -> Iterator[Finding]:
 def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
     facets = sum(mesh.facet_count for mesh in meshes)
     needed = len(particles["radius"]) * BYTES_PER_PARTICLE + ranks * (
-        facets * BYTES_PER_FACET + _BYTES_PER_PROCESS
+        facets * BYTES_PER_FACET + BYTES_PER_PROCESS
     )
     there = memory_size()
     level: Level = "info" if there is None else _level(needed / there, 0.8, 1.0)
@@ -270,14 +267,6 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     if level != "info":
         text += "; use fewer particles or more machines"
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
-
-
-def memory_size() -> int | None:
-    """Return the physical memory of this machine in bytes, None if the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
 
 
 def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:

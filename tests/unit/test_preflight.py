@@ -1,0 +1,171 @@
+"""Checks before the first step: each finding has its level and number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pdem.case import preflight as preflight_module
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.preflight import Finding, preflight
+from pdem.containers.mesh import Mesh
+
+BASE = """
+time = {end = 1.0}
+domain = {lower = [0, 0, 0], upper = [1, 1, 1], gravity = [0, 0, -9.81]}
+materials.grain = {density = 1000.0, youngs_modulus = 1e7, poisson_ratio = 0.2}
+materials.steel = {}
+interactions.grain-grain = {friction = 0.5, restitution = 0.4}
+interactions.grain-steel = {friction = 0.5, restitution = 0.4}
+[[particles]]
+material = "grain"
+radius = 0.05
+positions = [[0.5, 0.5, 0.5], [0.6, 0.5, 0.5], [0.5, 0.8, 0.1]]
+[[walls]]
+name = "floor"
+mesh = "unused.stl"
+material = "steel"
+"""
+FLOOR = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+
+
+def findings(*overrides: str, mesh: Mesh = FLOOR, ranks: int = 1, threads: int = 1) -> list[Finding]:
+    case = Case.from_text(BASE)
+    for assignment in overrides:
+        case.override(assignment)
+    return preflight(case, initial_particles(case), [mesh] * len(case.walls), ranks, threads)
+
+
+def bad(*overrides: str, **options) -> list[str]:
+    return [str(one) for one in findings(*overrides, **options) if one.level != "info"]
+
+
+def test_a_good_case_has_no_errors_and_no_warnings() -> None:
+    assert bad() == []
+    assert {one.subject for one in findings()} == {
+        "time step",
+        "overlaps",
+        "wall floor",
+        "memory",
+        "processes",
+    }
+
+
+@pytest.mark.parametrize(("fraction", "level"), [(0.3, None), (0.5, "warning"), (1.1, "error")])
+def test_the_step_is_compared_with_the_rayleigh_time(fraction: float, level: str | None) -> None:
+    limit = 0.05 / 0.0035 * 1.8735e-4
+    lines = [line for line in bad(f"time.step={fraction * limit}") if "Rayleigh" in line]
+    assert len(lines) == (level is not None)
+    if level:
+        assert lines[0].startswith(f"{level}: time step: ")
+        assert f"{100 * fraction:.3g} %" in lines[0]
+        assert 'or step = "auto"' in lines[0]
+
+
+def test_the_step_is_compared_with_the_contact_time() -> None:
+    overrides = ["particles[0].velocity=[1000, 0, 0]", "domain.gravity=[0, 0, 0]", "time.step=8e-4"]
+    assert any("error: time step" in line and "Hertz contact time" in line for line in bad(*overrides))
+    law = 'interactions.grain-grain={law="linear", normal_stiffness=1e5, friction=0, restitution=1}'
+    assert any("linear contact time" in line for line in bad(law, "time.step=2e-3"))
+
+
+def test_fast_particles_are_reported() -> None:
+    (line,) = (line for line in bad("time.step=1e-4", "particles[0].velocity=[200, 0, 0]") if "moves" in line)
+    assert "particle 0 moves 40 % of its radius in one step" in line
+
+
+def test_particles_outside_are_counted_by_axis() -> None:
+    places = "particles[0].positions=[[0.5, 0.5, 0.5], [0.5, 0.5, 1.2], [0.2, 0.2, -2.5]]"
+    (line,) = bad(places)
+    assert line.startswith(
+        "error: domain: 2 particles are outside [0, 1] m, the first is particle 1 at z = 1.2 m"
+    )
+    assert bad("domain.periodic=[false, false, true]", places) == []
+
+
+@pytest.mark.parametrize(("x", "level"), [(0.5999, "info"), (0.59, "warning"), (0.56, "error")])
+def test_overlaps_are_graded(x: float, level: str) -> None:
+    positions = f"particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.2, 0.2], [{x}, 0.5, 0.5]]"
+    (finding,) = (one for one in findings(positions) if one.subject == "overlaps")
+    assert finding.level == level
+    share = (0.6 - x) / 0.05
+    assert (
+        f"1 pairs overlap, at most {100 * share:.3g} % of the smaller radius (particles 0 and 2)"
+        in finding.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("z", "level"), [(0.0499, "info"), (0.04, "warning"), (0.01, "error"), (-0.01, "error")]
+)
+def test_particles_in_walls_are_graded(z: float, level: str) -> None:
+    positions = f"particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.2, {z}]]"
+    hits = [one for one in findings("domain.lower=[0, 0, -1]", positions) if "overlap it" in one.message]
+    assert [one.level for one in hits] == [level]
+    assert "(particle 1, facet 0)" in hits[0].message
+    assert "1 particles overlap it" in hits[0].message
+
+
+def test_meshes_are_described() -> None:
+    lines = [str(one) for one in findings() if one.subject == "wall floor"]
+    assert (
+        "info: wall floor: 1 facets (0 triangles, 1 quads, 0 polygons), 4 vertices, open (4 open edges)"
+        in lines
+    )
+    assert any("smallest angle 90 degrees" in line for line in lines)
+    assert any("the largest radius is 0.05 of the smallest" in line for line in lines)
+
+
+def test_doubtful_meshes_are_warned_of() -> None:
+    needle = Mesh([[0, 0, 0], [1, 0, 0], [1, 0.005, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    assert any("smallest angle is 0.29 degrees" in line for line in bad(mesh=needle))
+    turned = Mesh(FLOOR.vertices, [[0, 1, 2], [0, 3, 2]])
+    assert any("normals disagree across 1 edges" in line for line in bad(mesh=turned))
+    doubled = Mesh(FLOOR.vertices, [[0, 1, 2, 3], [1, 2, 3, 0]])
+    assert any("1 facets repeat others" in line for line in bad(mesh=doubled))
+    far = Mesh(FLOOR.vertices * 1000.0 + 5000.0, [[0, 1, 2, 3]])
+    assert any("wholly outside the domain; check the unit" in line for line in bad(mesh=far))
+    fine = Mesh(FLOOR.vertices * 0.001, [[0, 1, 2, 3]])
+    assert any("the largest radius is 50 of the smallest" in line for line in bad(mesh=fine))
+
+
+def test_closed_meshes_say_where_their_normals_point() -> None:
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1]]
+    outward = Mesh(corners, [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    texts = [one.message for one in findings(mesh=outward)]
+    assert any("normals point" in text for text in texts)
+
+
+def test_intervals_shorter_than_the_step_are_warned_of() -> None:
+    (line,) = bad("output.series_every=1e-9")
+    assert "output.series_every = 1e-09 s is shorter than the time step" in line
+
+
+def test_memory_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight_module, "memory_size", lambda: 220 * 2**20)
+    assert any(line.startswith("warning: memory: about 0.2 GiB") for line in bad())
+    monkeypatch.setattr(preflight_module, "memory_size", lambda: 100 * 2**20)
+    assert any(line.startswith("error: memory: ") for line in bad())
+    monkeypatch.setattr(preflight_module, "memory_size", lambda: None)
+    assert bad() == []
+
+
+def test_ranks_and_threads_are_compared_with_cores_and_particles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert bad(ranks=2) == []
+    (line,) = bad(ranks=2, threads=2)
+    assert "2 ranks x 2 threads on 2 cores" in line
+    assert any("5 ranks for 3 particles" in line for line in bad(ranks=5))
+
+
+def test_a_case_without_particles_is_no_error() -> None:
+    assert bad("particles=[]") == ["warning: particles: there are none; the run only moves walls"]
+
+
+def test_findings_do_not_change_their_input() -> None:
+    case = Case.from_text(BASE)
+    particles = initial_particles(case)
+    copies = {name: values.copy() for name, values in particles.items()}
+    preflight(case, particles, [FLOOR])
+    assert all(np.array_equal(particles[name], copies[name]) for name in copies)

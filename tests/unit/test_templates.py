@@ -1,0 +1,68 @@
+"""The examples that ``pdem new`` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.preflight import preflight
+from pdem.case.templates import example_names, example_text, example_title, write_example
+from pdem.case.wall_files import read_walls
+from pdem.foundation.errors import CaseError, MeshError
+
+
+def test_there_are_examples() -> None:
+    assert set(example_names()) >= {"bouncing_sphere", "hopper", "sliding_sphere", "two_spheres"}
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
+    paths = write_example(name, tmp_path / "deep" / "folder")
+    case = Case.read(paths[0])
+    meshes = read_walls(case)
+    particles = initial_particles(case, meshes)
+    findings = preflight(case, particles, meshes)
+    assert [str(one) for one in findings if one.level != "info" and one.subject != "processes"] == []
+    assert len(particles["id"]) > 0
+    assert {path.name for path in paths[1:]} == {wall.mesh for wall in case.walls}
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_examples_are_short_and_explained(name: str) -> None:
+    text = example_text(name)
+    assert len(text.splitlines()) < 40
+    assert text.count("#") >= 8
+    assert 5 < len(example_title(name)) < 80
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    write_example("two_spheres", tmp_path)
+    with pytest.raises(CaseError, match=r"two_spheres\.toml: exists already"):
+        write_example("two_spheres", tmp_path)
+    (tmp_path / "plate.vtk").write_text("mine")
+    with pytest.raises(CaseError, match=r"plate\.vtk: exists already"):
+        write_example("bouncing_sphere", tmp_path)
+    assert not (tmp_path / "bouncing_sphere.toml").exists()
+
+
+def test_unknown_examples_and_unusable_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="'hoper' is not an example; did you mean 'hopper'"):
+        write_example("hoper", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CaseError, match="cannot be written"):
+        write_example("two_spheres", tmp_path / "file")
+
+
+def test_missing_and_empty_meshes_name_the_wall(tmp_path: Path) -> None:
+    write_example("bouncing_sphere", tmp_path)
+    case = Case.read(tmp_path / "bouncing_sphere.toml")
+    (tmp_path / "plate.vtk").unlink()
+    with pytest.raises(CaseError, match=r'walls\[0\]\.mesh = "plate\.vtk": no such file'):
+        read_walls(case)
+    (tmp_path / "plate.vtk").write_text("")
+    with pytest.raises(MeshError, match=r'walls\[0\]\.mesh = "plate\.vtk": ') as caught:
+        read_walls(case)
+    assert len(str(caught.value).splitlines()) == 1
