@@ -62,7 +62,7 @@ def test_the_settled_bed_fills_about_half_the_drum(drum: Mesh) -> None:
 
 
 def test_the_filling_case_places_all_spheres_clear_of_walls(drum: Mesh, rotor: Mesh) -> None:
-    case = Case.read(CASES / "rotary_mixer_fill.toml")
+    case = Case.read(CASES / "rotary_mixer_settle.toml")
     particles = initial_particles(case, [drum, rotor])
     assert len(particles["id"]) == 29559
     findings = preflight(case, particles, [drum, rotor])
@@ -74,12 +74,15 @@ def test_the_filling_case_places_all_spheres_clear_of_walls(drum: Mesh, rotor: M
 
 
 def test_the_two_cases_of_the_mixer_differ_only_in_how_they_begin_and_end() -> None:
-    fill, mix = Case.read(CASES / "rotary_mixer_fill.toml"), Case.read(CASES / "rotary_mixer.toml")
+    fill, mix = Case.read(CASES / "rotary_mixer_settle.toml"), Case.read(CASES / "rotary_mixer.toml")
     assert fill.materials == mix.materials
     assert fill.interactions == mix.interactions
     assert fill.domain == mix.domain
     assert fill.time.step == mix.time.step == 5e-5
     assert mix.time.end == 20.0
+    # The last checkpoint of the one is what the other reads, wherever both are started from the repository.
+    last = f"checkpoint-{round(fill.time.end / 5e-5):09d}.h5"
+    assert mix.file(mix.particles[0].file).resolve() == (CASES.parent / fill.output.folder / last).resolve()
     assert mix.walls[1].rotation.rate == 18.85
 
 
