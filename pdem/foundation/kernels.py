@@ -41,7 +41,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile `function` so that its body becomes part of the kernels that call it."""
-    return numba.njit(inline="always", **_OPTIONS)(function)
+    return numba.njit(forceinline=True, **_OPTIONS)(function)
 
 
 def exact_kernel(function: Callable[..., Any]) -> Any:

@@ -1,0 +1,187 @@
+"""The hierarchical grid (HGrid): contact detection whose cost per particle does not grow with the size ratio.
+
+Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357, doi 10.1007/s40571-014-0020-9. Particles are
+sorted into levels by size, each with cells as large as its largest particle; a particle looks for partners on
+its own level and, top-down, on those of smaller ones (bottom-up: of larger ones). Memory is O(N) at any
+density and size ratio, see `pdem.detection.grid_kernels`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.detection import grid_kernels as grid
+from pdem.detection.cell_grid import Spheres, touches
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_GROWTH = 1.3
+
+
+class HierarchicalGrid:
+    """Finds near pairs, with buffers that are kept from call to call.
+
+    Parameters
+    ----------
+    cell_sizes : (L,) array
+        Rising limits of the reach diameters of the levels [m]; what is larger joins the last level.
+    lower, upper : (3,) arrays
+        Box [m]; used on periodic axes.
+    periodic : three bool
+        Which axes are periodic.
+    direction : {"top-down", "bottom-up"}
+        Who searches whom.
+    """
+
+    def __init__(
+        self,
+        cell_sizes: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        periodic: tuple[bool, bool, bool],
+        direction: str = "top-down",
+    ) -> None:
+        depth = max(1, len(cell_sizes))
+        limits = np.zeros(1) if len(cell_sizes) == 0 else np.array(cell_sizes, dtype=np.float64)
+        self._levels = grid.Levels(
+            limits, np.zeros((depth, 3)), np.zeros((depth, 3)), np.ones((depth, 3), dtype=np.int64),
+            np.zeros(depth + 1, dtype=np.int64), np.zeros(depth, dtype=np.int64),
+            np.zeros(depth, dtype=np.int64), np.zeros(depth), np.zeros((depth, 3)), np.zeros((depth, 3)),
+            np.zeros(depth, dtype=np.int64),
+        )  # fmt: skip
+        self._top_down = direction == "top-down"
+        self._lower = np.array(lower, dtype=np.float64)
+        self._period = np.where(periodic, np.asarray(upper) - np.asarray(lower), 0.0)
+        self._frequency = np.divide(1.0, self._period, out=np.zeros(3), where=self._period > 0.0)
+        self._found = np.zeros(grid.CHUNKS, dtype=np.int64)
+        self._counters = np.zeros((grid.CHUNKS, 2), dtype=np.int64)
+        self._first = np.empty(grid.CHUNKS * 16, dtype=np.int32)
+        self._second = np.empty_like(self._first)
+        self._start = np.zeros(1, dtype=np.int64)
+        self._resize(0)
+
+    def _resize(self, count: int) -> None:
+        self._level_of = np.empty(count, dtype=np.int8)
+        self._bucket_of = np.empty(count, dtype=np.int64)
+        self._order = np.empty(count, dtype=np.int32)
+        self._spheres = np.empty((count, 4))
+
+    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+        """Sort particles into the cells of their levels.
+
+        Parameters
+        ----------
+        position : (>= count, 3) array
+            Centres [m], inside the box on periodic axes.
+        reach : (>= count,) array
+            Radius plus half of the gap up to which pairs count [m].
+        count : int
+            Number of particles.
+        """
+        if count > len(self._level_of):
+            self._resize(int(_GROWTH * count) + 16)
+        grid.assign_levels(position, reach, count, self._levels, self._level_of)
+        grid.lay_out(self._levels, self._lower, self._period)
+        grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
+        buckets = int(self._levels.base[-1])
+        if buckets + 1 > len(self._start):
+            self._start = np.zeros(int(_GROWTH * buckets) + 16, dtype=np.int64)
+        grid.sort_into_buckets(
+            position, reach, count, buckets, self._bucket_of, self._start, self._order, self._spheres
+        )
+
+    def order(self, count: int) -> NDArray[np.int32]:
+        """Return the particles in the order of the last `sort`, level by level and row by row."""
+        return self._order[:count]
+
+    def search(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return both particles of each pair nearer than the sum of their reaches, each pair once.
+
+        A pair farther apart by up to a part of 1e-12 may be among them. The arrays are views of buffers that
+        the next call overwrites.
+        """
+        self.sort(position, reach, count)
+        while True:
+            grid.search(
+                count, self._top_down, self._levels, self._level_of, self._spheres, self._start, self._order,
+                self._period, self._frequency, self._first, self._second, self._found, self._counters,
+            )  # fmt: skip
+            most = int(self._found.max())
+            if most <= len(self._first) // grid.CHUNKS:
+                break
+            self._first = np.empty(grid.CHUNKS * (int(_GROWTH * most) + 16), dtype=np.int32)
+            self._second = np.empty_like(self._first)
+        total = grid.close_segments(self._first, self._second, self._found)
+        return self._first[:total], self._second[:total]
+
+    @property
+    def checks(self) -> int:
+        """Distance tests of the last search."""
+        return int(self._counters[:, 0].sum())
+
+    @property
+    def accesses(self) -> int:
+        """Rows of cells visited by the last search."""
+        return int(self._counters[:, 1].sum())
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+
+@kernel
+def _exactly_touching(
+    first: NDArray[np.int32], second: NDArray[np.int32], spheres: Spheres, pairs: NDArray[np.int64]
+) -> int:
+    kept = 0
+    for place in range(len(first)):
+        if touches(spheres, first[place], second[place]):
+            pairs[kept, 0] = first[place]
+            pairs[kept, 1] = second[place]
+            kept += 1
+    return kept
+
+
+def search_pairs(
+    positions: NDArray[np.float64],
+    radii: NDArray[np.float64],
+    *,
+    cell_sizes: NDArray[np.float64],
+    direction: str,
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    periodic: tuple[bool, bool, bool],
+    dimension: int,
+    skin: float,
+) -> tuple[NDArray[np.int64], int, int]:
+    """Find touching pairs; parameters and result as in `pdem.detection.linked_cell.search_pairs`.
+
+    Parameters
+    ----------
+    positions, radii, lower, upper, periodic, dimension, skin
+        As there.
+    cell_sizes : (L,) array
+        Rising diameter limits of the levels [m], skin included.
+    direction : {"top-down", "bottom-up"}
+        Who searches whom.
+
+    Returns
+    -------
+    pairs : (m, 2) int64 array
+        Unsorted, each once.
+    checks, accesses : int
+        Distance tests; rows of cells visited.
+    """
+    levels = HierarchicalGrid(cell_sizes, lower, upper, periodic, direction)
+    first, second = levels.search(positions, radii + 0.5 * skin, len(radii))
+    box = np.where(periodic, upper - lower, np.inf)
+    pairs = np.empty((len(first), 2), dtype=np.int64)
+    kept = _exactly_touching(first, second, Spheres(positions, radii, skin, box), pairs)
+    return pairs[:kept], levels.checks, levels.accesses
