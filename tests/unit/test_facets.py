@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,7 +29,7 @@ def squared_distance(mesh, centre, facet):
 
 def rows(start, facets):
     """Return the list of each sphere."""
-    return [facets[a:b].tolist() for a, b in zip(start[:-1], start[1:], strict=True)]
+    return [facets[a:b].tolist() for a, b in pairwise(start)]
 
 
 @settings(max_examples=80, deadline=None)
@@ -61,9 +63,10 @@ def test_moved_vertices_are_what_counts():
     search = FacetSearch(mesh)
     centre, reach = np.zeros((1, 3)), np.array([0.8])
     here = rows(*search.find(mesh.vertices, mesh.facet_normals, centre, reach))
-    far = mesh.vertices + [10.0, 0.0, 0.0]
+    away = np.array([10.0, 0.0, 0.0])
+    far = mesh.vertices + away
     assert rows(*search.find(far, mesh.facet_normals, centre, reach)) == [[]]
-    assert rows(*search.find(far, mesh.facet_normals, centre + [10.0, 0.0, 0.0], reach)) == here != [[]]
+    assert rows(*search.find(far, mesh.facet_normals, centre + away, reach)) == here != [[]]
 
 
 def test_repeated_calls_keep_their_buffers():

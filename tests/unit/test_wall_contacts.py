@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,6 +173,16 @@ def test_candidates_in_any_order_and_repeated_give_the_same():
         assert (kind[:3] == -7).all()
 
 
+def test_duplicated_facets_count_once_and_speak_through_the_first():
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    mesh = Mesh(corners, [[1, 3, 2], [2, 0, 1], [0, 1, 2], [1, 2, 0]])
+    for candidates in ([-1, 0, 1, 2, 3], [-1, 3, 2, 1, 0]):
+        status, _, facet, _ = resolve(mesh, (0.2, 0.2, 0.1), 0.3, np.array(candidates), 9, 9)
+        assert (status, facet[3]) == (1, 1)
+        status, kind, facet, _ = resolve(mesh, (-0.1, 0.5, 0.1), 0.3, np.array(candidates), 9, 9)
+        assert (status, kind[3], facet[3]) == (1, 1, 1)
+
+
 def test_full_scratch_and_full_output_are_told():
     candidates = np.arange(-1, 3)
     assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3, 3)[0] == 3
@@ -198,3 +210,17 @@ def test_nearest_feature_is_the_nearest_of_many_points(seed, sides, squeeze):
         assert sphere_touches_facet(*centre, np.sqrt(squared) * (1 + 1e-9), 0, *arrays)
         assert not sphere_touches_facet(*centre, np.sqrt(squared) * (1 - 1e-9), 0, *arrays)
         assert kind in (0, 1, 2)
+
+
+@pytest.mark.parametrize("numbering", list(permutations(range(3))))
+def test_nearest_of_two_edges_close_to_their_common_vertex(numbering):
+    """A nanometre from a vertex the squared distances of its edges agree in all digits."""
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, -0.9, 0.0]])
+    vertices = np.empty((3, 3))
+    vertices[list(numbering)] = corners
+    mesh = Mesh(vertices, [numbering])
+    kind, edge, *_ = nearest_feature(
+        1e-9, 1e-12, 1.0, 0, mesh.vertices, mesh.facet_normals, *mesh.topology[:4]
+    )
+    assert kind == 1
+    assert set(mesh.edges[edge]) == {numbering[0], numbering[1]}
