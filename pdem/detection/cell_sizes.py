@@ -8,7 +8,7 @@ particle belongs to the lowest level whose size is no less than its diameter plu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +69,7 @@ class _Problem:
     overhead: float
     direction: str
     unit: str
+    own_level: str
 
     @property
     def smallest(self) -> float:
@@ -90,6 +91,7 @@ class _Problem:
             dimension=self.dimension,
             direction=self.direction,
             unit=self.unit,
+            own_level=self.own_level,
         )
 
     def cost(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,6 +109,7 @@ def cell_sizes(
     overhead: float | None = None,
     direction: str = "top-down",
     unit: str = "cells",
+    own_level: str = "half-mask",
     skin: float = 0.0,
 ) -> CellSizes:
     """Choose the cell sizes of a hierarchical grid for given radii.
@@ -133,6 +136,9 @@ def cell_sizes(
         Which particles search: the large those of lower levels, or the small those of higher levels.
     unit : {"cells", "rows"}
         What an access is: one cell, or one row of cells that lie side by side in memory.
+    own_level : {"half-mask", "search-box"}
+        How a particle searches its own level: as published, or as `pdem.find_pairs` does; see
+        `pdem.detection.cost_model.expected_counts`.
     skin : float
         Gap in m up to which particles count as touching; it adds to every diameter. For samples only.
 
@@ -158,13 +164,13 @@ def cell_sizes(
     [4.0, 7.9, 15.1, 27.2, 40.0]
     """
     _check_numbers(method, levels, volume_fraction, overhead, skin)
-    check_options(direction, unit, dimension)
+    check_options(direction, unit, own_level, dimension)
     moments = moments_of(radii)
     density = number_density(moments, volume_fraction, dimension)
     if isinstance(moments, SampleMoments) and skin > 0.0:
         moments = SampleMoments(moments.radii + 0.5 * skin)
     weight = OVERHEAD[unit] if overhead is None else float(overhead)
-    problem = _Problem(moments, density, dimension, weight, direction, unit)
+    problem = _Problem(moments, density, dimension, weight, direction, unit, own_level)
     if method == "single" or problem.smallest == problem.largest:
         return problem.evaluate(np.array([problem.largest]))
     return _best(problem, method, levels)
@@ -208,7 +214,7 @@ def automatic_cell_sizes(
     if effective.min() == effective.max() or not 0.0 < density < math.inf:
         return np.array([top])
     table = sample_table(effective, _COARSE)
-    problem = _Problem(table, density, dimension, OVERHEAD["rows"], direction, "rows")
+    problem = _Problem(table, density, dimension, OVERHEAD["rows"], direction, "rows", "search-box")
     rule = _constant_number(problem, _COARSE, 30)
     chosen = _search_levels(lambda levels: problem.evaluate(rule(levels)), most=8, patience=2, gain=0.01)
     tight = _tight(chosen.sizes, radii, skin)
@@ -322,9 +328,7 @@ def _optimal(problem: _Problem) -> Callable[[int], NDArray[np.float64]]:
     smooth = problem
     if isinstance(problem.moments, SampleMoments):
         table = sample_table(problem.moments.radii, min(1024, max(64, len(problem.moments.radii) // 32)))
-        smooth = _Problem(
-            table, problem.density, problem.dimension, problem.overhead, problem.direction, problem.unit
-        )
+        smooth = replace(problem, moments=table)
     constant = _constant_number(smooth)
     span = math.log(smooth.largest / smooth.smallest)
 

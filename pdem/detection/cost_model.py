@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("top-down", "bottom-up")
 UNITS = ("cells", "rows")
+OWN_LEVELS = ("half-mask", "search-box")
 _BALL = {2: math.pi, 3: 4.0 * math.pi / 3.0}
 
 
@@ -41,6 +42,7 @@ def expected_counts(
     dimension: int,
     direction: str = "top-down",
     unit: str = "cells",
+    own_level: str = "half-mask",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the expected distance tests and accesses per particle.
 
@@ -59,6 +61,10 @@ def expected_counts(
         Large particles search the levels of the small ones, or small ones those of the large.
     unit : {"cells", "rows"}
         An access is one cell, or one row of cells whose particles lie side by side in memory.
+    own_level : {"half-mask", "search-box"}
+        How a particle searches its own level: its cell and half of the neighbours, as published; or all
+        cells that its search box meets, testing what comes after it, as `pdem.detection.hgrid` does. The box
+        of a particle much smaller than its cells meets fewer of them.
 
     Returns
     -------
@@ -70,16 +76,21 @@ def expected_counts(
     parts = [moments.moment(power, edges[..., :-1], edges[..., 1:]) for power in range(dimension + 1)]
     population = parts[0]
     occupancy = density * population * sizes**dimension
-    searched = np.tri(levels, k=-1)
-    if direction == "bottom-up":
-        searched = searched.T
+    searched = np.tri(levels, k=-1) if direction == "top-down" else np.tri(levels, k=-1).T
     axes = dimension if unit == "cells" else dimension - 1
-    cells = searched * _cross_level(parts, sizes, dimension)
-    visits = cells if unit == "cells" else searched * _cross_level(parts, sizes, axes)
-    checks = 0.5 * 3**dimension * np.sum(population * occupancy, axis=-1)
-    checks = checks + np.sum(cells * occupancy[..., None, :], axis=(-2, -1))
-    accesses = 0.5 * (3**axes + 1) * np.sum(population, axis=-1) + np.sum(visits, axis=(-2, -1))
+    every, meets = _cross_level(parts, sizes, dimension), _cross_level(parts, sizes, axes)
+    cells, visits = searched * every, searched * meets
+    if own_level == "half-mask":
+        tests, looks = 0.5 * 3**dimension * population, 0.5 * (3**axes + 1) * population
+    else:
+        tests, looks = 0.5 * _diagonal(every), _diagonal(meets)
+    checks = np.sum(tests * occupancy, axis=-1) + np.sum(cells * occupancy[..., None, :], axis=(-2, -1))
+    accesses = np.sum(looks, axis=-1) + np.sum(visits, axis=(-2, -1))
     return checks, accesses
+
+
+def _diagonal(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.diagonal(matrices, axis1=-2, axis2=-1)
 
 
 def _cross_level(
@@ -96,17 +107,21 @@ def _cross_level(
     return 2.0**axes * (visits + parts[0][..., :, None])
 
 
-def check_options(direction: str, unit: str, dimension: int) -> None:
-    """Refuse unknown directions, units and dimensions.
+def check_options(direction: str, unit: str, own_level: str, dimension: int) -> None:
+    """Refuse unknown directions, units, ways to search and dimensions.
 
     Raises
     ------
     InputError
         Lists what is allowed.
     """
-    if direction not in DIRECTIONS:
-        raise InputError(f"direction is {direction!r}; use one of {', '.join(DIRECTIONS)}")
-    if unit not in UNITS:
-        raise InputError(f"unit is {unit!r}; use one of {', '.join(UNITS)}")
+    choices = (
+        ("direction", direction, DIRECTIONS),
+        ("unit", unit, UNITS),
+        ("own_level", own_level, OWN_LEVELS),
+    )
+    for name, value, allowed in choices:
+        if value not in allowed:
+            raise InputError(f"{name} is {value!r}; use one of {', '.join(allowed)}")
     if dimension not in _BALL:
         raise InputError(f"dimension is {dimension!r}; use 2 or 3")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pdem.detection import brute_force, linked_cell, nbs, screening, sorting
+from pdem.detection import brute_force, hgrid, linked_cell, nbs, screening, sorting
 from pdem.detection.cell_grid import check_cell_count
 from pdem.detection.cell_sizes import automatic_cell_sizes, cell_sizes
 from pdem.detection.cost_model import DIRECTIONS
@@ -152,8 +152,6 @@ def find_pairs(
     elif system.count < 2:
         found = np.empty((0, 2), dtype=np.int64), 0, 0
     else:
-        from pdem.detection import hgrid
-
         found = hgrid.search_pairs(
             system.positions, system.radii, cell_sizes=sizes, direction=direction, **common
         )
@@ -241,6 +239,7 @@ def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> NDArray[np.f
         dimension=dimension,
         direction=direction,
         unit="rows",
+        own_level="search-box",
         skin=system.skin,
     ).sizes
     return np.append(sizes[(sizes >= least) & (sizes < system.largest)], system.largest)

@@ -271,16 +271,45 @@ def test_counted_work_of_one_level(dimension: int, method: str) -> None:
     assert found.cell_accesses / len(radii) == accesses == (3**dimension + 1) / 2
 
 
+@pytest.mark.parametrize("direction", ["top-down", "bottom-up"])
+@pytest.mark.parametrize("levels", [1, 2, 4])
+def test_counted_work_of_the_hierarchical_grid(direction: str, levels: int) -> None:
+    """Uncorrelated positions, radii in equal volumes up to ratio 10; rows cut by the small box count twice."""
+    generator = np.random.default_rng(3)
+    radii = PowerLaw(-3.0, 1.0, 10.0).radii(generator.random(60_000))
+    length = (np.sum(4.0 / 3.0 * math.pi * radii**3) / 0.55) ** (1.0 / 3.0)
+    sizes = cell_sizes(radii, levels=levels, method="constant", volume_fraction=0.55).sizes
+    found = find_pairs(
+        generator.random((len(radii), 3)) * length,
+        radii,
+        cell_sizes=sizes,
+        direction=direction,
+        lower=[0.0] * 3,
+        upper=[length] * 3,
+        periodic=[True] * 3,
+    )
+    checks, accesses = expected_counts(
+        moments_of(radii),
+        sizes,
+        density=len(radii) / length**3,
+        dimension=3,
+        direction=direction,
+        unit="rows",
+        own_level="search-box",
+    )
+    assert found.checks / len(radii) == pytest.approx(float(checks), rel=0.05)
+    assert 0.99 * accesses < found.cell_accesses / len(radii) < 1.13 * accesses
+
+
 def test_automatic_levels_are_few_and_good() -> None:
     generator = np.random.default_rng(4)
     for ratio in (2.0, 10.0, 100.0, 1000.0):
         radii = PowerLaw(-3.0, 1.0, ratio).radii(generator.random(20_000))
         density = number_density(SampleMoments(radii), 0.55, 3)
         sizes = automatic_cell_sizes(radii, density=density, dimension=3)
-        best = cell_sizes(radii, volume_fraction=0.55, unit="rows")
-        checks, accesses = expected_counts(
-            SampleMoments(radii), sizes, density=density, dimension=3, unit="rows"
-        )
+        code = {"unit": "rows", "own_level": "search-box"}
+        best = cell_sizes(radii, volume_fraction=0.55, **code)
+        checks, accesses = expected_counts(SampleMoments(radii), sizes, density=density, dimension=3, **code)
         assert sizes[-1] == 2.0 * radii.max()
         assert len(sizes) <= 8
         assert checks + 15.0 * accesses < 1.15 * best.cost

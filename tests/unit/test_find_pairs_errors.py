@@ -135,6 +135,7 @@ def test_screening_memory_is_checked_before_it_is_taken() -> None:
         ({"skin": math.inf}, "skin is inf"),
         ({"dimension": 4}, "dimension is 4; use 2 or 3"),
         ({"direction": "sideways"}, "direction is 'sideways'"),
+        ({"own_level": "all"}, "own_level is 'all'; use one of half-mask, search-box"),
         ({"unit": "planes"}, "unit is 'planes'; use one of cells, rows"),
         ({"radii": []}, r"radii have shape \(0,\)"),
         ({"radii": "fine"}, "radii are str"),
