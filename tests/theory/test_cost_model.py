@@ -274,7 +274,7 @@ def test_counted_work_of_one_level(dimension: int, method: str) -> None:
 @pytest.mark.parametrize("direction", ["top-down", "bottom-up"])
 @pytest.mark.parametrize("levels", [1, 2, 4])
 def test_counted_work_of_the_hierarchical_grid(direction: str, levels: int) -> None:
-    """Uncorrelated positions, radii in equal volumes up to ratio 10; rows cut by the small box count twice."""
+    """Uncorrelated positions, radii in equal volumes ratio 10; rows that the small box cuts count twice."""
     generator = np.random.default_rng(3)
     radii = PowerLaw(-3.0, 1.0, 10.0).radii(generator.random(60_000))
     length = (np.sum(4.0 / 3.0 * math.pi * radii**3) / 0.55) ** (1.0 / 3.0)
