@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import kernel
+from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ INTEGER_COLUMNS = 4
 """Columns of the integer scratch: facet, kind, feature, whether it is a contact."""
 
 
-@kernel
+@inlined
 def swap(real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int) -> None:
     """Exchange two rows."""
     for column in range(REAL_COLUMNS):
@@ -29,7 +29,7 @@ def swap(real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other:
         integer[one, column], integer[other, column] = integer[other, column], integer[one, column]
 
 
-@kernel
+@inlined
 def move(real: NDArray[np.float64], integer: NDArray[np.int64], source: int, target: int) -> None:
     """Copy one row over another."""
     for column in range(REAL_COLUMNS):
@@ -38,7 +38,7 @@ def move(real: NDArray[np.float64], integer: NDArray[np.int64], source: int, tar
         integer[target, column] = integer[source, column]
 
 
-@kernel
+@inlined
 def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int) -> None:
     """Sort rows by facet; candidates usually come sorted, and then this is one pass."""
     for row in range(first + 1, first + count):
@@ -48,7 +48,7 @@ def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: 
             at -= 1
 
 
-@kernel
+@inlined
 def loop_before(
     one: int, other: int, facet_start: NDArray[np.int64], facet_vertices: NDArray[np.int64]
 ) -> bool:
@@ -64,7 +64,7 @@ def loop_before(
     return one < other
 
 
-@kernel
+@inlined
 def nearer(
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
@@ -83,7 +83,7 @@ def nearer(
     return integer[one, 2] < integer[other, 2]  # edges are numbered by their vertices
 
 
-@kernel
+@inlined
 def sort_by_distance(
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
@@ -100,7 +100,7 @@ def sort_by_distance(
             at -= 1
 
 
-@kernel
+@inlined
 def row_of(facet: int, integer: NDArray[np.int64], first: int, count: int) -> int:
     """Return the first row of a facet in rows sorted by facet, or -1."""
     low, high = first, first + count

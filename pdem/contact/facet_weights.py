@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.contact.intersection import edge_side, nearest_on_outline
-from pdem.foundation.kernels import kernel
+from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-@kernel
+@geometry_kernel
 def facet_weights(
     x: float,
     y: float,
@@ -82,7 +82,7 @@ def facet_weights(
     )
 
 
-@kernel
+@geometry_kernel
 def _outline_weights(
     x: float,
     y: float,
@@ -117,7 +117,7 @@ def _outline_weights(
             weights_out[row, place - begin] = part
 
 
-@kernel
+@geometry_kernel
 def _inside_weights(
     x: float,
     y: float,

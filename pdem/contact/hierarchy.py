@@ -27,8 +27,9 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.contact_rows import loop_before, move, nearer, row_of, sort_by_distance, sort_by_facet
-from pdem.contact.intersection import nearest_feature, sphere_touches_facet
-from pdem.foundation.kernels import kernel
+from pdem.contact.intersection import nearest_within
+from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ NO_DIRECTION = 1e-12
 """Nearer than this part of the radius the contact vector has no direction; the facet's normal is taken."""
 
 
-@kernel
+@geometry_kernel
 def resolve_h2(
     x: float,
     y: float,
@@ -166,7 +167,7 @@ def resolve_h2(
     return written
 
 
-@kernel
+@inlined
 def _nominate(
     x: float,
     y: float,
@@ -190,13 +191,11 @@ def _nominate(
     row = scratch_first
     for place in range(first, last):
         facet = candidates[place]
-        if not sphere_touches_facet(
+        kind, feature, rx, ry, rz, squared = nearest_within(
             x, y, z, radius, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
-        ):
-            continue
-        kind, feature, rx, ry, rz, squared = nearest_feature(
-            x, y, z, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
         )
+        if kind < 0:
+            continue
         distance = math.sqrt(squared)
         if not distance < radius:
             continue
@@ -225,7 +224,7 @@ def _nominate(
     return row - scratch_first
 
 
-@kernel
+@inlined
 def _is_minimum(
     row: int,
     integer: NDArray[np.int64],
@@ -252,7 +251,7 @@ def _is_minimum(
     return speaker == row
 
 
-@kernel
+@inlined
 def _keep_minima(
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
@@ -297,7 +296,7 @@ def _keep_minima(
     return target - first
 
 
-@kernel
+@inlined
 def _drop_hidden(
     radius: float, real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int
 ) -> None:

@@ -7,9 +7,10 @@ H2: Santasusana et al., Comp. Part. Mech. (2016), doi 10.1007/s40571-016-0109-4.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import kernel
+from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ NEAR_TIE = 1e-10
 """Squared distances of two edges that differ by less than this part are compared from their common vertex."""
 
 
-@kernel
+@inlined
 def plane_height(
     x: float,
     y: float,
@@ -42,7 +43,7 @@ def plane_height(
     )
 
 
-@kernel
+@inlined
 def edge_side(
     x: float,
     y: float,
@@ -84,7 +85,7 @@ def edge_side(
     return side, ex * ex + ey * ey + ez * ez
 
 
-@kernel
+@inlined
 def from_vertex(
     x: float, y: float, z: float, vertex: int, vertices: NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
@@ -95,7 +96,7 @@ def from_vertex(
     return rx, ry, rz, rx * rx + ry * ry + rz * rz
 
 
-@kernel
+@inlined
 def from_edge(
     x: float, y: float, z: float, edge: int, vertices: NDArray[np.float64], edges: NDArray[np.int64]
 ) -> tuple[bool, float, float, float, float]:
@@ -136,7 +137,7 @@ def from_edge(
     return within, rx, ry, rz, rx * rx + ry * ry + rz * rz
 
 
-@kernel
+@inlined
 def sphere_touches_facet(
     x: float,
     y: float,
@@ -150,35 +151,14 @@ def sphere_touches_facet(
     facet_edges: NDArray[np.int64],
     edges: NDArray[np.int64],
 ) -> bool:
-    """Tell whether a facet comes within `radius` of a point: the fast intersection test (H2 sect. 4).
-
-    Plane first, then inside or outside, then edges and vertices. A sphere whose projection lies beyond the
-    line of an edge by more than the radius of its section with the plane is dismissed at once: the whole
-    convex facet is on the other side of that line.
-    """
-    height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
-    section = radius * radius - height * height
-    if section < 0.0:
-        return False
-    inside = True
-    for place in range(facet_start[facet], facet_start[facet + 1]):
-        side, length = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
-        if side < 0.0:
-            inside = False
-            if side * side > section * length:
-                return False
-    if inside:
-        return True
-    for place in range(facet_start[facet], facet_start[facet + 1]):
-        within, _, _, _, squared = from_edge(x, y, z, facet_edges[place], vertices, edges)
-        if not within:
-            _, _, _, squared = from_vertex(x, y, z, facet_vertices[place], vertices)
-        if squared <= radius * radius:
-            return True
-    return False
+    """Tell whether a facet comes within `radius` of a point: the fast intersection test (H2 sect. 4)."""
+    kind, _, _, _, _, squared = nearest_within(
+        x, y, z, radius, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
+    )
+    return kind >= 0 and squared <= radius * radius
 
 
-@kernel
+@inlined
 def nearest_feature(
     x: float,
     y: float,
@@ -191,12 +171,36 @@ def nearest_feature(
     facet_edges: NDArray[np.int64],
     edges: NDArray[np.int64],
 ) -> tuple[int, int, float, float, float, float]:
-    """Find the feature of a facet that is nearest to a point: the contact type hierarchy (H2 sect. 5.1).
+    """Find the feature of a facet that is nearest to a point, however far; returns as `nearest_within`."""
+    return nearest_within(
+        x, y, z, math.inf, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
+    )
+
+
+@inlined
+def nearest_within(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    facet: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> tuple[int, int, float, float, float, float]:
+    """Dismiss a facet that is out of reach, or find its nearest feature (H2 sect. 4 and 5.1 in one pass).
+
+    Plane first, then inside or outside, then edges and vertices. A sphere whose projection lies beyond the
+    line of an edge by more than the radius of its section with the plane is dismissed at once: the whole
+    convex facet is on the other side of that line.
 
     Parameters
     ----------
-    x, y, z : float
-        The point (a sphere's centre) [m].
+    x, y, z, radius : float
+        The sphere [m].
     facet : int
         The facet.
     vertices, normals : ndarray, shapes (V, 3) and (F, 3)
@@ -207,9 +211,10 @@ def nearest_feature(
     Returns
     -------
     kind, feature : int
-        `FACET`, `EDGE` or `VERTEX` and its number.
+        `FACET`, `EDGE` or `VERTEX` and its number; kind -1 if the facet is dismissed. What is not
+        dismissed may still be a little farther than the radius: compare `squared`.
     rx, ry, rz : float
-        Vector [m] from the nearest point to the given one.
+        Vector [m] from the nearest point to the centre.
     squared : float
         Its squared length [m2].
 
@@ -220,26 +225,24 @@ def nearest_feature(
     surface is therefore nominated by each of its facets (unless the point projects into that facet), which
     is why a touched surface yields a contact.
     """
+    height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
+    section = radius * radius - height * height
+    if section < 0.0:
+        return -1, facet, 0.0, 0.0, 0.0, 0.0
     inside = True
     for place in range(facet_start[facet], facet_start[facet + 1]):
-        side, _ = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+        side, length = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
         if side < 0.0:
             inside = False
-            break
+            if side * side > section * length:
+                return -1, facet, 0.0, 0.0, 0.0, 0.0
     if inside:
-        height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
-        return (
-            0,
-            facet,
-            height * normals[facet, 0],
-            height * normals[facet, 1],
-            height * normals[facet, 2],
-            height * height,
-        )
+        nx, ny, nz = normals[facet, 0], normals[facet, 1], normals[facet, 2]
+        return 0, facet, height * nx, height * ny, height * nz, height * height
     return nearest_on_outline(x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges)
 
 
-@kernel
+@inlined
 def nearest_on_outline(
     x: float,
     y: float,
@@ -251,7 +254,7 @@ def nearest_on_outline(
     facet_edges: NDArray[np.int64],
     edges: NDArray[np.int64],
 ) -> tuple[int, int, float, float, float, float]:
-    """Find the edge or vertex of a facet that is nearest to a point; returns as `nearest_feature`."""
+    """Find the edge or vertex of a facet that is nearest to a point; returns as `nearest_within`."""
     begin, end = facet_start[facet], facet_start[facet + 1]
     kind, feature = -1, facet_edges[begin]
     bx, by, bz, best = 0.0, 0.0, 0.0, 0.0
@@ -277,7 +280,7 @@ def nearest_on_outline(
     return kind, feature, bx, by, bz, best
 
 
-@kernel
+@inlined
 def edge_nearer(
     x: float,
     y: float,
@@ -307,7 +310,7 @@ def edge_nearer(
     return one < other
 
 
-@kernel
+@inlined
 def _gain(
     x: float,
     y: float,

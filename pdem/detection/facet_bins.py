@@ -12,7 +12,8 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.detection.slice_sort import sort_slice
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +29,7 @@ SPARE_CELLS = 64
 """... and this many on top for each level."""
 
 
-@kernel
+@geometry_kernel
 def box_facets(
     vertices: NDArray[np.float64],
     facet_start: NDArray[np.int64],
@@ -47,7 +48,7 @@ def box_facets(
             boxes[facet, 3 + axis] = high
 
 
-@kernel
+@geometry_kernel
 def overlap_region(
     boxes: NDArray[np.float64],
     facet_count: int,
@@ -70,7 +71,7 @@ def overlap_region(
     return region[0] <= region[3] and region[1] <= region[4] and region[2] <= region[5]
 
 
-@kernel
+@geometry_kernel
 def sort_into_levels(
     boxes: NDArray[np.float64],
     facet_count: int,
@@ -103,7 +104,7 @@ def sort_into_levels(
             level_extents[level, axis] = max(level_extents[level, axis], extent)
 
 
-@kernel
+@geometry_kernel
 def _extent(boxes: NDArray[np.float64], facet: int) -> float:
     return max(
         boxes[facet, 3] - boxes[facet, 0],
@@ -112,7 +113,7 @@ def _extent(boxes: NDArray[np.float64], facet: int) -> float:
     )
 
 
-@kernel
+@geometry_kernel
 def meets(
     boxes: NDArray[np.float64],
     facet: int,
@@ -134,7 +135,7 @@ def meets(
     )
 
 
-@kernel
+@geometry_kernel
 def lay_out_grids(
     region: NDArray[np.float64],
     level_counts: NDArray[np.int64],
@@ -165,7 +166,7 @@ def lay_out_grids(
     return cell_offsets[LEVELS]
 
 
-@kernel
+@geometry_kernel
 def _count_cells(region: NDArray[np.float64], size: float, level: int, cell_counts: NDArray[np.int64]) -> int:
     cells = 1
     for axis in range(3):
@@ -175,7 +176,7 @@ def _count_cells(region: NDArray[np.float64], size: float, level: int, cell_coun
     return cells
 
 
-@kernel
+@geometry_kernel
 def _cell(value: float, low: float, size: float, count: int) -> int:
     """Return the cell of a coordinate along one axis, the first or last one for what lies outside."""
     position = (value - low) / size
@@ -186,7 +187,7 @@ def _cell(value: float, low: float, size: float, count: int) -> int:
     return int(position)
 
 
-@kernel
+@geometry_kernel
 def fill_bins(
     boxes: NDArray[np.float64],
     facet_count: int,
@@ -225,7 +226,7 @@ def fill_bins(
     bin_start[cells] = _active(level_of, facet_count)
 
 
-@kernel
+@geometry_kernel
 def _active(level_of: NDArray[np.int8], facet_count: int) -> int:
     count = 0
     for facet in range(facet_count):
@@ -234,7 +235,7 @@ def _active(level_of: NDArray[np.int8], facet_count: int) -> int:
     return count
 
 
-@kernel
+@geometry_kernel
 def in_reach(
     x: float,
     y: float,
@@ -279,7 +280,7 @@ def in_reach(
     return True
 
 
-@kernel
+@geometry_kernel
 def _visit(
     x: float,
     y: float,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import kernel
+from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-@kernel
+@geometry_kernel
 def sort_slice(values: NDArray[np.int64], first: int, last: int) -> None:
     """Sort a part of an array in place: by insertion when short, else by heap."""
     if last - first <= 32:
@@ -31,7 +31,7 @@ def sort_slice(values: NDArray[np.int64], first: int, last: int) -> None:
         _sift(values, first, 0, size)
 
 
-@kernel
+@geometry_kernel
 def _sift(values: NDArray[np.int64], first: int, root: int, count: int) -> None:
     while 2 * root + 1 < count:
         child = 2 * root + 1
