@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "foundation",
     "containers",
+    "motion",
     "detection",
     "contact",
-    "motion",
     "output",
     "case",
     "simulation",

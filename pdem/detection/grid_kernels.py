@@ -45,7 +45,7 @@ class Levels(NamedTuple):
         Largest reach present [m].
     lowest, highest : (L, 3) float64
         Bounding box of the centres [m].
-    count : (L,) int64
+    population : (L,) int64
         Number of particles.
     """
 
@@ -59,7 +59,7 @@ class Levels(NamedTuple):
     reach: NDArray[np.float64]
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
-    count: NDArray[np.int64]
+    population: NDArray[np.int64]
 
 
 @kernel
@@ -73,7 +73,7 @@ def assign_levels(
     """Put each particle on the lowest level that holds its reach, and measure the levels."""
     last = len(levels.limit) - 1
     for level in range(last + 1):
-        levels.count[level] = 0
+        levels.population[level] = 0
         levels.reach[level] = 0.0
         levels.lowest[level] = math.inf
         levels.highest[level] = -math.inf
@@ -82,7 +82,7 @@ def assign_levels(
         while level < last and 2.0 * reach[i] > levels.limit[level]:
             level += 1
         level_of[i] = level
-        levels.count[level] += 1
+        levels.population[level] += 1
         levels.reach[level] = max(levels.reach[level], reach[i])
         for axis in range(3):
             levels.lowest[level, axis] = min(levels.lowest[level, axis], position[i, axis])
@@ -94,7 +94,7 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
     """Choose origin, number of cells and buckets of each level; `period` is 0 on open axes [m]."""
     levels.base[0] = 0
     for level in range(len(levels.limit)):
-        count = levels.count[level]
+        count = levels.population[level]
         size = max(levels.limit[level], 2.0 * levels.reach[level])
         product = 1.0
         for axis in range(3):
@@ -109,7 +109,7 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
                 levels.inverse[level, axis] = 1.0 / size
                 levels.origin[level, axis] = levels.lowest[level, axis]
                 extent = levels.highest[level, axis] - levels.lowest[level, axis]
-                levels.cells[level, axis] = int(extent / size) + 2
+                levels.cells[level, axis] = int(extent / size) + (2 if extent > 0.0 else 1)
             product *= levels.cells[level, axis]
         if product <= CELLS_PER_PARTICLE * count + 64:
             levels.dense[level] = 1
@@ -205,9 +205,10 @@ def _range_along(
     levels: Levels, level: int, axis: int, coordinate: float, width: float, period: float
 ) -> tuple[int, int]:
     """Return the first cell of a query along an axis (unwrapped) and how many follow with it."""
-    low = coordinate - width - levels.origin[level, axis]
-    first = int(math.floor(low * levels.inverse[level, axis]))
-    last = int(math.floor((low + 2.0 * width) * levels.inverse[level, axis]))
+    # each end in one chain of monotone operations, the one of `cell_along`: no partner at a border is lost
+    origin, inverse = levels.origin[level, axis], levels.inverse[level, axis]
+    first = int(math.floor((coordinate - width - origin) * inverse))
+    last = int(math.floor((coordinate + width - origin) * inverse))
     cells = levels.cells[level, axis]
     if period > 0.0:
         return first, min(last - first + 1, cells)
@@ -283,7 +284,7 @@ def _search_level(
         return at
     base, buckets = levels.base[level], levels.buckets[level]
     dense = levels.dense[level] == 1
-    if not dense and (nx > buckets or float(nx) * ny * nz > levels.count[level]):
+    if not dense and (nx > buckets or float(nx) * ny * nz > levels.population[level]):
         begin, end = max(start[base], after), start[base + buckets]  # all of a sparse level is less work
         counters[0] += max(end - begin, 0)
         counters[1] += 1
@@ -346,7 +347,7 @@ def search(
         for slot in range(chunk * count // CHUNKS, (chunk + 1) * count // CHUNKS):
             own = level_of[order[slot]]
             for level in range(depth):
-                if levels.count[level] == 0 or (level > own if top_down else level < own):
+                if levels.population[level] == 0 or (level > own if top_down else level < own):
                     continue
                 at = _search_level(
                     slot, level, slot + 1 if level == own else 0, levels, spheres, start, period, frequency,

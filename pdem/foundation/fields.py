@@ -71,6 +71,7 @@ _ROWS = (
     Field("position", np.float64, (3,), "m", "centre", Ghosted.EVERY_STEP),
     Field("velocity", np.float64, (3,), "m/s", "velocity of the centre", Ghosted.EVERY_STEP),
     Field("angular_velocity", np.float64, (3,), "rad/s", "angular velocity", Ghosted.EVERY_STEP),
+    Field("image", np.int32, (3,), "1", "lengths of the periodic box travelled along each axis"),
     Field("force", np.float64, (3,), "N", "sum of the contact forces (without gravity)"),
     Field("torque", np.float64, (3,), "N m", "sum of the contact torques about the centre"),
 )

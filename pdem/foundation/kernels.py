@@ -45,7 +45,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def exact_kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` without contraction: a decision that must fall the same way in every kernel that asks."""
+    """Compile `function` without contraction: a decision that must fall alike in every kernel that asks."""
     return numba.njit(**{**_OPTIONS, "fastmath": False})(function)
 
 

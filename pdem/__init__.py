@@ -1,0 +1,58 @@
+"""pdem: granular matter by the discrete element method.
+
+Spheres of very different sizes in rigid meshed machinery, from a laptop to a cluster. See the README.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+    from pdem.contact.wall_contacts import wall_contacts
+    from pdem.containers.mesh import Mesh
+    from pdem.detection.cell_sizes import CellSizes, cell_sizes
+    from pdem.detection.find_pairs import PairSearch, find_pairs
+    from pdem.foundation.errors import PdemError
+    from pdem.simulation.simulation import Simulation
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Case": "pdem.case.model",
+    "CellSizes": "pdem.detection.cell_sizes",
+    "Mesh": "pdem.containers.mesh",
+    "PairSearch": "pdem.detection.find_pairs",
+    "PdemError": "pdem.foundation.errors",
+    "Simulation": "pdem.simulation.simulation",
+    "cell_sizes": "pdem.detection.cell_sizes",
+    "find_pairs": "pdem.detection.find_pairs",
+    "wall_contacts": "pdem.contact.wall_contacts",
+}
+
+__all__ = [
+    "Case",
+    "CellSizes",
+    "Mesh",
+    "PairSearch",
+    "PdemError",
+    "Simulation",
+    "cell_sizes",
+    "find_pairs",
+    "wall_contacts",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names when they are first used: ``import pdem`` alone stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pdem' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,160 @@
+"""The contact law of one contact: force and moment from geometry, motion and history.
+
+Normal: elastic force of Hertz, ``(4/3) E* sqrt(R*) overlap^1.5``, or of a linear spring, plus damping
+``2 gamma sqrt(m* k_n) v_n``; contacts never pull. Tangential: Mindlin's stiffness (or a constant one) in
+incremental form with the history kept as a force, damping with the tangential stiffness, Coulomb's limit.
+Rolling: type A of Wensrich and Katterfeld (2012), a moment ``mu_r R* N`` against the relative rotation,
+limited near zero to what takes a tenth of that rotation away in a step, so that it stops instead of
+chattering.
+
+Two times meet in a step of central differences: positions are known at its end, velocities in its middle.
+History grows by the velocity of the middle in the tangent plane of the middle, and is then turned into the
+tangent plane of the end (Vyas, Ottino, Lueptow, Umbanhowar, Comput. Phys. Commun. 310 (2025) 109524);
+damping takes the velocity of the end, extrapolated from this step's and the last one's.
+All of it is branch-free: selects, no ifs, so that a loop over contacts becomes vector code.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.coefficients import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
+from pdem.foundation.kernels import inlined
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HISTORY = 10
+"""Columns of a contact's history: tangential force (3) [N], relative velocity of the last step (3) [m/s],
+energy dissipated so far by normal damping, by sliding, by rolling, and energy stored tangentially [J]."""
+
+ROLLING_SHARE = 0.1
+"""Part of the relative rotation that rolling resistance may take away in one step."""
+
+TINY = 1e-300
+"""Keeps quotients of vanishing vectors finite."""
+
+
+@inlined
+def contact_law(
+    dt: float,
+    rate: float,
+    overlap: float,
+    overlap_before: float,
+    n: tuple[float, float, float],
+    m: tuple[float, float, float],
+    u: tuple[float, float, float],
+    spin: float,
+    rolling: tuple[float, float, float],
+    radius: float,
+    mass: float,
+    inertia: float,
+    table: NDArray[np.float64],
+    pair: int,
+    old: NDArray[np.float64],
+    slot: int,
+) -> tuple[
+    tuple[float, float, float],
+    tuple[float, float, float],
+    tuple[float, float, float],
+    tuple[float, float, float],
+    float,
+    float,
+    float,
+    float,
+]:
+    """Return the law's answer for one contact of a first (``lower``) and a second body.
+
+    Parameters
+    ----------
+    dt, rate : float
+        Time by which history grows [s] (0 when a run begins), and one over the time step [1/s].
+    overlap, overlap_before : float
+        At the end and at the beginning of the step [m].
+    n, m : tuples of 3 float
+        Unit normals from the first to the second body, at the end and in the middle of the step.
+    u : tuple of 3 float
+        Velocity of the second body relative to the first at the contact, in the middle of the step [m/s].
+    spin : float
+        Mean angular velocity of both about the normal [rad/s], by which the history turns.
+    rolling : tuple of 3 float
+        Angular velocity of the second body relative to the first [rad/s].
+    radius, mass, inertia : float
+        Effective ones of the pair [m], [kg], [kg m^2].
+    table, pair
+        Pair table and the column of this pair of materials.
+    old, slot
+        Histories of the last step, shape (>= 10, n), and the column of this contact; 0 if it is new.
+
+    Returns
+    -------
+    normal, tangential, moment, history : tuples, and four float
+        Normal force on the second body as a vector along n; tangential force and rolling moment on it; new
+        tangential history; new energies of the history columns 6 to 9.
+    """
+    nx, ny, nz = n
+    hertzian = table[HERTZIAN, pair] > 0.5
+    ratio = table[TANGENTIAL_RATIO, pair]
+    gamma = table[DAMPING, pair]
+    deep = max(overlap, 0.0)
+    deep_before = max(overlap_before, 0.0)
+    stiffness = table[STIFFNESS, pair] * (math.sqrt(radius * deep) if hertzian else 1.0)
+    stiffness_before = table[STIFFNESS, pair] * (math.sqrt(radius * deep_before) if hertzian else 1.0)
+    elastic = stiffness * deep * (2.0 / 3.0 if hertzian else 1.0)
+
+    # velocity at the end of the step
+    half = 0.5 if slot > 0 else 0.0
+    ex = u[0] + half * (u[0] - old[3, slot])
+    ey = u[1] + half * (u[1] - old[4, slot])
+    ez = u[2] + half * (u[2] - old[5, slot])
+    en = ex * nx + ey * ny + ez * nz
+    normal = max(elastic - 2.0 * gamma * math.sqrt(mass * stiffness) * en, 0.0)
+    tx, ty, tz = ex - en * nx, ey - en * ny, ez - en * nz
+
+    # history: unloading shrinks it with the stiffness, sliding in the middle of the step makes it grow
+    hx, hy, hz = old[0, slot], old[1, slot], old[2, slot]
+    k_t = ratio * stiffness
+    shrink = min(1.0, stiffness / max(stiffness_before, TINY))
+    um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
+    turn = spin * dt
+    gx = shrink * (hx + turn * (ny * hz - nz * hy)) - k_t * dt * (u[0] - um * m[0])
+    gy = shrink * (hy + turn * (nz * hx - nx * hz)) - k_t * dt * (u[1] - um * m[1])
+    gz = shrink * (hz + turn * (nx * hy - ny * hx)) - k_t * dt * (u[2] - um * m[2])
+    size = gx * gx + gy * gy + gz * gz
+    gn = gx * nx + gy * ny + gz * nz
+    gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
+    size_in_plane = gx * gx + gy * gy + gz * gz
+    limit = table[FRICTION, pair] * normal
+    magnitude = math.sqrt(size)
+    sticks = magnitude <= limit
+    scale = (magnitude if sticks else limit) / math.sqrt(max(size_in_plane, TINY))
+    gx, gy, gz = gx * scale, gy * scale, gz * scale
+
+    # damping only where the contact sticks, and never past the limit
+    c_t = (2.0 * gamma * math.sqrt(mass * k_t)) if sticks else 0.0
+    fx, fy, fz = gx - c_t * tx, gy - c_t * ty, gz - c_t * tz
+    force = math.sqrt(fx * fx + fy * fy + fz * fz)
+    cut = min(1.0, limit / max(force, TINY))
+    fx, fy, fz = fx * cut, fy * cut, fz * cut
+
+    rx, ry, rz = rolling
+    speed = math.sqrt(rx * rx + ry * ry + rz * rz)
+    resistance = -min(
+        table[ROLLING, pair] * radius * normal / max(speed, TINY), ROLLING_SHARE * inertia * rate
+    )
+    stored = (gx * gx + gy * gy + gz * gz) / max(2.0 * k_t, TINY)
+    damped = old[6, slot] + (elastic - normal) * en * dt
+    slid = old[7, slot] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[9, slot])
+    rolled = old[8, slot] - resistance * speed * speed * dt
+    return (
+        (normal * nx, normal * ny, normal * nz),
+        (fx, fy, fz),
+        (resistance * rx, resistance * ry, resistance * rz),
+        (gx, gy, gz),
+        damped,
+        slid,
+        rolled,
+        stored,
+    )

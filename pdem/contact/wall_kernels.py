@@ -1,0 +1,268 @@
+"""Kernels of the contacts between particles and walls.
+
+The rows of one particle's facet candidates also hold its contacts, nearest first, so nothing can overflow and
+threads never meet. Histories go on by feature (facet, edge, vertex), and from one feature to the next of the
+same wall where the normal has hardly turned: a sphere that rolls across an edge keeps its friction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.hierarchy import resolve_h2
+from pdem.contact.law import HISTORY, TINY, contact_law
+from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.foundation.sums import add_exactly
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+WALL_HISTORY = HISTORY + 4
+"""Columns of a wall contact's history: those of the law, the normal (3), the work done by the wall [J]."""
+
+SAME_PATCH = 0.9
+"""Cosine between old and new normal from which on a contact on a new feature continues an old one."""
+
+LOADS = 7
+"""Columns of a wall's loads: force (3) [N], torque about its centre (3) [N m], power delivered [W]."""
+
+_SPHERE = 4.0 / 3.0 * math.pi
+
+
+@inlined
+def _match(
+    first: int,
+    count: int,
+    old_count: int,
+    kind: NDArray[np.int8],
+    feature: NDArray[np.int64],
+    facet: NDArray[np.int64],
+    normal: NDArray[np.float64],
+    old_kind: NDArray[np.int8],
+    old_feature: NDArray[np.int64],
+    old_facet: NDArray[np.int64],
+    old: NDArray[np.float64],
+    facet_wall: NDArray[np.int32],
+    match: NDArray[np.int64],
+) -> None:
+    """Write for each new contact the history row (from 1) it continues, 0 for none; marks used ones."""
+    for c in range(first, first + count):
+        match[c] = 0
+        for o in range(first, first + old_count):
+            if old_kind[o] == kind[c] and old_feature[o] == feature[c]:
+                match[c] = o + 1
+                old_kind[o] = -1
+                break
+    for c in range(first, first + count):
+        best = SAME_PATCH
+        for o in range(first, first + old_count if match[c] == 0 else first):
+            if old_kind[o] >= 0 and facet_wall[old_facet[o]] == facet_wall[facet[c]]:
+                along = (
+                    normal[c, 0] * old[HISTORY, o + 1]
+                    + normal[c, 1] * old[HISTORY + 1, o + 1]
+                    + normal[c, 2] * old[HISTORY + 2, o + 1]
+                )
+                if along > best:
+                    best = along
+                    match[c] = o + 1
+        if match[c] > 0:
+            old_kind[match[c] - 1] = -1
+
+
+@threaded_kernel
+def wall_forces(
+    near: NDArray[np.int32],
+    dt: float,
+    step: float,
+    largest_overlap: float,
+    particles: tuple[Any, ...],
+    start: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    walls: tuple[Any, ...],
+    topology: tuple[Any, ...],
+    scratch: tuple[Any, ...],
+    result: tuple[Any, ...],
+    counts: NDArray[np.int32],
+    before: tuple[Any, ...],
+    counts_before: NDArray[np.int32],
+    density: NDArray[np.float64],
+    table: NDArray[np.float64],
+    force: NDArray[np.float64],
+    total: NDArray[np.float64],
+) -> int:
+    """Evaluate the wall contacts of the particles `near`; return one beyond the overlap limit + 1, or 0.
+
+    `particles` are the columns position, velocity, angular_velocity, radius, material; `walls` vertices,
+    normals, facet_wall, material, centre, angular velocity, velocity; `result` and `before` kind, feature,
+    facet and history; `scratch` the two tables of `resolve_h2`, point, normal, overlap and the matches.
+    Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
+    """
+    position, velocity, angular_velocity, radius, material = particles
+    vertices, normals, facet_wall, wall_material, centre, wall_spin, wall_velocity = walls
+    real, integer, point, normal, overlap, match = scratch
+    kind, feature, facet, new = result
+    old_kind, old_feature, old_facet, old = before
+    (facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
+     vertex_facets) = topology  # fmt: skip
+    materials = len(density)
+    rate = 1.0 / step
+    worst = 0
+    for q in prange(len(near)):
+        p = near[q]
+        first, last = start[p], start[p + 1]
+        r = radius[p]
+        count = resolve_h2(
+            position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
+            facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
+            vertex_facets, real, integer, first, last, kind, feature, facet, point, normal, overlap, first,
+            last,
+        )  # fmt: skip
+        _match(
+            first, count, counts_before[p], kind, feature, facet, normal, old_kind, old_feature, old_facet,
+            old, facet_wall, match,
+        )  # fmt: skip
+        counts[p] = count
+        mass = _SPHERE * density[material[p]] * r * r * r
+        fx = fy = fz = tx = ty = tz = 0.0
+        beyond = 0
+        for c in range(first, first + count):
+            w = facet_wall[facet[c]]
+            nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
+            mx, my, mz = nx, ny, nz
+            if match[c] > 0:  # the normal of the middle of the step
+                mx += old[HISTORY, match[c]]
+                my += old[HISTORY + 1, match[c]]
+                mz += old[HISTORY + 2, match[c]]
+                length = math.sqrt(mx * mx + my * my + mz * mz)
+                mx, my, mz = mx / max(length, TINY), my / max(length, TINY), mz / max(length, TINY)
+            # the wall's velocity at the contact at the end of the step, and half a step earlier
+            ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
+            ox, oy, oz = wall_spin[w, 0], wall_spin[w, 1], wall_spin[w, 2]
+            cx, cy, cz = oy * az - oz * ay, oz * ax - ox * az, ox * ay - oy * ax
+            ex, ey, ez = wall_velocity[w, 0] + cx, wall_velocity[w, 1] + cy, wall_velocity[w, 2] + cz
+            hx = ex - 0.5 * dt * (oy * cz - oz * cy)
+            hy = ey - 0.5 * dt * (oz * cx - ox * cz)
+            hz = ez - 0.5 * dt * (ox * cy - oy * cx)
+            vx, vy, vz = velocity[p, 0] - hx, velocity[p, 1] - hy, velocity[p, 2] - hz
+            sx, sy, sz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
+            ux = vx - r * (sy * mz - sz * my)
+            uy = vy - r * (sz * mx - sx * mz)
+            uz = vz - r * (sx * my - sy * mx)
+            push, sliding, moment, history, damped, slid, rolled, stored = contact_law(
+                dt, rate, overlap[c], overlap[c] + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz),
+                (mx, my, mz), (ux, uy, uz), 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz),
+                (sx - ox, sy - oy, sz - oz), r, mass, 0.4 * mass * r * r, table,
+                material[p] * materials + wall_material[w], old, match[c],
+            )  # fmt: skip
+            gx, gy, gz = push[0] + sliding[0], push[1] + sliding[1], push[2] + sliding[2]
+            fx, fy, fz = fx + gx, fy + gy, fz + gz
+            tx += moment[0] - r * (ny * sliding[2] - nz * sliding[1])
+            ty += moment[1] - r * (nz * sliding[0] - nx * sliding[2])
+            tz += moment[2] - r * (nx * sliding[1] - ny * sliding[0])
+            row = c + 1
+            force[0, row], force[1, row], force[2, row] = gx, gy, gz
+            force[3, row], force[4, row], force[5, row] = moment
+            new[0, row], new[1, row], new[2, row] = history
+            new[3, row], new[4, row], new[5, row] = ux, uy, uz
+            new[6, row], new[7, row], new[8, row], new[9, row] = damped, slid, rolled, stored
+            new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
+            work = gx * ex + gy * ey + gz * ez + moment[0] * ox + moment[1] * oy + moment[2] * oz
+            new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt
+            if overlap[c] > largest_overlap * r:
+                beyond = p + 1
+        total[p, 0], total[p, 1], total[p, 2] = fx, fy, fz
+        total[p, 3], total[p, 4], total[p, 5] = tx, ty, tz
+        worst = max(worst, beyond)
+    return worst
+
+
+@kernel
+def list_ended(
+    near: NDArray[np.int32],
+    start: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    kind: NDArray[np.int8],
+    ended: NDArray[np.int32],
+) -> int:
+    """List the history rows of the particles `near` that nothing continues; return how many."""
+    number = 0
+    for q in range(len(near)):
+        p = near[q]
+        for row in range(start[p], start[p] + counts[p]):
+            if kind[row] >= 0:
+                ended[number] = row + 1
+                number += 1
+    return number
+
+
+@kernel
+def add_loads(
+    near: NDArray[np.int32],
+    start: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    facet: NDArray[np.int64],
+    point: NDArray[np.float64],
+    facet_wall: NDArray[np.int32],
+    centre: NDArray[np.float64],
+    spin: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    limbs: NDArray[np.int64],
+) -> None:
+    """Add force, torque about the centre and power of the particles on each wall to exact sums (W * 7)."""
+    for q in range(len(near)):
+        p = near[q]
+        for c in range(start[p], start[p] + counts[p]):
+            w = facet_wall[facet[c]]
+            fx, fy, fz = -force[0, c + 1], -force[1, c + 1], -force[2, c + 1]
+            ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
+            tx = ay * fz - az * fy - force[3, c + 1]
+            ty = az * fx - ax * fz - force[4, c + 1]
+            tz = ax * fy - ay * fx - force[5, c + 1]
+            power = fx * velocity[w, 0] + fy * velocity[w, 1] + fz * velocity[w, 2]
+            power += tx * spin[w, 0] + ty * spin[w, 1] + tz * spin[w, 2]
+            row = LOADS * w
+            add_exactly(limbs[row], fx)
+            add_exactly(limbs[row + 1], fy)
+            add_exactly(limbs[row + 2], fz)
+            add_exactly(limbs[row + 3], tx)
+            add_exactly(limbs[row + 4], ty)
+            add_exactly(limbs[row + 5], tz)
+            add_exactly(limbs[row + 6], -power)
+
+
+@kernel
+def scatter_records(
+    owner: NDArray[np.int32],
+    start: NDArray[np.int64],
+    kind: NDArray[np.int8],
+    feature: NDArray[np.int64],
+    facet: NDArray[np.int64],
+    history: NDArray[np.float64],
+    new_kind: NDArray[np.int8],
+    new_feature: NDArray[np.int64],
+    new_facet: NDArray[np.int64],
+    new_history: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    lost: NDArray[np.int32],
+) -> int:
+    """Put records into the rows of their particles; list those that find no room, return how many."""
+    missing = 0
+    for record in range(len(owner)):
+        p = owner[record]
+        if p < 0 or counts[p] >= start[p + 1] - start[p]:
+            lost[missing] = record
+            missing += 1
+            continue
+        row = start[p] + counts[p]
+        counts[p] += 1
+        new_kind[row] = kind[record]
+        new_feature[row] = feature[record]
+        new_facet[row] = facet[record]
+        for column in range(history.shape[0]):
+            new_history[column, row + 1] = history[column, record]
+    return missing

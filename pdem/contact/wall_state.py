@@ -1,0 +1,223 @@
+"""The contacts between particles and walls of one rank: candidate facets, contacts, histories, loads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact import wall_kernels as kernels
+from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.law import HISTORY
+from pdem.containers.records import WallRecords
+from pdem.detection import neighbours
+from pdem.detection.facets import FacetSearch
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.particles import Particles
+    from pdem.motion.walls import MovingWalls
+
+_GROWTH = 1.3
+_COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
+
+
+class _Rows:
+    """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle."""
+
+    def __init__(self, rows: int, particles: int) -> None:
+        self.kind = np.zeros(rows, np.int8)
+        self.feature = np.zeros(rows, np.int64)
+        self.facet = np.zeros(rows, np.int64)
+        self.history = np.zeros((kernels.WALL_HISTORY, rows + 1))
+        self.counts = np.zeros(particles, np.int32)
+
+    def arrays(self) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return what the kernel takes."""
+        return self.kind, self.feature, self.facet, self.history
+
+
+class WallContacts:
+    """Candidate facets of the owned particles and the contacts among them.
+
+    Parameters
+    ----------
+    walls : MovingWalls
+        All walls.
+    materials : sequence of int
+        Material of each wall.
+    """
+
+    def __init__(self, walls: MovingWalls, materials: Sequence[int]) -> None:
+        self.walls = walls
+        self._materials = np.array(materials, np.int32)
+        self._topology = tuple(walls.mesh.topology)
+        self._search = FacetSearch(walls.mesh)
+        self._start = np.zeros(1, np.int64)
+        self._candidates = np.empty(0, np.int64)
+        self._near = np.empty(0, np.int32)
+        self._new, self._old = _Rows(0, 0), _Rows(0, 0)
+        self._force = np.zeros((6, 1))
+        self._scratch = self._make_scratch(0)
+        self._table = neighbours.table_for(0)
+        self.total = np.zeros((0, 6))
+
+    @staticmethod
+    def _make_scratch(rows: int) -> tuple[NDArray[np.float64], ...]:
+        return (
+            np.empty((rows, REAL_COLUMNS)), np.empty((rows, INTEGER_COLUMNS), np.int64),
+            np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows, np.int64),
+        )  # type: ignore[return-value]  # fmt: skip
+
+    def take_candidates(
+        self,
+        particles: Particles,
+        reference: NDArray[np.float64],
+        reaches: NDArray[np.float64],
+        records: WallRecords,
+        ended: ExactSums,
+    ) -> None:
+        """List the facets within reach of each owned particle; contacts go on with `records`.
+
+        Parameters
+        ----------
+        particles : Particles
+            Ids of the owned ones.
+        reference, reaches : (n, 3) and (n,) arrays
+            Where the particles were when their skins were new, and radius plus skin [m].
+        records : WallRecords
+            Contacts of the last evaluation.
+        ended : ExactSums
+            Takes the energies of those that have no candidates any more.
+        """
+        owned = particles.count
+        start, facets = self._search.find(self.walls.vertices, self.walls.normals, reference, reaches)
+        self._start, self._candidates = start.copy(), facets.copy()
+        self._near = np.flatnonzero(np.diff(self._start)).astype(np.int32)
+        if len(facets) > len(self._new.kind) or owned > len(self._new.counts):
+            rows = int(_GROWTH * max(len(facets), len(self._new.kind)))
+            self._new, self._old = _Rows(rows, 2 * owned), _Rows(rows, 2 * owned)
+            self._force = np.zeros((6, rows + 1))
+            self._scratch = self._make_scratch(rows)
+            self.total = np.zeros((2 * owned, 6))
+        self.total[:] = 0.0
+        self._adopt(particles, records, ended)
+
+    def _adopt(self, particles: Particles, records: WallRecords, ended: ExactSums) -> None:
+        ids = particles.column("id")
+        if len(self._table) < 2 * particles.count:
+            self._table = neighbours.table_for(particles.count)
+        neighbours.index_ids(ids, particles.count, self._table)
+        rows = np.empty(len(records.id), np.int32)
+        neighbours.find_rows(records.id, ids, self._table, rows)
+        self._new.counts[:] = 0
+        self._old.counts[:] = 0
+        lost = np.empty(len(rows), np.int32)
+        missing = kernels.scatter_records(
+            rows, self._start, records.kind, records.feature, records.facet, records.history,
+            *self._new.arrays(), self._new.counts, lost,
+        )  # fmt: skip
+        self._flush(records.history, lost[:missing], ended)
+
+    @staticmethod
+    def _flush(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
+        ended.add_columns(history, rows)
+        if len(rows):
+            ended.add("wall_work", history[HISTORY + 3, rows])
+
+    def evaluate(
+        self,
+        particles: Particles,
+        density: NDArray[np.float64],
+        table: NDArray[np.float64],
+        dt: float,
+        step: float,
+        largest_overlap: float,
+        ended: ExactSums,
+    ) -> int:
+        """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
+
+        Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`.
+        """
+        self._new, self._old = self._old, self._new
+        column = particles.column
+        walls = self.walls
+        worst = kernels.wall_forces(
+            self._near, dt, step, largest_overlap,
+            (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
+             column("material")),
+            self._start, self._candidates,
+            (walls.vertices, walls.normals, walls.facet_wall, self._materials, walls.centre,
+             walls.angular_velocity, walls.velocity),
+            self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
+            self._old.counts, density, table, self._force, self.total,
+        )  # fmt: skip
+        ending = np.empty(int(self._old.counts.sum()), np.int32)
+        if len(ending):
+            number = kernels.list_ended(
+                self._near, self._start, self._old.counts, self._old.kind, ending
+            )
+            self._flush(self._old.history, ending[:number], ended)
+        return int(worst)
+
+    def measure(
+        self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64], ended: ExactSums
+    ) -> None:
+        """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
+        records = self.records(particles)
+        self.evaluate(particles, density, table, 0.0, 1.0, np.inf, ended)
+        self._adopt(particles, records, ended)
+
+    def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return particle and row of each contact, by particle and distance."""
+        counts = self._new.counts[self._near]
+        owner = np.repeat(self._near.astype(np.int64), counts)
+        inside = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return owner, self._start[owner] + inside
+
+    def records(self, particles: Particles) -> WallRecords:
+        """Return all contacts of the last evaluation by the ids of their particles (copies)."""
+        owner, rows = self._contact_rows()
+        return WallRecords(
+            particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
+            self._new.facet[rows], self._new.history[:, rows + 1],
+        )  # fmt: skip
+
+    @property
+    def count(self) -> int:
+        """Number of contacts."""
+        return int(self._new.counts[self._near].sum())
+
+    def elastic_state(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+        """Return particle, overlap [m] and material of the wall of each contact."""
+        owner, rows = self._contact_rows()
+        wall = self.walls.facet_wall[self._new.facet[rows]]
+        return owner, self._scratch[4][rows], self._materials[wall]
+
+    def energies(self) -> NDArray[np.float64]:
+        """Return the energy columns of all contacts: (5, n), the law's four and the work of the walls."""
+        rows = self._contact_rows()[1] + 1
+        history = self._new.history
+        return np.vstack((history[6:10, rows], history[HISTORY + 3, rows]))
+
+    def loads(self) -> ExactSums:
+        """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
+        count = len(self.walls.motions)
+        sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
+        walls = self.walls
+        kernels.add_loads(
+            self._near, self._start, self._new.counts, self._new.facet, self._scratch[2], walls.facet_wall,
+            walls.centre, walls.angular_velocity, walls.velocity, self._force, sums.limbs,
+        )  # fmt: skip
+        sums.normalise()
+        return sums
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        arrays = [*vars(self).values(), *self._scratch, *vars(self._new).values(), *vars(self._old).values()]
+        return self._search.memory + sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))

@@ -1,0 +1,87 @@
+"""The particles of one rank: one growable column per field, owned ones first, ghosts behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.fields import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+_GROWTH = 1.25
+
+
+class Particles:
+    """A table of particles whose columns are the fields of `pdem.foundation.fields`.
+
+    ``particles.position`` or ``particles["position"]`` is a view of the owned part of a column; `column` gives
+    owned and ghost particles and the room behind them.
+
+    Attributes
+    ----------
+    count : int
+        Particles this rank owns.
+    ghosts : int
+        Copies of particles of other ranks, in the rows after the owned ones.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]] | None = None) -> None:
+        self.count = 0
+        self.ghosts = 0
+        self._columns = {name: field.allocate(0) for name, field in FIELDS.items()}
+        if columns is not None:
+            self.replace(columns)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name][: self.count]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name.startswith("_") or name not in self._columns:
+            raise AttributeError(f"particles have no field {name!r}; there are {', '.join(FIELDS)}")
+        return self[name]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the fields, so that ``dict(particles)`` copies the owned part."""
+        return tuple(self._columns)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a whole column: owned rows, ghost rows, spare rows."""
+        return self._columns[name]
+
+    def replace(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Own exactly these particles; fields that are not given become zero, ghosts are dropped."""
+        count = len(columns["id"])
+        self.reserve(count)
+        self.count, self.ghosts = count, 0
+        for name, column in self._columns.items():
+            column[:count] = columns.get(name, 0)
+
+    def reorder(self, order: NDArray[Any]) -> None:
+        """Own the particles ``order`` of the owned ones, in that order; ghosts are dropped."""
+        self.replace({name: self[name][order] for name in FIELDS})
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows, keeping what is there."""
+        held = self.count + self.ghosts
+        if rows <= len(self._columns["id"]):
+            return
+        for name, field in FIELDS.items():
+            grown = field.allocate(int(_GROWTH * rows) + 16)
+            grown[:held] = self._columns[name][:held]
+            self._columns[name] = grown
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in columns."""
+        return sum(column.nbytes for column in self._columns.values())

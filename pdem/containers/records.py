@@ -1,0 +1,78 @@
+"""Contacts by the ids of their particles: how they migrate between ranks and are kept in checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass
+class PairRecords:
+    """Contacts between particles.
+
+    Attributes
+    ----------
+    lower, higher : (n,) int64 arrays
+        Ids.
+    history : (h, n) float64 array
+        History columns of the contact law, oriented from the lower to the higher id.
+    """
+
+    lower: NDArray[np.int64]
+    higher: NDArray[np.int64]
+    history: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, columns: int) -> PairRecords:
+        """Return no records, of histories with so many columns."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((columns, 0)))
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> PairRecords:
+        """Return some of the records, in the order of `rows`."""
+        return PairRecords(self.lower[rows], self.higher[rows], self.history[:, rows])
+
+    def sorted(self) -> PairRecords:
+        """Return the records in the order of their ids, the one order that depends on nothing else."""
+        return self.take(np.lexsort((self.higher, self.lower)))
+
+
+@dataclass
+class WallRecords:
+    """Contacts between particles and walls, those of one particle in order of distance.
+
+    Attributes
+    ----------
+    id : (n,) int64 array
+        Particle.
+    kind, feature, facet : (n,) int8, int64, int64 arrays
+        What is touched, in the numbers of all walls joined, and a facet there.
+    history : (h, n) float64 array
+        History columns.
+    """
+
+    id: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    feature: NDArray[np.int64]
+    facet: NDArray[np.int64]
+    history: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, columns: int) -> WallRecords:
+        """Return no records, of histories with so many columns."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, np.empty(0, np.int8), empty.copy(), empty.copy(), np.empty((columns, 0)))
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> WallRecords:
+        """Return some of the records, in the order of `rows`."""
+        return WallRecords(
+            self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows]
+        )
+
+    def sorted(self) -> WallRecords:
+        """Return the records in the order of ids; those of one particle keep their order."""
+        return self.take(np.argsort(self.id, kind="stable"))

@@ -1,0 +1,128 @@
+"""Sums that are exact, and therefore the same in every order: over threads, over ranks, over restarts.
+
+A sum is kept as an integer in units of the smallest double, in limbs of 32 bits with 31 bits to spare.
+Adding takes a few integer operations; rounding happens once, when the sum is read.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.kernels import inlined, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SHIFT = 1152  # bits below 1: more than the 1074 of the smallest double
+LIMBS = 72
+"""Limbs of one sum: 72 * 32 bits, enough for the largest double."""
+
+_NORMALISE_AFTER = 2**28
+
+
+@inlined
+def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
+    """Add a finite number to a sum, shape (`LIMBS`,); others are passed over."""
+    if value != 0.0 and math.isfinite(value):
+        fraction, exponent = math.frexp(value)
+        whole = int(fraction * 9007199254740992.0)  # 2**53
+        place = exponent - 53 + _SHIFT
+        limb, shift = place >> 5, place & 31
+        # two parts of 27 bits, so that a shift by up to 31 stays within 64 bits
+        low = (whole & 0x7FFFFFF) << shift
+        limbs[limb] += low & 0xFFFFFFFF
+        limbs[limb + 1] += low >> 32
+        limb, shift = (place + 27) >> 5, (place + 27) & 31
+        high = (whole >> 27) << shift
+        limbs[limb] += high & 0xFFFFFFFF
+        limbs[limb + 1] += high >> 32
+
+
+@kernel
+def add_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Add every entry of a one-dimensional array to a sum."""
+    for place in range(len(values)):
+        add_exactly(limbs, values[place])
+
+
+@kernel
+def _add_contact_energies(
+    limbs: NDArray[np.int64], history: NDArray[np.float64], slots: NDArray[np.int32]
+) -> None:
+    for place in range(len(slots)):
+        slot = slots[place]
+        add_exactly(limbs[0], history[6, slot])
+        add_exactly(limbs[1], history[7, slot])
+        add_exactly(limbs[1], history[9, slot])
+        add_exactly(limbs[2], history[8, slot])
+
+
+@kernel
+def normalise(limbs: NDArray[np.int64]) -> None:
+    """Carry, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
+    for row in range(limbs.shape[0]):
+        carry = np.int64(0)
+        for limb in range(limbs.shape[1] - 1):
+            value = limbs[row, limb] + carry
+            carry = value >> 32
+            limbs[row, limb] = value - (carry << 32)
+        limbs[row, limbs.shape[1] - 1] += carry
+
+
+class ExactSums:
+    """Several named exact sums.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is summed.
+    limbs : (n, LIMBS) int64 array
+        The sums; those of several ranks may be added entry by entry.
+    """
+
+    def __init__(self, names: Sequence[str], limbs: NDArray[np.int64] | None = None) -> None:
+        self.names = tuple(names)
+        self.limbs = np.zeros((len(self.names), LIMBS), np.int64) if limbs is None else limbs.copy()
+        self._added = 0
+
+    def add(self, name: str, values: NDArray[np.float64]) -> None:
+        """Add all entries of an array to the sum `name`."""
+        self._count(values.size)
+        add_all(self.limbs[self.names.index(name)], np.ascontiguousarray(values).reshape(-1))
+
+    def add_columns(self, history: NDArray[np.float64], slots: NDArray[np.int32]) -> None:
+        """Add what ended contacts have dissipated to the first three sums (normal, sliding, rolling).
+
+        What was stored tangentially when a contact ends is counted as sliding.
+        """
+        if len(slots):
+            self._count(2 * len(slots))
+            _add_contact_energies(self.limbs, history, slots)
+
+    def _count(self, number: int) -> None:
+        self._added += number
+        if self._added > _NORMALISE_AFTER:
+            self.normalise()
+
+    def normalise(self) -> None:
+        """Bring the limbs into their one normal form."""
+        normalise(self.limbs)
+        self._added = 0
+
+    def values(self) -> dict[str, float]:
+        """Return every sum, rounded once."""
+        return {name: exact_value(row) for name, row in zip(self.names, self.limbs, strict=True)}
+
+
+def exact_value(limbs: NDArray[np.int64]) -> float:
+    """Return the double nearest to a sum."""
+    total = 0
+    for place, limb in enumerate(limbs.tolist()):
+        total += limb << (32 * place)
+    return float(Fraction(total, 1 << _SHIFT))

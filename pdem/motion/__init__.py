@@ -1,0 +1,1 @@
+"""How particles and walls move."""

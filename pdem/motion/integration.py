@@ -1,0 +1,126 @@
+"""Central differences in their kick-drift-kick form: velocities and positions at the same times.
+
+Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it. In
+between velocities are those of the middle of the step, as `pdem.contact.law` takes them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.kernels import inlined, prange, threaded_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SPHERE = 4.0 / 3.0 * math.pi
+
+FINE, STALE, LOST = 0, 1, 2
+"""What `drift` returns: lists still hold; a particle has used up its skin; from 2 on, 2 + the row of a
+particle that moved more than its radius in one step or is not at a finite place."""
+
+
+@inlined
+def _half_kick(
+    p: int,
+    half: float,
+    mass: float,
+    inertia: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    torque: NDArray[np.float64],
+) -> None:
+    for axis in range(3):
+        velocity[p, axis] += free[axis] * half * (force[p, axis] / mass + gravity[axis])
+        angular_velocity[p, axis] += free[3 + axis] * half * (torque[p, axis] / inertia)
+
+
+@threaded_kernel
+def drift(
+    owned: int,
+    dt: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    density: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    period: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    material: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    position: NDArray[np.float64],
+    image: NDArray[np.int32],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    torque: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
+) -> int:
+    """Begin a step: half a kick, then the drift; positions on periodic axes are wrapped.
+
+    Parameters
+    ----------
+    owned, dt
+        Number of particles, time step [s].
+    gravity, free
+        Acceleration (3,) [m/s^2]; 1 or 0 for each degree of freedom, three of translation, three of rotation.
+    reference, skin
+        Places (n, 3) [m] when lists were made, and how far each particle may be from there (n,) [m].
+
+    Returns
+    -------
+    int
+        `FINE`, `STALE`, or `LOST` + row.
+    """
+    worst = 0
+    for p in prange(owned):
+        mass = _SPHERE * density[material[p]] * radius[p] * radius[p] * radius[p]
+        _half_kick(
+            p, 0.5 * dt, mass, 0.4 * mass * radius[p] * radius[p], gravity, free, velocity,
+            angular_velocity, force, torque,
+        )  # fmt: skip
+        moved = 0.0
+        away = 0.0
+        for axis in range(3):
+            way = dt * velocity[p, axis]
+            x = position[p, axis] + way
+            wraps = math.floor((x - lower[axis]) * frequency[axis])
+            x -= period[axis] * wraps
+            position[p, axis] = x
+            image[p, axis] += np.int32(wraps)
+            moved += way * way
+            x -= reference[p, axis]
+            x -= period[axis] * math.floor(x * frequency[axis] + 0.5)
+            away += x * x
+        code = FINE if away <= skin[p] * skin[p] else STALE
+        worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
+    return worst
+
+
+@threaded_kernel
+def kick(
+    owned: int,
+    dt: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    density: NDArray[np.float64],
+    material: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    torque: NDArray[np.float64],
+) -> None:
+    """End a step: the second half of the kick; parameters as in `drift`."""
+    for p in prange(owned):
+        mass = _SPHERE * density[material[p]] * radius[p] * radius[p] * radius[p]
+        _half_kick(
+            p, 0.5 * dt, mass, 0.4 * mass * radius[p] * radius[p], gravity, free, velocity,
+            angular_velocity, force, torque,
+        )  # fmt: skip

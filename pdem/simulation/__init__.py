@@ -1,0 +1,1 @@
+"""The simulation: physics on this rank's particles, whoever owns the others."""

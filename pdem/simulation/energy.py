@@ -1,0 +1,174 @@
+"""The energy ledger: where the energy is, and where it has gone.
+
+Every sum over particles and contacts is exact (`pdem.foundation.sums`), so the ledger has the same bits for
+any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.coefficients import HERTZIAN, STIFFNESS
+from pdem.contact.pair_kernels import nearest
+from pdem.foundation.kernels import kernel
+from pdem.foundation.sums import ExactSums, add_exactly
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.system import System
+
+STORES = ("translation", "rotation", "gravity", "elastic", "tangential")
+"""Where energy is."""
+
+LOSSES = ("normal_damping", "sliding", "rolling")
+"""Where it has gone."""
+
+TERMS = (*STORES, *LOSSES, "wall_work")
+
+
+@kernel
+def _pair_energies(
+    count: int,
+    owned: int,
+    touching: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    position: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    period: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    materials: int,
+    table: NDArray[np.float64],
+    history: NDArray[np.float64],
+    limbs: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Add the energies of contacts whose lower particle is owned; return their number and largest overlap.
+
+    `limbs` holds elastic, tangential, normal damping, sliding, rolling.
+    """
+    number = 0
+    largest = 0.0
+    for c in range(1, count + 1):
+        i, j = lower[touching[c]], higher[touching[c]]
+        if i >= owned:
+            continue
+        number += 1
+        squared = 0.0
+        for axis in range(3):
+            apart = nearest(position[j, axis] - position[i, axis], period[axis], frequency[axis])
+            squared += apart * apart
+        overlap = max(radius[i] + radius[j] - math.sqrt(squared), 0.0)
+        pair = material[i] * materials + material[j]
+        effective = radius[i] * radius[j] / (radius[i] + radius[j])
+        add_exactly(limbs[0], elastic_energy(overlap, effective, table, pair))
+        add_exactly(limbs[1], history[9, c])
+        add_exactly(limbs[2], history[6, c])
+        add_exactly(limbs[3], history[7, c])
+        add_exactly(limbs[4], history[8, c])
+        largest = max(largest, overlap / min(radius[i], radius[j]))
+    return number, largest
+
+
+@kernel
+def elastic_energy(overlap: float, radius: float, table: NDArray[np.float64], pair: int) -> float:
+    """Return the energy of an elastic contact [J]: 2/5 of force times overlap for Hertz, half if linear."""
+    if table[HERTZIAN, pair] > 0.5:
+        return 4.0 / 15.0 * table[STIFFNESS, pair] * math.sqrt(radius * overlap) * overlap * overlap
+    return 0.5 * table[STIFFNESS, pair] * overlap * overlap
+
+
+class Measures:
+    """What is measured at one time, over all ranks.
+
+    Attributes
+    ----------
+    energies : dict of str to float
+        The `TERMS` of the ledger [J].
+    particles, pair_contacts, wall_contacts : int
+        Numbers.
+    largest_overlap : float
+        Over the smaller radius.
+    """
+
+    def __init__(self, system: System) -> None:
+        sums = ExactSums(TERMS)
+        _add_particles(system, sums)
+        pairs, largest = _add_pairs(system, sums)
+        walls, largest_wall = _add_walls(system, sums)
+        for name, row in zip(system.ended.names, system.ended.limbs, strict=True):
+            sums.limbs[TERMS.index(name)] += row
+        sums.normalise()
+        counts = np.array([[system.particles.count, pairs, walls]], np.int64)
+        total = system.exchange.add(sums.limbs)
+        self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
+        self.energies = ExactSums(TERMS, total).values()
+        bits = np.array([max(largest, largest_wall)]).view(np.int64)  # positive doubles order like their bits
+        self.largest_overlap = float(system.exchange.largest(bits).view(np.float64)[0])
+
+    @property
+    def kinetic(self) -> float:
+        """Energy of translation and rotation [J]."""
+        return self.energies["translation"] + self.energies["rotation"]
+
+    @property
+    def dissipated(self) -> float:
+        """Energy lost so far [J]."""
+        return math.fsum(self.energies[name] for name in LOSSES)
+
+    @property
+    def balance(self) -> float:
+        """Stored plus lost minus delivered by walls [J]: constant but for the error of integration."""
+        return math.fsum(
+            (*(self.energies[name] for name in (*STORES, *LOSSES)), -self.energies["wall_work"])
+        )
+
+    @property
+    def contacts_per_particle(self) -> float:
+        """Mean number of contacts that a particle has."""
+        return (2 * self.pair_contacts + self.wall_contacts) / max(self.particles, 1)
+
+
+def _add_particles(system: System, sums: ExactSums) -> None:
+    own, constants = system.particles, system.constants
+    mass = constants.density[own.material] * (4.0 / 3.0 * math.pi) * own.radius**3
+    speed, spin = own.velocity, own.angular_velocity
+    sums.add("translation", 0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2))
+    sums.add("rotation", 0.2 * mass * own.radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2))
+    for axis in range(3):
+        if constants.gravity[axis] * constants.free[axis]:
+            height = own.position[:, axis] + constants.period[axis] * own.image[:, axis]
+            sums.add("gravity", -constants.gravity[axis] * mass * height)
+
+
+def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
+    pairs, constants, column = system.pairs, system.constants, system.particles.column
+    limbs = np.zeros((5, sums.limbs.shape[1]), np.int64)
+    number, largest = _pair_energies(
+        pairs.count, system.particles.count, pairs.touching, pairs.lower, pairs.higher, column("position"),
+        column("radius"), column("material"), *system.box, len(constants.density), constants.table,
+        pairs.history, limbs,
+    )  # fmt: skip
+    for name, row in zip(("elastic", "tangential", *LOSSES), limbs, strict=True):
+        sums.limbs[TERMS.index(name)] += row
+    return int(number), float(largest)
+
+
+def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
+    if system.walls is None:
+        return 0, 0.0
+    particle, overlap, material = system.walls.elastic_state()
+    own, constants = system.particles, system.constants
+    radius = own.radius[particle]
+    pair = own.material[particle] * len(constants.density) + material
+    stiffness = constants.table[STIFFNESS, pair] * overlap**2
+    hertzian = 4.0 / 15.0 * stiffness * np.sqrt(radius * overlap)
+    sums.add("elastic", np.where(constants.table[HERTZIAN, pair] > 0.5, hertzian, 0.5 * stiffness))
+    columns = ("normal_damping", "sliding", "rolling", "tangential", "wall_work")
+    for name, values in zip(columns, system.walls.energies(), strict=True):
+        sums.add(name, values)
+    return len(overlap), float((overlap / radius).max(initial=0.0))

@@ -1,0 +1,118 @@
+"""What the simulation asks of the other ranks: the only protocol between physics and distribution.
+
+`Alone` is the real thing for one rank, not a special case of the step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords, WallRecords
+
+    Columns = dict[str, NDArray[Any]]
+
+
+class Exchange(Protocol):
+    """All that crosses ranks. Every method is collective.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this rank, and how many there are.
+    threads : int
+        Threads of this rank.
+    """
+
+    rank: int
+    size: int
+    threads: int
+
+    def divide(self, columns: Columns) -> NDArray[np.int64]:
+        """Return which of all particles, the same columns on every rank, this rank shall own."""
+        ...
+
+    def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest of each entry over the ranks."""
+        ...
+
+    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of integers over the ranks, which is exact."""
+        ...
+
+    def migrate(
+        self, particles: Particles, pairs: PairRecords, walls: WallRecords
+    ) -> tuple[PairRecords, WallRecords]:
+        """Hand particles that have left to their new owners, with their contacts; return this rank's."""
+        ...
+
+    def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
+        """Append copies of all particles of other ranks that may touch owned ones; `reach` is of radii."""
+        ...
+
+    def update_ghosts(self, particles: Particles) -> None:
+        """Refresh what changes every step in the ghosts."""
+        ...
+
+    def collect(self, columns: Columns) -> Columns | None:
+        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return rank 0's value on every rank."""
+        ...
+
+
+class Alone:
+    """One rank: nothing crosses anything.
+
+    Parameters
+    ----------
+    threads : int
+        Threads of this rank.
+    """
+
+    rank = 0
+    size = 1
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+
+    def divide(self, columns: Columns) -> NDArray[np.int64]:
+        """Return all particles."""
+        return np.arange(len(columns["id"]))
+
+    def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values."""
+        return values
+
+    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values."""
+        return limbs
+
+    def migrate(
+        self, particles: Particles, pairs: PairRecords, walls: WallRecords
+    ) -> tuple[PairRecords, WallRecords]:
+        """Return the records."""
+        return pairs, walls
+
+    def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
+        """There are none."""
+
+    def update_ghosts(self, particles: Particles) -> None:
+        """There are none."""
+
+    def collect(self, columns: Columns) -> Columns | None:
+        """Return the columns."""
+        return columns
+
+    def share(self, value: Any) -> Any:
+        """Return the value."""
+        return value

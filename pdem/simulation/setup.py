@@ -1,0 +1,172 @@
+"""From a case to the constants and walls of a simulation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
+from pdem.containers.mesh import join_meshes
+from pdem.detection.cell_sizes import automatic_cell_sizes
+from pdem.motion.walls import MovingWalls, RigidMotion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.case.walls import Wall
+    from pdem.containers.mesh import Mesh
+
+AUTOMATIC_SKIN = 0.2
+"""Skin over the largest radius of a level unless the case says otherwise."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What does not change during a run.
+
+    Attributes
+    ----------
+    step : float
+        Time step [s].
+    lower, period, frequency : (3,) arrays
+        Corner of the box [m]; length of periodic axes [m], 0 on open ones; its inverse, or 0.
+    gravity : (3,) array
+        [m/s^2].
+    free : (6,) array
+        1 for degrees of freedom that move: three of translation, three of rotation.
+    density : (M,) array
+        By material [kg/m^3].
+    table : (6, M * M) array
+        Pair table.
+    largest_overlap : float
+        Over the smaller radius, beyond which a run stops.
+    """
+
+    step: float
+    lower: NDArray[np.float64]
+    period: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    gravity: NDArray[np.float64]
+    free: NDArray[np.float64]
+    density: NDArray[np.float64]
+    table: NDArray[np.float64]
+    largest_overlap: float
+
+
+def constants_of(case: Case) -> Constants:
+    """Return the constants of a case."""
+    domain = case.domain
+    lower = np.array(domain.lower, np.float64)
+    period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
+    frequency = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+    free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    names = list(case.materials)
+    materials = [
+        MaterialProperties(
+            one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0
+        )
+        for one in case.materials.values()
+    ]
+    interactions = {}
+    for a, first in enumerate(names):
+        for b, second in enumerate(names[a:], start=a):
+            law = case.interaction(first, second)
+            if law is not None and not (materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf):
+                interactions[a, b] = InteractionProperties(
+                    law.law, law.friction, law.restitution, law.rolling_friction,
+                    law.normal_stiffness or 0.0, law.tangential_ratio or 0.0,
+                )  # fmt: skip
+    return Constants(
+        case.resolved_step(), lower, period, frequency, np.array(domain.gravity, np.float64), free,
+        np.array([one.density for one in materials]), pair_table(materials, interactions),
+        case.limits.largest_overlap,
+    )  # fmt: skip
+
+
+def motion_of(wall: Wall) -> RigidMotion:
+    """Return the motion of a wall of a case."""
+    velocity = wall.translation.velocity if wall.translation else (0.0, 0.0, 0.0)
+    if wall.rotation is None:
+        return RigidMotion(velocity=velocity)
+    turn = wall.rotation
+    return RigidMotion(turn.rate, turn.axis, turn.centre, velocity)
+
+
+def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
+    """Return the walls of a case, None without any."""
+    if not meshes:
+        return None
+    joined = join_meshes(meshes)
+    return MovingWalls(
+        joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall) for wall in case.walls]
+    )
+
+
+class Skins:
+    """Levels of the particles by radius, and the skin of each level.
+
+    Lists reach beyond contact by the skins of both partners. A level's skin is proportional to its largest
+    radius, so that a few large particles do not widen the lists of the many small ones.
+
+    Parameters
+    ----------
+    radii : (L,) array
+        Largest radius of each level [m], rising.
+    fraction : float
+        Skin over largest radius.
+    """
+
+    def __init__(self, radii: NDArray[np.float64], fraction: float) -> None:
+        self.radii = radii
+        self.fraction = fraction
+
+    def of(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far particles of these radii may move before lists are made anew [m]."""
+        level = np.minimum(np.searchsorted(self.radii, radius), len(self.radii) - 1)
+        return self.fraction * self.radii[level]
+
+    def reach(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return radius plus skin [m]."""
+        return radius + self.of(radius)
+
+    @property
+    def cell_sizes(self) -> NDArray[np.float64]:
+        """Limits of the reach diameters of the levels [m]."""
+        return 2.0 * self.radii * (1.0 + self.fraction)
+
+
+def skins_of(case: Case, radius: NDArray[np.float64]) -> Skins:
+    """Choose levels and skins of a case for all its particles (the same on every rank)."""
+    wanted = case.detection
+    fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
+    largest = float(radius.max(initial=0.0)) or 1.0
+    if not isinstance(wanted.cell_sizes, str):
+        limits = 0.5 * np.array(wanted.cell_sizes, np.float64)
+        limits = np.append(limits[limits < largest], largest)
+    elif wanted.method != "hgrid" or len(radius) < 2:
+        limits = np.array([largest])
+    else:
+        limits = _automatic_levels(case, radius)
+    return Skins(limits, fraction)
+
+
+def _automatic_levels(case: Case, radius: NDArray[np.float64]) -> NDArray[np.float64]:
+    dimension = case.domain.dimension
+    extent = np.array(case.domain.upper) - np.array(case.domain.lower)
+    largest = float(radius.max())
+    if isinstance(case.detection.levels, int):
+        ratio = (largest / float(radius.min())) ** (np.arange(1, case.detection.levels + 1) / case.detection.levels)
+        return np.unique(np.append(float(radius.min()) * ratio[:-1], largest))
+    unit = largest
+    sizes = automatic_cell_sizes(
+        radius / unit, density=len(radius) / float(np.prod(extent[:dimension] / unit)), dimension=dimension,
+        skin=0.0, direction=case.detection.direction, least=float(extent.max()) / unit / 2.0**31,
+    )  # fmt: skip
+    limits = 0.5 * sizes * unit
+    return np.append(limits[limits < largest], largest)

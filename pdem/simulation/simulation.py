@@ -1,0 +1,230 @@
+"""The public simulation: a case, and the state it has reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.wall_files import read_walls
+from pdem.contact.wall_kernels import LOADS
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.fields import FIELDS
+from pdem.foundation.kernels import set_threads
+from pdem.output.checkpoint import read_checkpoint
+from pdem.simulation.distributed import exchange_of
+from pdem.simulation.energy import Measures
+from pdem.simulation.phases import Phases
+from pdem.simulation.setup import constants_of, skins_of, walls_of
+from pdem.simulation.state import adopt, first_groups
+from pdem.simulation.step import advance, agree, evaluate, relist
+from pdem.simulation.system import HISTORIES, System
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.mesh import Mesh
+    from pdem.containers.particles import Particles
+    from pdem.simulation.state import Groups
+
+
+class Simulation:
+    """A granular system and its motion.
+
+    Every rank makes one with the same case; each owns a part of the particles. Results have the same bits
+    for any number of ranks and threads.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    comm : mpi4py communicator, optional
+        The ranks that share the work; None for this process alone.
+    threads : int, optional
+        Threads per rank; by default cores / ranks of the node.
+    state : mapping, optional
+        Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
+
+    Raises
+    ------
+    CaseError, MeshError
+        If the particles or walls of the case cannot be had.
+
+    Examples
+    --------
+    >>> case = Case.read("mixer.toml")  # doctest: +SKIP
+    >>> simulation = Simulation(case)  # doctest: +SKIP
+    >>> simulation.advance(1000)  # doctest: +SKIP
+    >>> simulation.particles.position.mean(axis=0)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        comm: Any = None,
+        *,
+        threads: int | None = None,
+        state: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+    ) -> None:
+        self.case = case
+        self.phases = Phases()
+        exchange = exchange_of(case, comm, threads)
+        set_threads(exchange.threads)
+        self.meshes: list[Mesh] = read_walls(case)
+        continued = bool(exchange.share(state is not None))
+        groups = self._first_state(exchange, state)
+        moving = walls_of(case, self.meshes)
+        skins = skins_of(case, groups["particles"]["radius"])
+        self.system = System(case, constants_of(case), moving, skins, exchange)
+        pairs, walls = adopt(self.system, groups)
+        if moving is not None:
+            moving.place(self.time)
+        self.phases.start()
+        relist(self.system, pairs, walls, self.phases)
+        self._begin(continued)
+        counters = groups["counters"]
+        self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
+
+    @classmethod
+    def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
+        """Continue from a checkpoint, on any number of ranks.
+
+        Parameters
+        ----------
+        checkpoint : path
+            A checkpoint file.
+        comm, threads
+            As for `Simulation`.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is torn, foreign or was not written by a run.
+        """
+        held = read_checkpoint(checkpoint)
+        return cls(case_of(held), comm, threads=threads, state=held.groups)
+
+    def _first_state(self, exchange: Any, state: Any) -> Groups:
+        """Return the state to begin from, made by rank 0 and shared."""
+        groups = None
+        if exchange.rank == 0:
+            particles = initial_particles(self.case, self.meshes) if state is None else {}
+            groups = state or first_groups(particles, HISTORIES, System.no_energies())
+        shared: Groups = exchange.share(groups)
+        return shared
+
+    def _begin(self, continued: bool) -> None:
+        """Find the forces at the beginning: measured anew at time 0, those of the checkpoint later."""
+        system, constants = self.system, self.system.constants
+        if not continued:
+            evaluate(system, 0.0, self.phases)
+            agree(system, False)
+        elif system.walls is not None:
+            system.walls.measure(system.particles, constants.density, constants.table, system.ended)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.system.time
+
+    @property
+    def step(self) -> int:
+        """Steps taken since time 0."""
+        return self.system.step
+
+    @property
+    def particles(self) -> Particles:
+        """The particles this rank owns: arrays by name of the field, in no particular order."""
+        return self.system.particles
+
+    def advance(self, steps: int) -> int:
+        """Take time steps; return the signal that stopped it early, or 0. Collective.
+
+        Raises
+        ------
+        BlowUpError
+            If a particle or a contact left the range in which results mean something.
+        InputError
+            If `steps` is negative.
+        """
+        if steps < 0:
+            raise InputError(f"steps is {steps}: time does not run backwards; give 0 or more")
+        self.phases.start()
+        for _ in range(steps):
+            requested = advance(self.system, self.phases)
+            if requested:
+                return requested
+        agree(self.system, False)
+        return 0
+
+    def run(self) -> int:
+        """Run the case to its end with all its output; return the number of steps taken.
+
+        Raises
+        ------
+        Interrupted
+            If a signal asked for it; the state is in a checkpoint.
+        BlowUpError
+            As `advance`; the last good state is in a checkpoint.
+        """
+        from pdem.simulation.run import run
+
+        return run(self)
+
+    def gather(self) -> dict[str, NDArray[Any]] | None:
+        """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""
+        own = self.particles
+        joined = self.system.exchange.collect({name: own[name].copy() for name in FIELDS})
+        if joined is None:
+            return None
+        order = np.argsort(joined["id"], kind="stable")
+        return {name: column[order] for name, column in joined.items()}
+
+    def measures(self) -> Measures:
+        """Return energies, numbers of contacts and the largest overlap, over all ranks. Collective."""
+        return Measures(self.system)
+
+    def energies(self) -> dict[str, float]:
+        """Return the energy ledger [J]. Collective.
+
+        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` is where energy is;
+        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls delivered.
+        ``residual`` is by how much stored + lost - delivered differs from its value at time 0: the error.
+        """
+        measured = self.measures()
+        return {**measured.energies, "residual": measured.balance - self.first_balance}
+
+    def wall_loads(self) -> dict[str, dict[str, Any]]:
+        """Return by wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
+
+        Torques are about the present place of the wall's centre of rotation (the origin without one); power
+        is what the wall delivers to the particles. Collective.
+        """
+        if self.system.walls is None:
+            return {}
+        sums = self.system.walls.loads()
+        sums.limbs = self.system.exchange.add(sums.limbs)
+        values = np.array(list(sums.values().values())).reshape(-1, LOADS)
+        return {
+            wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
+            for wall, row in zip(self.case.walls, values, strict=True)
+        }
+
+
+def case_of(checkpoint: Any) -> Case:
+    """Return the case stored in a checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none.
+    """
+    text = checkpoint.attributes.get("case")
+    if not isinstance(text, str) or "counters" not in checkpoint.groups:
+        raise CheckpointError(f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run")
+    return Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))

@@ -1,0 +1,95 @@
+"""The whole state of a run as arrays: what a checkpoint holds and a run can begin from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.records import PairRecords, WallRecords
+from pdem.foundation.fields import state_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.system import System
+
+    Groups = dict[str, dict[str, NDArray[Any]]]
+
+
+def local_groups(system: System) -> Groups:
+    """Return copies of this rank's part of the state."""
+    pairs = system.pair_records()
+    mine = np.isin(pairs.lower, system.particles.id)  # a contact between ranks: by the lower one's owner
+    pairs, walls = pairs.take(mine), system.wall_records()
+    return {
+        "particles": {field.name: system.particles[field.name].copy() for field in state_fields()},
+        "contacts": {"lower": pairs.lower, "higher": pairs.higher, "history": pairs.history.T.copy()},
+        "wall_contacts": {
+            "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
+            "history": walls.history.T.copy(),
+        },
+        "counters": {"step": np.array(system.step), "ended": system.ended.limbs.copy()},
+    }  # fmt: skip
+
+
+def gather_groups(system: System, local: Groups) -> Groups | None:
+    """Join the parts of all ranks in an order that depends on ids alone; None but on rank 0. Collective."""
+    ended = system.exchange.add(local["counters"]["ended"])
+    joined = {name: system.exchange.collect(local[name]) for name in ("particles", "contacts", "wall_contacts")}
+    if joined["particles"] is None:
+        return None
+    groups: Groups = {name: dict(columns or {}) for name, columns in joined.items()}
+    order = {
+        "particles": np.argsort(groups["particles"]["id"], kind="stable"),
+        "contacts": np.lexsort((groups["contacts"]["higher"], groups["contacts"]["lower"])),
+        "wall_contacts": np.argsort(groups["wall_contacts"]["id"], kind="stable"),
+    }
+    groups = {
+        name: {key: column[order[name]] for key, column in columns.items()} for name, columns in groups.items()
+    }
+    total = system.ended.__class__(system.ended.names, ended)
+    total.normalise()
+    groups["counters"] = {"step": local["counters"]["step"], "ended": total.limbs}
+    return groups
+
+
+def adopt(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> tuple[PairRecords, WallRecords]:
+    """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks."""
+    particles = groups["particles"]
+    mine = system.exchange.divide(dict(particles))
+    system.particles.replace({name: column[mine] for name, column in particles.items()})
+    ids = system.particles.id
+    pairs, walls = groups["contacts"], groups["wall_contacts"]
+    near = np.isin(pairs["lower"], ids) | np.isin(pairs["higher"], ids)
+    own = np.isin(walls["id"], ids)
+    system.step = int(groups["counters"]["step"])
+    if system.exchange.rank == 0:
+        system.ended.limbs[:] = groups["counters"]["ended"]
+    return (
+        PairRecords(pairs["lower"][near], pairs["higher"][near], pairs["history"][near].T.copy()),
+        WallRecords(
+            walls["id"][own], walls["kind"][own], walls["feature"][own], walls["facet"][own],
+            walls["history"][own].T.copy(),
+        ),
+    )  # fmt: skip
+
+
+def first_groups(particles: Mapping[str, NDArray[Any]], columns: Mapping[str, int], ended: NDArray[Any]) -> Groups:
+    """Return the state at time 0: particles without contacts."""
+    empty = np.empty(0, np.int64)
+    count = len(particles["id"])
+    return {
+        "particles": {
+            field.name: np.asarray(particles.get(field.name, field.allocate(count)), field.dtype)
+            for field in state_fields()
+        },
+        "contacts": {"lower": empty, "higher": empty, "history": np.empty((0, columns["contacts"]))},
+        "wall_contacts": {
+            "id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty,
+            "history": np.empty((0, columns["wall_contacts"])),
+        },
+        "counters": {"step": np.array(0), "ended": np.zeros_like(ended)},
+    }  # fmt: skip
