@@ -152,7 +152,8 @@ def _named(ranks: list[int]) -> str:
 def _print(message: str) -> None:
     sys.stdout.flush()
     if message:
-        print(message, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{message}\n")  # in one piece: what ranks write at the same time is interleaved
+        sys.stderr.flush()
 
 
 def _silence_standard_error() -> None:

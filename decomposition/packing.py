@@ -1,0 +1,72 @@
+"""Rows of several columns as one block of bytes, so that one message carries them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.records import PairRecords, WallRecords
+from pdem.foundation.fields import FIELDS, Ghosted, state_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.particles import Particles
+    from pdem.foundation.fields import Field
+
+
+def row_type(fields: Iterable[Field]) -> np.dtype:
+    """Return the type of one row of some fields."""
+    return np.dtype([(field.name, field.dtype, field.shape) for field in fields])
+
+
+PARTICLE = row_type(state_fields())
+GHOST = row_type(field for field in FIELDS.values() if field.ghosted is not Ghosted.NEVER)
+
+
+def pack(particles: Particles, rows: NDArray[np.int64], kind: np.dtype) -> NDArray[Any]:
+    """Return rows of particles as one structured array."""
+    packed = np.empty(len(rows), kind)
+    for name in kind.names or ():
+        packed[name] = particles.column(name)[rows]
+    return packed
+
+
+def pack_pairs(records: PairRecords) -> NDArray[Any]:
+    """Return pair records as one structured array."""
+    kind = [("lower", np.int64), ("higher", np.int64), ("history", np.float64, (len(records.history),))]
+    packed = np.empty(len(records.lower), kind)
+    packed["lower"], packed["higher"], packed["history"] = records.lower, records.higher, records.history.T
+    return packed
+
+
+def unpack_pairs(kept: PairRecords, packed: NDArray[Any]) -> PairRecords:
+    """Return records with packed ones appended."""
+    return PairRecords(
+        np.concatenate((kept.lower, packed["lower"])),
+        np.concatenate((kept.higher, packed["higher"])),
+        np.concatenate((kept.history, packed["history"].T), axis=1),
+    )
+
+
+_WALL_COLUMNS: Sequence[tuple[str, Any]] = (
+    ("id", np.int64), ("kind", np.int8), ("feature", np.int64), ("facet", np.int64),
+)  # fmt: skip
+
+
+def pack_walls(records: WallRecords) -> NDArray[Any]:
+    """Return wall records as one structured array."""
+    packed = np.empty(len(records.id), [*_WALL_COLUMNS, ("history", np.float64, (len(records.history),))])
+    for name, _ in _WALL_COLUMNS:
+        packed[name] = getattr(records, name)
+    packed["history"] = records.history.T
+    return packed
+
+
+def unpack_walls(kept: WallRecords, packed: NDArray[Any]) -> WallRecords:
+    """Return records with packed ones appended."""
+    columns = [np.concatenate((getattr(kept, name), packed[name])) for name, _ in _WALL_COLUMNS]
+    return WallRecords(*columns, np.concatenate((kept.history, packed["history"].T), axis=1))
