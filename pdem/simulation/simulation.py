@@ -23,7 +23,7 @@ from pdem.simulation.step import advance, agree, evaluate, relist
 from pdem.simulation.system import HISTORIES, System
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -49,6 +49,10 @@ class Simulation:
         Threads per rank; by default cores / ranks of the node.
     state : mapping, optional
         Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
+    particles : mapping of str to ndarray, optional
+        In place of those the case describes, on rank 0: as `pdem.case.initial.initial_particles` returns them.
+    meshes : sequence of Mesh, optional
+        In place of the files of the case's walls, in their order.
 
     Raises
     ------
@@ -70,14 +74,16 @@ class Simulation:
         *,
         threads: int | None = None,
         state: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+        particles: Mapping[str, NDArray[Any]] | None = None,
+        meshes: Sequence[Mesh] | None = None,
     ) -> None:
         self.case = case
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads)
-        self.meshes: list[Mesh] = read_walls(case)
+        self.meshes: list[Mesh] = read_walls(case) if meshes is None else list(meshes)
         continued = bool(exchange.share(state is not None))
-        groups = self._first_state(exchange, state)
+        groups = self._first_state(exchange, state, particles)
         moving = walls_of(case, self.meshes)
         skins = skins_of(case, groups["particles"]["radius"])
         self.system = System(case, constants_of(case), moving, skins, exchange)
@@ -109,12 +115,13 @@ class Simulation:
         held = read_checkpoint(checkpoint)
         return cls(case_of(held), comm, threads=threads, state=held.groups)
 
-    def _first_state(self, exchange: Any, state: Any) -> Groups:
+    def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
-        groups = None
-        if exchange.rank == 0:
-            particles = initial_particles(self.case, self.meshes) if state is None else {}
-            groups = state or first_groups(particles, HISTORIES, System.no_energies())
+        groups = state
+        if exchange.rank == 0 and state is None:
+            if particles is None:
+                particles = initial_particles(self.case, self.meshes)
+            groups = first_groups(particles, HISTORIES, System.no_energies())
         shared: Groups = exchange.share(groups)
         return shared
 
