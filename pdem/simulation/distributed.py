@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pdem.foundation.errors import PdemError
 from pdem.foundation.machine import default_threads
 from pdem.simulation.exchange import Alone
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.simulation.exchange import Exchange
+
+Result = TypeVar("Result")
 
 
 def communicator(threads: int | None = None) -> Any:
@@ -26,6 +29,28 @@ def communicator(threads: int | None = None) -> Any:
 
     world = start_world(threads)
     return None if world is None else world.communicator
+
+
+def launched() -> tuple[int, int, int]:
+    """Return, without starting MPI, this process's rank, how many there are, and how many on this node."""
+    from decomposition.launch import read_launch
+
+    launch = read_launch()
+    if launch is None:
+        return 0, 1, 1
+    ranks = launch.ranks or 1
+    return launch.rank, ranks, launch.ranks_on_node or ranks
+
+
+def threads_of(communicator: Any = None, threads: int | None = None) -> int:
+    """Return the threads this rank shall run on: those given, or its share of the node. Collective."""
+    if threads is not None:
+        return threads
+    if communicator is None:
+        return default_threads()
+    from decomposition.mpi import describe
+
+    return describe(communicator).threads
 
 
 def exchange_of(case: Case, communicator: Any = None, threads: int | None = None) -> Exchange:
@@ -45,18 +70,44 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     from decomposition.exchange import SlabExchange
     from decomposition.mpi import describe
 
-    return SlabExchange(describe(communicator, threads), case.domain.lower, case.domain.upper, case.domain.periodic)
+    domain = case.domain
+    return SlabExchange(describe(communicator, threads), domain.lower, domain.upper, domain.periodic)
 
 
-def warm_up(communicator: Any, function: Callable[[], object], tag: str, announce: Callable[[], object]) -> bool:
+def on_first(communicator: Any, function: Callable[[], Result]) -> Result:
+    """Call `function` on rank 0 and return its result on all ranks. Collective.
+
+    Raises
+    ------
+    PdemError
+        On all ranks, if it was raised on the first.
+    """
+    if communicator is None:
+        return function()
+    result: Any = None
+    problem: PdemError | None = None
+    if communicator.rank == 0:
+        try:
+            result = function()
+        except PdemError as error:
+            problem = error
+    result, problem = communicator.bcast((result, problem))
+    if problem is not None:
+        raise problem
+    return result
+
+
+def warm_up(
+    communicator: Any, function: Callable[[], object], tag: str, announce: Callable[[], object]
+) -> bool:
     """Compile with one process per node, then load on all; see `decomposition.mpi.warm_up`."""
     from decomposition.mpi import warm_up as warm_up_ranks
 
     return warm_up_ranks(communicator, function, tag, announce)
 
 
-def run_or_abort(function: Callable[[], int | None]) -> int:
+def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:
     """Call `function`, ending all ranks with one message if it fails on any; return the exit code."""
     from decomposition.mpi import run_or_abort as run_ranks
 
-    return int(run_ranks(function) or 0)
+    return run_ranks(function, communicator)

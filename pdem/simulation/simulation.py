@@ -50,7 +50,7 @@ class Simulation:
     state : mapping, optional
         Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
     particles : mapping of str to ndarray, optional
-        In place of those the case describes, on rank 0: as `pdem.case.initial.initial_particles` returns them.
+        In place of those of the case, on rank 0: as `pdem.case.initial.initial_particles` returns them.
     meshes : sequence of Mesh, optional
         In place of the files of the case's walls, in their order.
 
@@ -233,5 +233,7 @@ def case_of(checkpoint: Any) -> Case:
     """
     text = checkpoint.attributes.get("case")
     if not isinstance(text, str) or "counters" not in checkpoint.groups:
-        raise CheckpointError(f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run")
+        raise CheckpointError(
+            f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run"
+        )
     return Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))
