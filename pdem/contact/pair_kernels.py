@@ -156,7 +156,7 @@ def pair_forces(
         mass_i = _SPHERE * density[material[i]] * ri * ri * ri
         mass_j = _SPHERE * density[material[j]] * rj * rj * rj
         turn_i, turn_j = 0.4 * mass_i * ri * ri, 0.4 * mass_j * rj * rj
-        normal, sliding, moment, history, damped, slid, rolled, stored = contact_law(
+        normal, sliding, moment, history, damped, slid, rolled, stored, pressed = contact_law(
             dt, rate, overlap, ri + rj - before, (nx, ny, nz), (mx, my, mz), (ux, uy, uz),
             0.5 * ((wix + wjx) * nx + (wiy + wjy) * ny + (wiz + wjz) * nz),
             (wjx - wix, wjy - wiy, wjz - wiz),
@@ -185,6 +185,7 @@ def pair_forces(
         new[7, c] = slid
         new[8, c] = rolled
         new[9, c] = stored
+        new[10, c] = pressed
 
 
 @threaded_kernel

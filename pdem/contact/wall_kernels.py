@@ -152,7 +152,7 @@ def wall_forces(
             ux = vx - r * (sy * mz - sz * my)
             uy = vy - r * (sz * mx - sx * mz)
             uz = vz - r * (sx * my - sy * mx)
-            push, sliding, moment, history, damped, slid, rolled, stored = contact_law(
+            push, sliding, moment, history, damped, slid, rolled, stored, pressed = contact_law(
                 dt, rate, overlap[c], overlap[c] + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz),
                 (mx, my, mz), (ux, uy, uz), 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz),
                 (sx - ox, sy - oy, sz - oz), r, mass, 0.4 * mass * r * r, table,
@@ -169,6 +169,7 @@ def wall_forces(
             new[0, row], new[1, row], new[2, row] = history
             new[3, row], new[4, row], new[5, row] = ux, uy, uz
             new[6, row], new[7, row], new[8, row], new[9, row] = damped, slid, rolled, stored
+            new[10, row] = pressed
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
             work = gx * ex + gy * ey + gz * ez + moment[0] * ox + moment[1] * oy + moment[2] * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt
