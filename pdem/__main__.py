@@ -1,0 +1,7 @@
+"""``python -m pdem``: the command line."""
+
+from __future__ import annotations
+
+from pdem.cli import main
+
+main(prog_name="pdem")

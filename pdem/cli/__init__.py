@@ -1,0 +1,81 @@
+"""The command line: ``pdem COMMAND``.
+
+Importing it, and asking for help, loads nothing but click: each command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem import __version__
+from pdem.cli.bench import bench
+from pdem.cli.check import check
+from pdem.cli.compare import compare
+from pdem.cli.compile import compile_kernels
+from pdem.cli.new import new
+from pdem.cli.render import render
+from pdem.cli.run import restart, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_STOPPED_BY_KEYBOARD = 130
+
+
+class Commands(click.Group):
+    """The commands, in the order in which a user meets them; their return value is the exit code."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names in the order they were added."""
+        return list(self.commands)
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and end the process; of several ranks only the first says what was wrong."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, False, **extra)
+        except click.ClickException as error:
+            if _is_first():
+                error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(_STOPPED_BY_KEYBOARD)
+        sys.exit(code)
+
+
+def _is_first() -> bool:
+    from pdem.simulation.distributed import launched
+
+    return launched()[0] == 0
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="pdem")
+def main() -> None:
+    r"""Granular matter by the discrete element method: spheres of very different sizes in meshed machinery.
+
+    A first run:
+
+    \b
+      pdem new hopper          write a commented example
+      pdem run hopper.toml     run it; `mpirun -n 4 pdem run hopper.toml` is the same run on four ranks
+      pdem render results/hopper
+
+    Exit codes: 0 done, 1 unexpected error (of compare: different), 2 wrong input, 3 the simulation blew up,
+    99 stopped by a signal with the state in a checkpoint.
+    """
+
+
+for command in (new, check, run, restart, render, compare, compile_kernels, bench):
+    main.add_command(command)

@@ -1,0 +1,66 @@
+"""``pdem bench``: the throughput of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem.cli.start import collective, is_root, load_kernels, say, threads_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.command(short_help="Measure the speed of this machine.")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option("--steps", type=click.IntRange(min=1), help="Steps to measure; by default about a few seconds.")
+@click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
+@threads_option
+def bench(names: tuple[str, ...], steps: int | None, file: str | None, threads: int | None) -> int:
+    """Measure particle-steps per second, phase by phase, on fixed cases; all of them unless named.
+
+    dense-bed (8,192 particles of one size under gravity), dense-bed-100k, polydisperse-10 and -50 (ratio of
+    the largest to the smallest radius), mixer (where its settled bed is on disk). Under mpirun on all ranks.
+    """
+    return collective(lambda communicator, own: _bench(communicator, own, names, steps, file), threads)
+
+
+def _bench(communicator: Any, threads: int, names: Sequence[str], steps: int | None, file: str | None) -> int:
+    from pdem.output.log import environment
+    from pdem.simulation.bench import measure
+    from pdem.simulation.bench_cases import Skipped, find_case, names_of_cases
+
+    speaks = is_root(communicator)
+    chosen = [find_case(name) for name in (names or names_of_cases())]
+    load_kernels(communicator, None, threads)
+    found = environment()
+    ranks = 1 if communicator is None else communicator.size
+    if speaks:
+        versions = "  ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba"))
+        click.echo(f"{found['cpu']}  {versions}\n{ranks} ranks x {threads} threads")
+    results: list[dict[str, Any]] = []
+    for one in chosen:
+        try:
+            result = measure(one, communicator, threads, steps)
+        except Skipped as reason:
+            if speaks:
+                say(f"{one.name}: skipped: {reason}")
+            continue
+        results.append(result.as_dict())
+        if speaks:
+            click.echo(str(result))
+    if speaks and file is not None:
+        _write(file, {"environment": found, "ranks": ranks, "threads": threads, "results": results})
+    return 0
+
+
+def _write(file: str, document: dict[str, Any]) -> None:
+    from pdem.foundation.errors import InputError
+
+    try:
+        Path(file).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror}); name another file") from None

@@ -1,0 +1,47 @@
+"""``pdem check``: everything that can be known before the first step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from pdem.cli.start import read_case, serial, settings_option, threads_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WRONG_INPUT = 2
+
+
+@click.command(short_help="Check a case without running it.")
+@click.argument("case", type=click.Path())
+@settings_option
+@threads_option
+def check(case: str, settings: tuple[str, ...], threads: int | None) -> int:
+    """Check a case without running it: time step, particles, walls, memory.
+
+    Exit code 2 if a run would not start.
+    """
+    return serial(lambda: _check(case, settings, threads))
+
+
+def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
+    from pdem.case.initial import initial_particles
+    from pdem.case.preflight import preflight
+    from pdem.case.wall_files import read_walls
+    from pdem.foundation.machine import default_threads
+    from pdem.simulation.distributed import launched
+
+    case = read_case(path, settings)
+    meshes = read_walls(case)
+    particles = initial_particles(case, meshes)
+    _, ranks, on_node = launched()
+    own = default_threads(ranks_on_node=on_node) if threads is None else threads
+    findings = preflight(case, particles, meshes, ranks, own)
+    for finding in findings:
+        click.echo(str(finding))
+    count = Counter(finding.level for finding in findings)
+    click.echo(f"{len(particles['id'])} particles: {count['error']} errors, {count['warning']} warnings")
+    return _WRONG_INPUT if count["error"] else 0

@@ -1,0 +1,29 @@
+"""``pdem compile``: build the kernels ahead of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pdem.cli.start import collective, is_root, load_kernels, read_case, threads_option
+
+
+@click.command("compile", short_help="Build the kernels ahead of a run.")
+@click.argument("case", required=False, type=click.Path())
+@threads_option
+def compile_kernels(case: str | None, threads: int | None) -> int:
+    """Build the kernels ahead of a run, once per machine and version; under mpirun on every node.
+
+    With CASE, those that its way of detection needs.
+    """
+    return collective(lambda communicator, own: _compile(communicator, own, case), threads)
+
+
+def _compile(communicator: Any, threads: int, path: str | None) -> None:
+    from pdem.foundation.cache import cache_directory
+
+    case = None if path is None else read_case(path, ())
+    compiled = load_kernels(communicator, case, threads)
+    if is_root(communicator) and not compiled:
+        click.echo(f"kernels are ready in {cache_directory()}")

@@ -1,0 +1,36 @@
+"""``pdem new``: write an example."""
+
+from __future__ import annotations
+
+import click
+
+from pdem.cli.start import serial
+
+
+@click.command(short_help="Write a commented example case.")
+@click.argument("name", required=False)
+@click.option("--list", "listed", is_flag=True, help="Show the examples.")
+@click.option("--folder", default=".", type=click.Path(), help="Where to write; this folder unless given.")
+def new(name: str | None, listed: bool, folder: str) -> int:
+    """Write a commented example case and its meshes."""
+    if not listed and name is None:
+        raise click.UsageError("name an example, or show them with: pdem new --list")
+    return serial(lambda: _show() if listed or name is None else _write(name, folder))
+
+
+def _show() -> None:
+    from pdem.case.templates import example_names, example_title
+
+    names = example_names()
+    width = max(map(len, names))
+    for name in names:
+        click.echo(f"{name:<{width}}  {example_title(name)}")
+
+
+def _write(name: str, folder: str) -> None:
+    from pdem.case.templates import write_example
+
+    paths = write_example(name, folder)
+    for path in paths:
+        click.echo(f"wrote {path}")
+    click.echo(f"next: pdem run {paths[0]}")

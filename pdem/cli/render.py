@@ -1,0 +1,56 @@
+"""``pdem render``: pictures and films of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pdem.cli.start import serial
+
+_PIXELS = click.IntRange(16, 20000)
+
+
+@click.command(short_help="Draw a run: pictures and films.")
+@click.argument("source", metavar="OUTPUT", type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="File to write: .png for a picture, .gif or .mp4 for a film; picture.png in OUTPUT unless given.",
+)
+@click.option("--time", type=float, help="Which snapshot, by simulated time in s; the last unless given.")
+@click.option("--every", is_flag=True, help="A numbered picture of every snapshot.")
+@click.option("--view", help="three-quarter, isometric, front, side, top, or x,y,z towards the camera.")
+@click.option("--colour-by", default="speed", show_default=True, help="speed or the name of a field.")
+@click.option("--colour-map", default="viridis", show_default=True, help="A colour map of matplotlib.")
+@click.option("--limits", type=(float, float), help="Values at the ends of the colour map.")
+@click.option("--size", type=(_PIXELS, _PIXELS), default=(1280, 960), show_default=True, help="In pixels.")
+@click.option("--wall-opacity", type=click.FloatRange(0.0, 1.0), default=0.15, show_default=True)
+@click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second.")
+def render(source: str, output: str | None, rate: float, view: str | None, **options: Any) -> int:
+    """Draw a run: OUTPUT is its folder, a snapshot file or a checkpoint."""
+    return serial(lambda: _render(source, output, _direction(view), frames_per_second=rate, **options))
+
+
+def _render(source: str, output: str | None, view: Any, **options: Any) -> None:
+    from pdem.output.render import render as draw
+
+    paths = draw(source, output or _default_output(Path(source)), view=view, **options)
+    for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
+        click.echo(f"wrote {path}")
+
+
+def _default_output(source: Path) -> Path:
+    return source / "picture.png" if source.is_dir() else source.with_suffix(".png")
+
+
+def _direction(view: str | None) -> str | tuple[float, ...] | None:
+    """Return a direction written as x,y,z as numbers, anything else as it is."""
+    if view is None or view.count(",") != 2:
+        return view
+    try:
+        return tuple(float(number) for number in view.split(","))
+    except ValueError:
+        return view

@@ -1,0 +1,155 @@
+"""``pdem run`` and ``pdem restart``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem.cli.start import (
+    collective,
+    is_root,
+    load_kernels,
+    quiet_option,
+    read_case,
+    say,
+    say_findings,
+    settings_option,
+    threads_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.case.preflight import Finding
+    from pdem.containers.mesh import Mesh
+    from pdem.output.checkpoint import Checkpoint
+
+
+@click.command(short_help="Run a case.")
+@click.argument("case", type=click.Path())
+@settings_option
+@threads_option
+@quiet_option
+def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
+    """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
+    return collective(lambda communicator, own: _run(communicator, own, case, settings, quiet), threads)
+
+
+@click.command(short_help="Continue a run from a checkpoint.")
+@click.argument("checkpoint", type=click.Path())
+@settings_option
+@threads_option
+@quiet_option
+def restart(checkpoint: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
+    """Continue a run, bit for bit, from a checkpoint or from the newest one in an output folder.
+
+    On any number of ranks; with --set time.end=... beyond its former end.
+    """
+    return collective(
+        lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet), threads
+    )
+
+
+def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
+    from pdem.simulation.distributed import on_first
+    from pdem.simulation.run import run as run_to_end
+    from pdem.simulation.simulation import Simulation
+
+    case = read_case(path, settings)
+    start = _Start()
+    ranks = 1 if communicator is None else communicator.size
+    findings = on_first(communicator, lambda: start.prepare(case, ranks, threads))
+    if is_root(communicator) and not quiet:
+        say_findings(findings)
+    _refuse_errors(case, findings)
+    load_kernels(communicator, case, threads)
+    simulation = Simulation(
+        case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
+    )
+    run_to_end(simulation, quiet=quiet, findings=findings)
+    return 0
+
+
+class _Start:
+    """What the first rank has made of a case for its checks, and need not make again."""
+
+    particles: Mapping[str, NDArray[Any]] | None = None
+    meshes: list[Mesh] | None = None
+
+    def prepare(self, case: Case, ranks: int, threads: int) -> list[Finding]:
+        """Read walls, make particles and return the findings of the checks."""
+        from pdem.case.initial import initial_particles
+        from pdem.case.preflight import preflight
+        from pdem.case.wall_files import read_walls
+
+        self.meshes = read_walls(case)
+        self.particles = initial_particles(case, self.meshes)
+        return preflight(case, self.particles, self.meshes, ranks, threads)
+
+
+def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
+    from pdem.foundation.errors import CaseError
+
+    errors = [finding for finding in findings if finding.level == "error"]
+    if errors:
+        raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
+
+
+def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
+    from pdem.simulation.distributed import on_first
+    from pdem.simulation.run import run as run_to_end
+    from pdem.simulation.simulation import Simulation
+
+    held: list[Checkpoint] = []
+    text, directory, step = on_first(communicator, lambda: _read(path, held))
+    case = _continued_case(text, directory, settings)
+    if step >= round(case.time.end / case.resolved_step()):
+        if is_root(communicator):
+            say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
+        return 0
+    load_kernels(communicator, case, threads)
+    state = held[0].groups if held else None
+    run_to_end(Simulation(case, communicator, threads=threads, state=state), quiet=quiet)
+    return 0
+
+
+def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int]:
+    """Read a checkpoint into `held`; return text and folder of its case, and its step."""
+    from pdem.output.checkpoint import latest_checkpoint, read_checkpoint
+    from pdem.simulation.simulation import case_of
+
+    checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
+    for warning in checkpoint.warnings:
+        say(f"warning: {warning}")
+    case = case_of(checkpoint)
+    held.append(checkpoint)
+    return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"])
+
+
+def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:
+    """Return the case of a checkpoint with the changes of the user.
+
+    Raises
+    ------
+    CaseError
+        If a change is not valid, or changes the time step.
+    """
+    from pdem.case.model import Case
+    from pdem.foundation.errors import CaseError
+
+    case = Case.from_text(text, directory)
+    before = case.resolved_step()
+    for assignment in settings:
+        case.override(assignment)
+    if case.resolved_step() != before:
+        raise CaseError(
+            f"a restart keeps its time step of {before:.6g} s and --set would make it "
+            f"{case.resolved_step():.6g} s; set time.step={before!r} as well, "
+            "or begin a new run with the checkpoint as the file of its particles"
+        )
+    return case

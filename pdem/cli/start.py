@@ -1,0 +1,135 @@
+"""What commands share: options, how they begin, and how they end when something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pdem.case.model import Case
+    from pdem.case.preflight import Finding
+
+    Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def settings_option(command: Command) -> Command:
+    """Add ``--set KEY=VALUE``, which may be given many times."""
+    return click.option(
+        "--set",
+        "settings",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Change a value of the case, as --set time.end=0.5; may be repeated.",
+    )(command)
+
+
+def threads_option(command: Command) -> Command:
+    """Add ``--threads N``."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        help="Threads per rank; by default PDEM_THREADS, or else cores / ranks of the node.",
+    )(command)
+
+
+def quiet_option(command: Command) -> Command:
+    """Add ``--quiet``."""
+    return click.option(
+        "-q", "--quiet", is_flag=True, help="No progress line, warnings or report; the log has them all."
+    )(command)
+
+
+def serial(work: Callable[[], int | None]) -> int:
+    """Do the work on the first rank alone, without starting MPI; return the exit code of the process."""
+    from pdem.simulation.distributed import launched, run_or_abort
+
+    return run_or_abort(work) if launched()[0] == 0 else 0
+
+
+def collective(work: Callable[[Any, int], int | None], threads: int | None) -> int:
+    """Start the ranks and do the work on all of them; return the exit code of the process.
+
+    Parameters
+    ----------
+    work : callable
+        Called with the communicator (None for one rank) and the threads of this rank.
+    threads : int or None
+        As the user has given them.
+    """
+    from pdem.simulation import distributed
+
+    started: list[Any] = []
+    code = distributed.run_or_abort(lambda: started.append(distributed.communicator(threads)))
+    if code or not started:
+        return code
+    communicator = started[0]
+
+    def on_threads() -> int | None:
+        from pdem.foundation.kernels import set_threads
+
+        own = distributed.threads_of(communicator, threads)
+        set_threads(own)  # before any kernel is called: the first call makes the pool
+        return work(communicator, own)
+
+    return distributed.run_or_abort(on_threads, communicator)
+
+
+def read_case(path: str, settings: Sequence[str]) -> Case:
+    """Read a case and change what ``--set`` says.
+
+    Raises
+    ------
+    CaseError
+        If it is not valid before or after.
+    """
+    from pdem.case.model import Case
+
+    case = Case.read(path)
+    for assignment in settings:
+        case.override(assignment)
+    return case
+
+
+def is_root(communicator: Any) -> bool:
+    """Tell whether this rank is the one that speaks."""
+    return communicator is None or communicator.rank == 0
+
+
+def say(text: str) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(f"pdem: {text}\n")
+    sys.stderr.flush()
+
+
+def say_findings(findings: Sequence[Finding]) -> bool:
+    """Write warnings and errors to standard error; return whether there were errors."""
+    for finding in findings:
+        if finding.level != "info":
+            say(str(finding))
+    return any(finding.level == "error" for finding in findings)
+
+
+def load_kernels(communicator: Any, case: Case | None, threads: int) -> bool:
+    """Call every kernel once, compiling those that never were; return whether any had to be. Collective."""
+    import time
+
+    from pdem.foundation.cache import cache_directory
+    from pdem.simulation import warm
+    from pdem.simulation.distributed import warm_up
+
+    begun = time.monotonic()
+
+    def announce() -> None:
+        say(
+            "compiling kernels for this machine: about a minute, once per version; "
+            f"they are kept in {cache_directory()}"
+        )
+
+    compiled = warm_up(communicator, lambda: warm.exercise(case, threads), warm.tag(case), announce)
+    if compiled and is_root(communicator):
+        say(f"kernels are ready after {time.monotonic() - begun:.0f} s")
+    return compiled

@@ -1,0 +1,141 @@
+"""How fast simulations run on this machine: particle-steps per second, and where the time goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.output.summary import quantity
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from pdem.simulation.bench_cases import BenchCase
+
+WARM_UP_STEPS = 200
+PARTS = 3
+"""The measured steps are timed in as many parts; the rate is that of the median part."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one case has shown.
+
+    Attributes
+    ----------
+    name : str
+        Of the case.
+    particles, steps, cores : int
+        Number of particles, steps measured, threads of all ranks.
+    contacts_per_particle : float
+        At the end.
+    rate : float
+        Particle-steps per second, of the median of `PARTS` parts.
+    rates : tuple of float
+        Of each part.
+    nanoseconds : dict of float
+        Time of each phase on rank 0 per particle-step [ns].
+    bytes_per_particle : float
+        Held by particles, contacts and lists.
+    detections_per_1000_steps : float
+        How often lists were made.
+    """
+
+    name: str
+    particles: int
+    steps: int
+    cores: int
+    contacts_per_particle: float
+    rate: float
+    rates: tuple[float, ...]
+    nanoseconds: dict[str, float]
+    bytes_per_particle: float
+    detections_per_1000_steps: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for a file."""
+        return {**asdict(self), "rate_per_core": self.rate / self.cores}
+
+    def __str__(self) -> str:
+        """Return the lines that users see."""
+        spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
+        head = (
+            f"{self.name}: {self.particles} particles, "
+            f"{self.contacts_per_particle:.2f} contacts per particle, "
+            f"{quantity(self.rate)} particle-steps/s, {quantity(self.rate / self.cores)} per core "
+            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle, "
+            f"{self.detections_per_1000_steps:.1f} detections per 1000 steps"
+        )
+        phases = ", ".join(
+            f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05
+        )
+        return f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all"
+
+
+def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Result:
+    """Prepare a case and time it. Collective.
+
+    Parameters
+    ----------
+    case : BenchCase
+        The case.
+    communicator : mpi4py communicator or None
+        The ranks.
+    threads : int
+        Of each rank.
+    steps : int or None
+        To be timed; by default as many as make the case's number of particle-steps.
+
+    Raises
+    ------
+    Skipped
+        If it cannot be had here.
+    """
+    start = case.prepare(communicator, threads)
+    simulation = Simulation(
+        start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
+    )
+    simulation.advance(WARM_UP_STEPS)
+    particles = simulation.measures().particles
+    if steps is None:
+        steps = max(PARTS, round(case.particle_steps / max(particles, 1)))
+    simulation.phases.seconds.clear()
+    detections = simulation.system.detections
+    rates = _timed(simulation, steps, particles)
+    return _result(case.name, simulation, steps, rates, simulation.system.detections - detections)
+
+
+def _timed(simulation: Simulation, steps: int, particles: int) -> tuple[float, ...]:
+    """Return the rates of `PARTS` parts of the steps."""
+    ends = [round(steps * (part + 1) / PARTS) for part in range(PARTS)]
+    rates = []
+    for begin, end in zip([0, *ends], ends, strict=False):
+        if end > begin:
+            clock = time.perf_counter()
+            simulation.advance(end - begin)
+            rates.append(particles * (end - begin) / (time.perf_counter() - clock))
+    return tuple(rates)
+
+
+def _result(
+    name: str, simulation: Simulation, steps: int, rates: tuple[float, ...], detections: int
+) -> Result:
+    measured, exchange = simulation.measures(), simulation.system.exchange
+    held = exchange.add(np.array([[simulation.system.memory()]], np.int64))
+    work = max(measured.particles, 1) * steps
+    phases = sorted(simulation.phases.seconds.items(), key=lambda item: -item[1])
+    return Result(
+        name=name,
+        particles=measured.particles,
+        steps=steps,
+        cores=exchange.size * exchange.threads,
+        contacts_per_particle=measured.contacts_per_particle,
+        rate=median(rates),
+        rates=rates,
+        nanoseconds={phase: 1e9 * seconds / work for phase, seconds in phases},
+        bytes_per_particle=int(held[0, 0]) / max(measured.particles, 1),
+        detections_per_1000_steps=1000.0 * detections / steps,
+    )

@@ -1,0 +1,221 @@
+"""The fixed cases whose speed `pdem bench` measures: each is made anew, and comes out the same every time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.wall_files import read_walls
+from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import InputError, PdemError
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Columns = dict[str, NDArray[Any]]
+
+SETTLING_STEPS = 4000
+TILES = (4, 3)
+"""Copies of the settled bed along x and y that make the large one."""
+
+_RADIUS = 1e-3
+_WIDTH = 32.0 * _RADIUS
+
+_BED = """
+[time]
+step = 1.5e-5
+end = 1.0
+[domain]
+lower = [0.0, 0.0, -0.01]
+upper = [{x!r}, {y!r}, 0.2]
+periodic = [true, true, false]
+gravity = [0.0, 0.0, -9.81]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[materials.floor]
+[interactions.grain-grain]
+law = "hertz-mindlin"
+friction = 0.5
+restitution = 0.3
+[interactions.grain-floor]
+friction = 0.5
+restitution = 0.3
+[[particles]]
+material = "grain"
+radius = {radius!r}
+fill = {{arrangement = "hexagonal", count = 8192, gap = 0.12, jitter = 1.0, lower = [0.0, 0.0, 0.0], upper = [{x!r}, {y!r}, 0.2]}}
+velocity = {{random = 0.1, seed = 1}}
+[[walls]]
+mesh = "floor"
+material = "floor"
+"""  # noqa: E501
+
+_GAS = """
+[time]
+step = "auto"
+end = 1.0
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [{width!r}, {width!r}, {width!r}]
+periodic = [true, true, true]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.8
+[[particles]]
+material = "grain"
+radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max = {largest!r}}}
+fill = {{volume_fraction = 0.4, seed = 7}}
+velocity = {{random = 0.5, seed = 7}}
+"""
+
+
+class Skipped(Exception):
+    """A case that cannot be measured here, and why."""
+
+
+@dataclass
+class Prepared:
+    """A case ready to be measured.
+
+    Attributes
+    ----------
+    case : Case
+        The case.
+    particles : dict of ndarray or None
+        Where it begins, on rank 0.
+    meshes : list of Mesh
+        Its walls.
+    """
+
+    case: Case
+    particles: Columns | None
+    meshes: list[Mesh]
+
+
+@dataclass(frozen=True)
+class BenchCase:
+    """One case of the benchmark.
+
+    Attributes
+    ----------
+    name : str
+        By which users ask for it.
+    prepare : callable
+        Makes it, from the communicator and the threads of this rank. Collective.
+    particle_steps : float
+        How many are measured unless the user says so.
+    """
+
+    name: str
+    prepare: Callable[[Any, int], Prepared]
+    particle_steps: float = 1.5e7
+
+
+def names_of_cases() -> list[str]:
+    """Return the names of all cases."""
+    return [case.name for case in CASES]
+
+
+def find_case(name: str) -> BenchCase:
+    """Return the case of this name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    for case in CASES:
+        if case.name == name:
+            return case
+    near = get_close_matches(name, names_of_cases(), 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names_of_cases())}"
+    raise InputError(f"{name!r} is no case of the benchmark; {hint}")
+
+
+def _dense_bed(communicator: Any, threads: int) -> Prepared:
+    case = _bed_case(1, 1)
+    simulation = Simulation(case, communicator, threads=threads, meshes=[_floor()])
+    simulation.advance(SETTLING_STEPS)
+    return Prepared(case, simulation.gather(), [_floor()])
+
+
+def _large_bed(communicator: Any, threads: int) -> Prepared:
+    small = _dense_bed(communicator, threads)
+    particles = None if small.particles is None else _tiled(small.particles)
+    return Prepared(_bed_case(*TILES), particles, small.meshes)
+
+
+def _bed_case(along_x: int, along_y: int) -> Case:
+    return Case.from_text(_BED.format(x=along_x * _WIDTH, y=along_y * _WIDTH, radius=_RADIUS))
+
+
+def _floor() -> Mesh:
+    """Return a square that is larger than the largest bed, because walls do not repeat."""
+    low, high = -_WIDTH, (max(TILES) + 1) * _WIDTH
+    return Mesh([[low, low, 0.0], [high, low, 0.0], [high, high, 0.0], [low, high, 0.0]], [[0, 1, 2, 3]])
+
+
+def _tiled(particles: Columns) -> Columns:
+    """Return copies of a bed side by side; a periodic bed fits to itself."""
+    shifts = [(_WIDTH * i, _WIDTH * j, 0.0) for i in range(TILES[0]) for j in range(TILES[1])]
+    tiled = {name: np.concatenate([column] * len(shifts)) for name, column in particles.items()}
+    tiled["position"] = np.concatenate([particles["position"] + shift for shift in shifts])
+    tiled["id"] = np.arange(len(tiled["id"]), dtype=np.int64)
+    return tiled
+
+
+def _polydisperse(ratio: float) -> Callable[[Any, int], Prepared]:
+    def prepare(communicator: Any, threads: int) -> Prepared:
+        largest = ratio * _RADIUS
+        case = Case.from_text(_GAS.format(width=_gas_width(ratio), smallest=_RADIUS, largest=largest))
+        is_first = communicator is None or communicator.rank == 0
+        return Prepared(case, initial_particles(case, []) if is_first else None, [])
+
+    return prepare
+
+
+def _gas_width(ratio: float, count: int = 20000, volume_fraction: float = 0.4) -> float:
+    """Return the side of a box [m] that holds about `count` particles of the power law with exponent -3."""
+    # mean of r^3 with the density ~ r^-3 on [1, ratio]
+    cube = 2.0 * (ratio - 1.0) / (1.0 - ratio**-2.0)
+    return float((count * 4.0 / 3.0 * np.pi * cube / volume_fraction) ** (1.0 / 3.0) * _RADIUS)
+
+
+def _mixer(communicator: Any, threads: int) -> Prepared:
+    root = Path(__file__).resolve().parents[2]
+    paths = [folder / "cases" / "rotary_mixer.toml" for folder in (Path.cwd(), root)]
+    found = [path for path in paths if path.is_file()]
+    if not found:
+        raise Skipped("there is no cases/rotary_mixer.toml here; start in the folder of the project")
+    try:
+        case = Case.read(found[0])
+        meshes = read_walls(case)
+        is_first = communicator is None or communicator.rank == 0
+        return Prepared(case, initial_particles(case, meshes) if is_first else None, meshes)
+    except PdemError as error:
+        raise Skipped(f"{error}; bash scripts/run prepares it") from None
+
+
+CASES = (
+    BenchCase("dense-bed", _dense_bed),
+    BenchCase("dense-bed-100k", _large_bed),
+    BenchCase("polydisperse-10", _polydisperse(10.0)),
+    BenchCase("polydisperse-50", _polydisperse(50.0)),
+    BenchCase("mixer", _mixer),
+)
+"""All cases, in the order in which they are measured."""
