@@ -52,28 +52,24 @@ class Failure:
         return f"pdem: {self.title}: {where}{self.text}"
 
 
-def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:
-    """Call `function` on all ranks and return the exit code of the process. Collective.
+@dataclass(frozen=True)
+class Guard:
+    """How failing ranks reach each other, and end those that have not failed.
 
-    If `function` raises on some ranks only, the first of them prints its message and ends all ranks through
-    ``MPI_Abort``, without returning. If it raises on all ranks, the message is printed once (each different
-    one once, with its ranks), and the code is returned on all ranks, for an orderly end.
-
-    Parameters
+    Attributes
     ----------
-    function : callable
-        The run. May return an exit code; None counts as 0.
-    communicator : mpi4py.MPI.Intracomm or None
-        Ranks that call this; None for a serial run.
-
-    Returns
-    -------
-    int
-        What `function` returned, or the exit code of the error.
+    communicator : mpi4py.MPI.Intracomm
+        All ranks, used for nothing else: no message of the run can be mistaken for one about its end.
+    abort : callable
+        Ends every rank with an exit code.
     """
-    guard = (
-        None if communicator is None else communicator.Dup()
-    )  # no message of the run can be mistaken for ours
+
+    communicator: Any
+    abort: Callable[[int], object]
+
+
+def run_guarded(function: Callable[[], int | None], guard: Guard | None) -> int:
+    """Call `function` and return the exit code of the process; see `decomposition.mpi.run_or_abort`."""
     try:
         return function() or 0
     except SystemExit as stop:
@@ -84,9 +80,8 @@ def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -
         return end(Failure.of(error), guard)
 
 
-def guard_script(communicator: Any) -> None:
-    """Let an uncaught exception end all ranks of a user's own script, as `run_or_abort` does. Collective."""
-    guard = communicator.Dup()
+def guard_uncaught(guard: Guard) -> None:
+    """Let an exception that nobody catches end all ranks."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         end(Failure.of(error.with_traceback(trace)), guard)
@@ -94,35 +89,28 @@ def guard_script(communicator: Any) -> None:
     sys.excepthook = hook
 
 
-def end(failure: Failure, guard: Any) -> int:
-    """Report `failure` once for all ranks and return its code, or abort if other ranks have not failed.
-
-    Parameters
-    ----------
-    failure : Failure
-        This rank's.
-    guard : mpi4py.MPI.Intracomm or None
-        A communicator used for nothing else.
-    """
+def end(failure: Failure, guard: Guard | None) -> int:
+    """Report `failure` once for all ranks and return its code, or abort if other ranks have not failed."""
     if guard is None:
         _print(failure.message())
         return failure.code
-    if _everyone_is_here(guard):
-        failures = guard.allgather(failure)
-        if guard.rank == 0:
+    ranks = guard.communicator
+    if _everyone_is_here(ranks):
+        failures = ranks.allgather(failure)
+        if ranks.rank == 0:
             _print("\n".join(_grouped(failures)))
-        _wait(guard)  # nobody leaves, and makes the launcher end the others, before the message is out
+        _wait(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
         return int(failures[0].code)
-    _print(failure.message(f"rank {guard.rank}"))
+    _print(failure.message(f"rank {ranks.rank}"))
     _silence_standard_error()
-    guard.Abort(failure.code)
-    return failure.code  # not reached: Abort ends this process too
+    guard.abort(failure.code)
+    return failure.code  # not reached: abort ends this process too
 
 
-def _everyone_is_here(guard: Any) -> bool:
+def _everyone_is_here(ranks: Any) -> bool:
     # later for higher ranks: where several fail, but not all, one of them aborts before the others speak
-    deadline = time.monotonic() + GRACE_SECONDS + 0.02 * min(guard.rank, 10)
-    request = guard.Ibarrier()
+    deadline = time.monotonic() + GRACE_SECONDS + 0.02 * min(ranks.rank, 10)
+    request = ranks.Ibarrier()
     while not request.Test():
         if time.monotonic() > deadline:
             return False
@@ -130,19 +118,19 @@ def _everyone_is_here(guard: Any) -> bool:
     return True
 
 
-def _wait(guard: Any) -> None:
-    request = guard.Ibarrier()
+def _wait(ranks: Any) -> None:
+    request = ranks.Ibarrier()
     while not request.Test():
         time.sleep(_POLL_SECONDS)
 
 
 def _grouped(failures: list[Failure]) -> list[str]:
-    ranks: dict[Failure, list[int]] = {}
+    who: dict[Failure, list[int]] = {}
     for rank, failure in enumerate(failures):
-        ranks.setdefault(failure, []).append(rank)
-    if len(ranks) == 1:
+        who.setdefault(failure, []).append(rank)
+    if len(who) == 1:
         return [failures[0].message()]
-    return [failure.message(_named(who)) for failure, who in ranks.items()]
+    return [failure.message(_named(ranks)) for failure, ranks in who.items()]
 
 
 def _named(ranks: list[int]) -> str:

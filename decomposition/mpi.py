@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from decomposition.failure import guard_script, run_or_abort
+from decomposition.failure import Guard, guard_uncaught, run_guarded
 from decomposition.launch import (
     ForeignLauncherError,
     Launch,
@@ -221,6 +221,38 @@ def node_first(communicator: Any, function: Callable[[], object]) -> None:
     if node.rank != 0:
         function()
     node.Free()
+
+
+def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:
+    """Call `function` on all ranks and return the exit code of the process. Collective.
+
+    If `function` raises on some ranks only, the first of them prints its message and ends all ranks through
+    ``MPI_Abort``, without returning. If it raises on all ranks, the message is printed once (each different
+    one once, with its ranks), and the code is returned on all ranks, for an orderly end.
+
+    Parameters
+    ----------
+    function : callable
+        The run. May return an exit code; None counts as 0.
+    communicator : mpi4py.MPI.Intracomm or None
+        Ranks that call this; None for a serial run.
+
+    Returns
+    -------
+    int
+        What `function` returned, or the exit code of the error.
+    """
+    return run_guarded(function, None if communicator is None else _guard(communicator))
+
+
+def guard_script(communicator: Any) -> None:
+    """Let an uncaught exception end all ranks of a user's own script, as `run_or_abort` does. Collective."""
+    guard_uncaught(_guard(communicator))
+
+
+def _guard(communicator: Any) -> Guard:
+    # The world's Abort: on a duplicate, MPICH's launcher kills one time in ten before it knows the exit code.
+    return Guard(communicator.Dup(), load_mpi().COMM_WORLD.Abort)
 
 
 def warm_up(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from decomposition.failure import Failure, run_or_abort
+from decomposition.failure import Failure
+from decomposition.mpi import run_or_abort
 from pdem.foundation.errors import BlowUpError, CaseError, Interrupted
 from rank_harness.parent import mpirun
 
@@ -44,12 +46,18 @@ MESSAGES = {
 }
 
 
-def start(body, ranks=3):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [mpirun(), "-n", str(ranks), sys.executable, "-c", PROGRAM.format(body=body)]
-    pipe = subprocess.PIPE
+def start(body):
+    return start_program(PROGRAM.format(body=body), 3)
+
+
+def start_program(code, ranks):
     return subprocess.Popen(
-        command, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        [mpirun(), "-n", str(ranks), sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 
@@ -91,3 +99,52 @@ def test_without_ranks(capsys):
 def test_what_an_error_becomes(error, code, text):
     failure = Failure.of(error)
     assert (failure.code, failure.message("rank 1")) == (code, text)
+
+
+STOPPED = """
+import os, sys, time
+from decomposition.mpi import SignalFlag, load_mpi, run_or_abort, start_world
+from pdem.foundation.errors import Interrupted
+
+communicator = start_world().communicator
+
+def run():
+    with SignalFlag() as flag:
+        os.write(1, b"ready\\n")  # in one piece
+        while True:
+            time.sleep(0.01)
+            if communicator.allreduce(flag.requested, op=load_mpi().MAX):
+                time.sleep(1.0)  # a checkpoint takes a while
+                os.write(1, b"written\\n")
+                raise Interrupted("by a signal")
+
+sys.exit(run_or_abort(run, communicator))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_mpirun_passes_a_stop_signal_on_and_waits_for_the_checkpoint(number):
+    with start_program(STOPPED, 2) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == Interrupted.exit_code
+    assert output.count("written\n") == 2  # mpirun has something to say about Ctrl-C as well
+    assert errors.count("pdem: stopped: by a signal\n") == 1
+
+
+SCRIPT = """
+from decomposition.mpi import guard_script, start_world
+from pdem.foundation.errors import InputError
+
+communicator = start_world().communicator
+guard_script(communicator)
+if communicator.rank == 1:
+    raise InputError("skin = -1")
+communicator.Barrier()
+"""
+
+
+def test_a_users_script_ends_on_all_ranks():
+    output, errors = start_program(SCRIPT, 2).communicate(timeout=60)
+    assert (output, errors) == ("", "pdem: error: rank 1: skin = -1\n")

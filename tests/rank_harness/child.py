@@ -39,7 +39,7 @@ class KeepTogether:
         result = yield
         self.end(item)
         if not self._all_passed():
-            self.communicator.Abort(1)
+            load_mpi().COMM_WORLD.Abort(1)
         return result
 
     def begin(self, item):
