@@ -1,0 +1,192 @@
+"""The files and lines of a run: snapshots, series, checkpoints, log, progress. Rank 0 writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem import __version__
+from pdem.foundation.fields import written_fields
+from pdem.output.checkpoint import CheckpointFolder
+from pdem.output.log import RunLog, environment, header, table_heading
+from pdem.output.progress import Progress
+from pdem.output.series import Series
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+from pdem.simulation.energy import TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.simulation.energy import Measures
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.state import Groups
+
+_LOG_ROWS = 200
+_COLUMNS = (
+    ("step", "1", "i8"), ("time", "s"), ("particles", "1", "i8"), ("pair_contacts", "1", "i8"),
+    ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
+    *((name, "J") for name in TERMS), ("residual", "J"), ("detections", "1", "i8"),
+    ("particle_steps_per_second", "1/s"),
+)  # fmt: skip
+_LOAD_COLUMNS = (("force", "xyz", "N"), ("torque", "xyz", "N m"), ("power", " ", "W"))
+
+
+class Outputs:
+    """Everything a run writes.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        The run; continued if it is not at its first step.
+    quiet : bool
+        No progress line and no report on the terminal.
+    findings : sequence
+        Of the checks before the run, for the log.
+    """
+
+    def __init__(self, simulation: Simulation, *, quiet: bool, findings: Sequence[object]) -> None:
+        self._simulation = simulation
+        self._quiet = quiet
+        self._root = simulation.system.exchange.rank == 0
+        self._folder = Path(simulation.case.output.folder)
+        self._loads: dict[str, dict[str, Any]] = {}
+        if self._root:
+            self._open(findings)
+
+    def _open(self, findings: Sequence[object]) -> None:
+        simulation, case = self._simulation, self._simulation.case
+        exchange, step = simulation.system.exchange, simulation.step
+        self._folder.mkdir(parents=True, exist_ok=True)
+        resumed = step if step else None
+        self._attributes: dict[str, Any] = {
+            "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
+            "pdem": __version__, "ranks": exchange.size, "threads": exchange.threads, **environment(),
+        }  # fmt: skip
+        self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
+        details = [
+            f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
+            f"levels up to radius {', '.join(f'{radius:.4g}' for radius in simulation.system.skins.radii)} m, "
+            f"skin {simulation.system.skins.fraction:g} of each",
+            *(str(finding) for finding in findings),
+        ]
+        self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))
+        self._log.text(case.to_toml())
+        self._log.text(table_heading())
+        self._particles = ParticleSnapshots(
+            self._folder / PARTICLE_FILE, list(written_fields()), self._attributes, resume_step=resumed
+        )
+        self._walls = self._wall_snapshots(resumed)
+        columns = [*_COLUMNS, *self._load_columns()]
+        self._series = Series(
+            self._folder, columns, self._attributes, resume_time=simulation.time if step else None
+        )
+        self._checkpoints = CheckpointFolder(self._folder)
+        self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
+        self._log_every = 0
+
+    def _wall_snapshots(self, resumed: int | None) -> WallSnapshots | None:
+        walls = self._simulation.system.walls
+        if walls is None:
+            return None
+        mesh = walls.walls.mesh
+        return WallSnapshots(
+            self._folder / WALL_FILE, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
+            self._attributes, resume_step=resumed,
+        )  # fmt: skip
+
+    def _load_columns(self) -> list[tuple[str, str]]:
+        return [
+            (f"{wall.name}_{quantity}{'' if axis == ' ' else f'_{axis}'}", unit)
+            for wall in self._simulation.case.walls
+            for quantity, axes, unit in _LOAD_COLUMNS
+            for axis in axes
+        ]
+
+    def series(self, steps: int, seconds: float) -> None:
+        """Measure, and write a row; `steps` took `seconds` [s]. Collective."""
+        simulation = self._simulation
+        measured = simulation.measures()
+        self._loads = simulation.wall_loads()
+        if not self._root:
+            return
+        rate = measured.particles * steps / seconds if seconds > 0 else 0.0
+        residual = measured.balance - simulation.first_balance
+        row: dict[str, Any] = {
+            "step": simulation.step, "time": simulation.time, "particles": measured.particles,
+            "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
+            "contacts_per_particle": measured.contacts_per_particle,
+            "largest_overlap": measured.largest_overlap, **measured.energies, "residual": residual,
+            "detections": simulation.system.detections, "particle_steps_per_second": rate,
+        }  # fmt: skip
+        values = [
+            value
+            for load in self._loads.values()
+            for value in (*load["force"], *load["torque"], load["power"])
+        ]
+        row.update(zip((name for name, _ in self._load_columns()), map(float, values), strict=True))
+        self._series.append(row)
+        self._progress.update(
+            simulation.time, measured.contacts_per_particle, measured.largest_overlap, measured.kinetic, rate
+        )
+        self._log_row(measured, residual, rate)
+
+    def _log_row(self, measured: Measures, residual: float, rate: float) -> None:
+        simulation = self._simulation
+        steps = simulation.case.time.end / simulation.system.constants.step
+        exchange = simulation.system.exchange
+        if simulation.step < self._log_every:
+            return
+        self._log_every = simulation.step + max(1, int(steps / _LOG_ROWS))
+        left = steps - simulation.step
+        self._log.row(
+            {
+                "step": simulation.step, "time": simulation.time, "particles": measured.particles,
+                "contacts_per_particle": measured.contacts_per_particle,
+                "largest_overlap": measured.largest_overlap, "kinetic_energy": measured.kinetic,
+                "dissipated_energy": measured.dissipated, "ledger_residual": residual,
+                "detections": simulation.system.detections,
+                "steps_per_second_per_core": rate / (exchange.size * exchange.threads),
+                **({"seconds_left": left * measured.particles / rate} if rate > 0 else {}),
+            }
+        )  # fmt: skip
+
+    def fields(self) -> None:
+        """Write a snapshot of particles and walls. Collective."""
+        simulation = self._simulation
+        columns = simulation.gather()
+        loads = simulation.wall_loads()
+        if columns is None:
+            return
+        self._particles.write(simulation.time, simulation.step, columns)
+        if self._walls is not None and simulation.system.walls is not None:
+            self._walls.write(
+                simulation.time, simulation.step, simulation.system.walls.walls.vertices,
+                {name: [load[name] for load in loads.values()] for name in ("force", "torque")},
+            )  # fmt: skip
+
+    def checkpoint(self, groups: Groups | None) -> Path | None:
+        """Write a checkpoint of gathered groups; None for them but on rank 0."""
+        if groups is None:
+            return None
+        step = int(groups["counters"]["step"])
+        time = step * self._simulation.system.constants.step
+        return self._checkpoints.write(step, groups, {**self._attributes, "time": time})
+
+    def flush(self) -> None:
+        """Bring the series to disk."""
+        if self._root:
+            self._series.flush()
+
+    def report(self, text: str) -> None:
+        """Show and log the report that ends a run."""
+        self._progress.close()
+        self._log.text(text)
+        if not self._quiet:
+            print(text)
+
+    def close(self) -> None:
+        """Close all files; nothing is lost on an exception."""
+        if self._root:
+            self._progress.close()
+            self._series.close()
+            self._log.close()

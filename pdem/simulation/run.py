@@ -1,0 +1,174 @@
+"""A run with all its output: what `pdem run` and `pdem restart` do once the simulation stands."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import BlowUpError, Interrupted
+from pdem.foundation.signals import SignalFlag
+from pdem.output.summary import end_report
+from pdem.simulation.outputs import Outputs
+from pdem.simulation.state import gather_groups, local_groups
+from pdem.simulation.step import agree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.state import Groups
+
+WARM_UP = 0.02
+"""Part of a run's steps that does not count for its speed: lists grow, caches warm."""
+
+
+class Schedule:
+    """After which steps what is due.
+
+    Attributes
+    ----------
+    last : int
+        Step at which the run ends.
+    fields, series, checkpoint : int
+        Steps between outputs.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        output, step = simulation.case.output, simulation.system.constants.step
+        self.last = round(simulation.case.time.end / step)
+        self.fields = max(1, round(output.fields_every / step))
+        self.series = max(1, round(output.series_every / step))
+        self.checkpoint = max(1, round(output.checkpoint_every / step))
+
+    def next_stop(self, step: int) -> int:
+        """Return the next step after `step` at which anything is due."""
+        intervals = (self.fields, self.series, self.checkpoint)
+        return min(self.last, *((step // every + 1) * every for every in intervals))
+
+
+def run(simulation: Simulation, *, quiet: bool = False, findings: Sequence[object] = ()) -> int:
+    """Run a simulation to the end of its case, with all output; return the number of steps taken.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        At its beginning or continued from a checkpoint.
+    quiet : bool
+        No progress line and no report on the terminal.
+    findings : sequence
+        Of the checks before the run, for the log.
+
+    Raises
+    ------
+    Interrupted
+        If a signal asked for it; the state is in a checkpoint.
+    BlowUpError
+        If results would mean nothing any more; the last good state is in a checkpoint.
+    """
+    outputs = Outputs(simulation, quiet=quiet, findings=findings)
+    try:
+        with SignalFlag() as flag:
+            simulation.system.stop_requested = lambda: flag.requested
+            return _Run(simulation, outputs).to_the_end()
+    finally:
+        outputs.close()
+
+
+class _Run:
+    """The loop over steps and what is due between them."""
+
+    def __init__(self, simulation: Simulation, outputs: Outputs) -> None:
+        self.simulation = simulation
+        self.outputs = outputs
+        self.schedule = Schedule(simulation)
+        self.first = simulation.step
+        self.good: Groups = {}
+        self.clock = time.perf_counter()
+        self.counted_from = (self.first, self.clock)
+
+    def to_the_end(self) -> int:
+        """Take all steps."""
+        simulation = self.simulation
+        simulation.phases.seconds.clear()
+        if simulation.step == 0:
+            self._output(first=True)
+        else:
+            self.good = local_groups(simulation.system)
+        try:
+            while simulation.step < self.schedule.last:
+                self._advance()
+        except BlowUpError as error:
+            raise BlowUpError(f"{error}; {self._save_good()}") from None
+        self._finish()
+        return simulation.step - self.first
+
+    def _advance(self) -> None:
+        simulation, schedule = self.simulation, self.schedule
+        requested = simulation.advance(schedule.next_stop(simulation.step) - simulation.step)
+        if requested:
+            agree(simulation.system, False)
+            path = self._checkpoint(local_groups(simulation.system))
+            raise Interrupted(
+                f"signal {requested} at step {simulation.step}: the state is in {path}; "
+                f"continue with pdem restart {simulation.case.output.folder}"
+            )
+        self._output()
+        warm = self.first + WARM_UP * (schedule.last - self.first)
+        if self.counted_from[0] < warm <= simulation.step:
+            self.counted_from = (simulation.step, time.perf_counter())
+            simulation.phases.seconds.clear()
+            simulation.phases.start()
+
+    def _output(self, *, first: bool = False) -> None:
+        step, schedule = self.simulation.step, self.schedule
+        last = step >= schedule.last
+        if step % schedule.series == 0 or last:
+            self._measure()
+        if step % schedule.fields == 0 or last:
+            self.outputs.fields()
+        if not first and (step % schedule.checkpoint == 0 or last):
+            self.outputs.flush()
+            self._checkpoint(local_groups(self.simulation.system))
+        self.simulation.phases.lap("output")
+
+    def _measure(self) -> None:
+        step, clock = self.counted_from
+        self.outputs.series(self.simulation.step - step, time.perf_counter() - clock)
+        self.good = local_groups(self.simulation.system)
+
+    def _checkpoint(self, local: Groups) -> Path | None:
+        groups = gather_groups(self.simulation.system, local)
+        if groups is not None:
+            groups["counters"]["balance"] = np.array(self.simulation.first_balance)
+        return self.outputs.checkpoint(groups)
+
+    def _save_good(self) -> str:
+        if not self.good:
+            return "nothing was saved, it happened in the first steps"
+        path = self._checkpoint(self.good)
+        return f"the last good state (step {int(self.good['counters']['step'])}) is in {path}"
+
+    def _finish(self) -> None:
+        simulation = self.simulation
+        exchange = simulation.system.exchange
+        step, clock = self.counted_from
+        seconds = time.perf_counter() - clock
+        measured = simulation.measures()
+        names = sorted(simulation.phases.seconds)
+        mine = {"seconds": np.array([simulation.phases.seconds[name] for name in names])}
+        joined = exchange.collect(mine)
+        if joined is None:
+            return
+        rows = joined["seconds"].reshape(exchange.size, -1)
+        table: dict[str, Any] = {name: rows[:, column].tolist() for column, name in enumerate(names)}
+        self.outputs.report(
+            end_report(
+                table, measured.particles * (simulation.step - step), seconds,
+                exchange.size * exchange.threads, measured.energies,
+                measured.balance - simulation.first_balance,
+                [f"{simulation.system.detections} detections; results in {simulation.case.output.folder}"],
+            )
+        )  # fmt: skip
