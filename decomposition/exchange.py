@@ -22,9 +22,9 @@ from decomposition.slabs import Slabs, cut_slabs, distance_to_intervals, longest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from decomposition.mpi import World
     from numpy.typing import NDArray
 
+    from decomposition.mpi import World
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -127,12 +127,12 @@ class SlabExchange:
                 for rows in leaving
             ]
         )
-        new_walls, _ = self._to_all([pack_walls(walls.take(np.isin(walls.id, ids[rows]))) for rows in leaving])
+        new_walls, _ = self._to_all(
+            [pack_walls(walls.take(np.isin(walls.id, ids[rows]))) for rows in leaving]
+        )
         stay = owner == self.rank
         names = PARTICLE.names or ()
-        particles.replace(
-            {name: np.concatenate((particles[name][stay], arrived[name])) for name in names}
-        )
+        particles.replace({name: np.concatenate((particles[name][stay], arrived[name])) for name in names})
         here = walls.take(np.isin(walls.id, ids[stay]))
         return unpack_pairs(pairs, new_pairs), unpack_walls(here, new_walls)
 

@@ -22,9 +22,11 @@ _WIDTH = sum(width for _, width in _FIELDS)
 class _Link:
     """A message buffer shared with one neighbour: a block of rows for each field."""
 
-    def __init__(self, other: int, rows: NDArray[np.int64] | slice, count: int) -> None:
+    def __init__(self, other: int, rows: NDArray[np.int64], count: int) -> None:
         self.other = other
         self.rows = rows
+        self.first = int(rows[0])
+        self.count = count
         self.buffer = np.empty(count * _WIDTH)
         starts = np.cumsum([0, *(width for _, width in _FIELDS)]) * count
         self.blocks = [
@@ -66,7 +68,7 @@ class Ghosts:
         self._sending = [_Link(other, one, len(one)) for other, one in enumerate(rows) if len(one)]
         ends = first + np.cumsum(numbers)
         self._receiving = [
-            _Link(other, slice(int(ends[other] - number), int(ends[other])), int(number))
+            _Link(other, np.array([ends[other] - number]), int(number))
             for other, number in enumerate(numbers)
             if number
         ]
@@ -84,4 +86,4 @@ class Ghosts:
             self._mpi.Prequest.Waitall(self._requests)
         for link in self._receiving:
             for name, block in link.blocks:
-                particles.column(name)[link.rows] = block
+                particles.column(name)[link.first : link.first + link.count] = block

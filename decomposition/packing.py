@@ -68,5 +68,5 @@ def pack_walls(records: WallRecords) -> NDArray[Any]:
 
 def unpack_walls(kept: WallRecords, packed: NDArray[Any]) -> WallRecords:
     """Return records with packed ones appended."""
-    columns = [np.concatenate((getattr(kept, name), packed[name])) for name, _ in _WALL_COLUMNS]
-    return WallRecords(*columns, np.concatenate((kept.history, packed["history"].T), axis=1))
+    columns = {name: np.concatenate((getattr(kept, name), packed[name])) for name, _ in _WALL_COLUMNS}
+    return WallRecords(**columns, history=np.concatenate((kept.history, packed["history"].T), axis=1))

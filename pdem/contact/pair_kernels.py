@@ -45,7 +45,7 @@ def find_touching(
     slot: NDArray[np.int32],
     found: NDArray[np.int64],
 ) -> None:
-    """Number the touching candidates of each chunk from 0 (-1: does not touch), and count them.
+    """Give the touching candidates of each chunk numbers from 0 (-1: does not touch).
 
     ``found[0, c]`` is the number of chunk c, ``found[1, c]`` its last candidate whose overlap exceeds
     `largest_overlap` (over the smaller radius) plus 1, or 0.
@@ -224,4 +224,13 @@ def sum_forces(
         torque[p, 2] = tz + wall[p, 5]
 
 
-__all__ = ["CHUNK", "FORCES", "HISTORY", "compact", "find_touching", "list_ended", "pair_forces", "sum_forces"]
+__all__ = [
+    "CHUNK",
+    "FORCES",
+    "HISTORY",
+    "compact",
+    "find_touching",
+    "list_ended",
+    "pair_forces",
+    "sum_forces",
+]

@@ -71,7 +71,7 @@ class WallContacts:
         return (
             np.empty((rows, REAL_COLUMNS)), np.empty((rows, INTEGER_COLUMNS), np.int64),
             np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows, np.int64),
-        )  # type: ignore[return-value]  # fmt: skip
+        )  # fmt: skip
 
     def take_candidates(
         self,
@@ -158,9 +158,7 @@ class WallContacts:
         )  # fmt: skip
         ending = np.empty(int(self._old.counts.sum()), np.int32)
         if len(ending):
-            number = kernels.list_ended(
-                self._near, self._start, self._old.counts, self._old.kind, ending
-            )
+            number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
             self._flush(self._old.history, ending[:number], ended)
         return int(worst)
 

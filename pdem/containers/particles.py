@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pdem.foundation.fields import FIELDS
 
 if TYPE_CHECKING:

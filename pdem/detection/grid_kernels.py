@@ -126,7 +126,7 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
 @inlined
 def cell_along(levels: Levels, level: int, axis: int, coordinate: float) -> int:
     """Return the cell of a coordinate along one axis, inside the grid."""
-    cell = int(math.floor((coordinate - levels.origin[level, axis]) * levels.inverse[level, axis]))
+    cell = math.floor((coordinate - levels.origin[level, axis]) * levels.inverse[level, axis])
     return min(max(cell, 0), levels.cells[level, axis] - 1)
 
 
@@ -174,7 +174,7 @@ def sort_into_buckets(
     order: NDArray[np.int32],
     spheres: NDArray[np.float64],
 ) -> None:
-    """Counting sort: first slot of each bucket, particle in each slot, and its centre and reach (n, 4)."""
+    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach (n, 4)."""
     for bucket in range(bucket_count + 1):
         start[bucket] = 0
     for i in range(count):
@@ -207,8 +207,8 @@ def _range_along(
     """Return the first cell of a query along an axis (unwrapped) and how many follow with it."""
     # each end in one chain of monotone operations, the one of `cell_along`: no partner at a border is lost
     origin, inverse = levels.origin[level, axis], levels.inverse[level, axis]
-    first = int(math.floor((coordinate - width - origin) * inverse))
-    last = int(math.floor((coordinate + width - origin) * inverse))
+    first = math.floor((coordinate - width - origin) * inverse)
+    last = math.floor((coordinate + width - origin) * inverse)
     cells = levels.cells[level, axis]
     if period > 0.0:
         return first, min(last - first + 1, cells)

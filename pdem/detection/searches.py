@@ -18,9 +18,28 @@ if TYPE_CHECKING:
 class PairFinder(Protocol):
     """What finds the pairs nearer than the sum of their reaches."""
 
-    checks: int
-    accesses: int
-    memory: int
+    @property
+    def checks(self) -> int:
+        """Distance tests of the last search."""
+        ...
+
+    @property
+    def accesses(self) -> int:
+        """Visits of cells of the last search."""
+        ...
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        ...
+
+    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+        """Sort particles into cells, for `order`."""
+        ...
+
+    def order(self, count: int) -> NDArray[np.int32]:
+        """Return the particles in the order of cells after `sort`."""
+        ...
 
     def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> Pairs:
         """Return both particles of each pair, each pair once."""
@@ -51,22 +70,31 @@ class SingleSizeFinder:
         dimension: int,
     ) -> None:
         self._find = module.search_pairs  # type: ignore[attr-defined]
-        self._box = {"lower": lower, "upper": upper, "periodic": periodic, "dimension": dimension}
+        self._lower, self._upper = lower, upper
+        self._periodic = periodic
+        self._dimension = dimension
         self.checks = 0
         self.accesses = 0
         self.memory = 0
+
+    def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
+        """Do nothing: these methods keep the particles' own order."""
+
+    def order(self, count: int) -> NDArray[np.int32]:
+        """Return the particles as they are."""
+        return np.arange(count, dtype=np.int32)
 
     def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> Pairs:
         """Return both particles of each pair, each pair once."""
         if count < 2:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        box = dict(self._box)
         centres = position[:count].copy()
-        for axis, periodic in enumerate(self._box["periodic"]):
-            if not periodic:
-                box["lower"] = np.where(np.arange(3) == axis, centres.min(axis=0), box["lower"])
-                box["upper"] = np.where(np.arange(3) == axis, centres.max(axis=0), box["upper"])
-        pairs, checks, accesses = self._find(centres, reach[:count].copy(), skin=0.0, **box)
+        lower = np.where(self._periodic, self._lower, centres.min(axis=0))
+        upper = np.where(self._periodic, self._upper, centres.max(axis=0))
+        pairs, checks, accesses = self._find(
+            centres, reach[:count].copy(), skin=0.0, lower=lower, upper=upper, periodic=self._periodic,
+            dimension=self._dimension,
+        )  # fmt: skip
         self.checks, self.accesses = int(checks), int(accesses)
         return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
 

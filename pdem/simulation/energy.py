@@ -123,9 +123,7 @@ class Measures:
     @property
     def balance(self) -> float:
         """Stored plus lost minus delivered by walls [J]: constant but for the error of integration."""
-        return math.fsum(
-            (*(self.energies[name] for name in (*STORES, *LOSSES)), -self.energies["wall_work"])
-        )
+        return math.fsum((*(self.energies[name] for name in (*STORES, *LOSSES)), -self.energies["wall_work"]))
 
     @property
     def contacts_per_particle(self) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pdem import __version__
 from pdem.foundation.fields import written_fields
 from pdem.output.checkpoint import CheckpointFolder
@@ -161,7 +163,7 @@ class Outputs:
         if self._walls is not None and simulation.system.walls is not None:
             self._walls.write(
                 simulation.time, simulation.step, simulation.system.walls.walls.vertices,
-                {name: [load[name] for load in loads.values()] for name in ("force", "torque")},
+                {name: np.array([load[name] for load in loads.values()]) for name in ("force", "torque")},
             )  # fmt: skip
 
     def checkpoint(self, groups: Groups | None) -> Path | None:

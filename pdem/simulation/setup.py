@@ -68,16 +68,16 @@ def constants_of(case: Case) -> Constants:
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
     names = list(case.materials)
     materials = [
-        MaterialProperties(
-            one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0
-        )
+        MaterialProperties(one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0)
         for one in case.materials.values()
     ]
     interactions = {}
     for a, first in enumerate(names):
         for b, second in enumerate(names[a:], start=a):
             law = case.interaction(first, second)
-            if law is not None and not (materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf):
+            if law is not None and not (
+                materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
+            ):
                 interactions[a, b] = InteractionProperties(
                     law.law, law.friction, law.restitution, law.rolling_friction,
                     law.normal_stiffness or 0.0, law.tangential_ratio or 0.0,
@@ -161,7 +161,9 @@ def _automatic_levels(case: Case, radius: NDArray[np.float64]) -> NDArray[np.flo
     extent = np.array(case.domain.upper) - np.array(case.domain.lower)
     largest = float(radius.max())
     if isinstance(case.detection.levels, int):
-        ratio = (largest / float(radius.min())) ** (np.arange(1, case.detection.levels + 1) / case.detection.levels)
+        ratio = (largest / float(radius.min())) ** (
+            np.arange(1, case.detection.levels + 1) / case.detection.levels
+        )
         return np.unique(np.append(float(radius.min()) * ratio[:-1], largest))
     unit = largest
     sizes = automatic_cell_sizes(

@@ -38,7 +38,9 @@ def local_groups(system: System) -> Groups:
 def gather_groups(system: System, local: Groups) -> Groups | None:
     """Join the parts of all ranks in an order that depends on ids alone; None but on rank 0. Collective."""
     ended = system.exchange.add(local["counters"]["ended"])
-    joined = {name: system.exchange.collect(local[name]) for name in ("particles", "contacts", "wall_contacts")}
+    joined = {
+        name: system.exchange.collect(local[name]) for name in ("particles", "contacts", "wall_contacts")
+    }
     if joined["particles"] is None:
         return None
     groups: Groups = {name: dict(columns or {}) for name, columns in joined.items()}
@@ -48,7 +50,8 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
         "wall_contacts": np.argsort(groups["wall_contacts"]["id"], kind="stable"),
     }
     groups = {
-        name: {key: column[order[name]] for key, column in columns.items()} for name, columns in groups.items()
+        name: {key: column[order[name]] for key, column in columns.items()}
+        for name, columns in groups.items()
     }
     total = system.ended.__class__(system.ended.names, ended)
     total.normalise()
@@ -56,7 +59,9 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
     return groups
 
 
-def adopt(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> tuple[PairRecords, WallRecords]:
+def adopt(
+    system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
+) -> tuple[PairRecords, WallRecords]:
     """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks."""
     particles = groups["particles"]
     mine = system.exchange.divide(dict(particles))
@@ -77,7 +82,9 @@ def adopt(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> t
     )  # fmt: skip
 
 
-def first_groups(particles: Mapping[str, NDArray[Any]], columns: Mapping[str, int], ended: NDArray[Any]) -> Groups:
+def first_groups(
+    particles: Mapping[str, NDArray[Any]], columns: Mapping[str, int], ended: NDArray[Any]
+) -> Groups:
     """Return the state at time 0: particles without contacts."""
     empty = np.empty(0, np.int64)
     count = len(particles["id"])

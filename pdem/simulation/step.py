@@ -109,7 +109,7 @@ def relist(system: System, pairs: PairRecords, walls: WallRecords, phases: Phase
 def _sort_in_memory(system: System) -> None:
     """Put the owned particles in the order of the cells, so that neighbours are near each other in memory."""
     particles = system.particles
-    if hasattr(system.search, "order") and particles.count > 1:
+    if particles.count > 1:
         system.search.sort(particles.position, system.skins.reach(particles.radius), particles.count)
         particles.reorder(system.search.order(particles.count).copy())
 

@@ -79,8 +79,10 @@ class System:
         self.skins = skins
         self.particles = Particles()
         self.pairs = PairContacts()
-        self.walls = None if walls is None else WallContacts(
-            walls, [case.material_index(wall.material) for wall in case.walls]
+        self.walls = (
+            None
+            if walls is None
+            else WallContacts(walls, [case.material_index(wall.material) for wall in case.walls])
         )
         self.search = make_search(
             case.detection.method, skins.cell_sizes, constants.lower, constants.period,

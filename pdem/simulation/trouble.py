@@ -32,7 +32,10 @@ def stop_if_troubled(system: System) -> NoReturn:
 
 def _message(system: System, kind: int, first: int, other: int) -> str:
     where = f"step {system.step} (time {system.time:.6g} s)"
-    remedy = "the time step is too large for the stiffness and speeds, or particles were put too close: reduce time.step"
+    remedy = (
+        "the time step is too large for the stiffness and speeds, or particles were put too close: "
+        "reduce time.step"
+    )
     if kind == FAR:
         return (
             f"{where}: particle {first} moved more than its radius in one step, or its velocity is not finite; "

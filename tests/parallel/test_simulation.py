@@ -59,7 +59,17 @@ restitution = 0.4
 material = "grain"
 radius = 0.01
 velocity = {random = 1.0, seed = 1}
-fill = {arrangement = "hexagonal", count = 150, gap = 0.05, shape = "cylinder", centre = [0, 0, 0], axis = [1, 0, 0], radius = 0.125, length = 0.34}
+
+[particles.fill]
+arrangement = "hexagonal"
+count = 150
+gap = 0.05
+shape = "cylinder"
+centre = [0, 0, 0]
+axis = [1, 0, 0]
+radius = 0.125
+length = 0.34
+
 [[walls]]
 name = "drum"
 mesh = "drum.vtk"
