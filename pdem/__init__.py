@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pdem.foundation.version import VERSION
+
 if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.contact.wall_contacts import wall_contacts
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from pdem.foundation.errors import PdemError
     from pdem.simulation.simulation import Simulation
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "Case": "pdem.case.model",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pdem import __version__
 from pdem.cli.bench import bench
 from pdem.cli.check import check
 from pdem.cli.compare import compare
@@ -18,6 +17,7 @@ from pdem.cli.compile import compile_kernels
 from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.run import restart, run
+from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Commands(click.Group):
         """Return the names in the order they were added."""
         return list(self.commands)
 
-    def main(  # type: ignore[override]
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
@@ -61,7 +61,7 @@ def _is_first() -> bool:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="pdem")
+@click.version_option(VERSION, prog_name="pdem")
 def main() -> None:
     r"""Granular matter by the discrete element method: spheres of very different sizes in meshed machinery.
 

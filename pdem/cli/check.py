@@ -43,5 +43,10 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)
-    click.echo(f"{len(particles['id'])} particles: {count['error']} errors, {count['warning']} warnings")
+    counted = ", ".join(_counted(count[level], level) for level in ("error", "warning"))
+    click.echo(f"{_counted(len(particles['id']), 'particle')}: {counted}")
     return _WRONG_INPUT if count["error"] else 0
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -28,7 +28,7 @@ _PIXELS = click.IntRange(16, 20000)
 @click.option("--limits", type=(float, float), help="Values at the ends of the colour map.")
 @click.option("--size", type=(_PIXELS, _PIXELS), default=(1280, 960), show_default=True, help="In pixels.")
 @click.option("--wall-opacity", type=click.FloatRange(0.0, 1.0), default=0.15, show_default=True)
-@click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Frames per second.")
+@click.option("--rate", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Of films, in 1/s.")
 def render(source: str, output: str | None, rate: float, view: str | None, **options: Any) -> int:
     """Draw a run: OUTPUT is its folder, a snapshot file or a checkpoint."""
     return serial(lambda: _render(source, output, _direction(view), frames_per_second=rate, **options))

@@ -96,7 +96,12 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     """
     start = case.prepare(communicator, threads)
     simulation = Simulation(
-        start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
+        start.case,
+        communicator,
+        threads=threads,
+        state=start.state,
+        particles=start.particles,
+        meshes=start.meshes,
     )
     simulation.advance(WARM_UP_STEPS)
     particles = simulation.measures().particles

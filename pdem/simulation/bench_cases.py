@@ -15,11 +15,14 @@ from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError
 from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import gather_groups, local_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from pdem.simulation.state import Groups
 
     Columns = dict[str, NDArray[Any]]
 
@@ -54,7 +57,7 @@ restitution = 0.3
 [[particles]]
 material = "grain"
 radius = {radius!r}
-fill = {{arrangement = "hexagonal", count = 8192, gap = 0.12, jitter = 1.0, lower = [0.0, 0.0, 0.0], upper = [{x!r}, {y!r}, 0.2]}}
+fill = {{arrangement = "hexagonal", count = 8192, gap = 0.08, jitter = 1.0, lower = [0.0, 0.0, 0.0], upper = [{x!r}, {y!r}, 0.2]}}
 velocity = {{random = 0.1, seed = 1}}
 [[walls]]
 mesh = "floor"
@@ -71,7 +74,7 @@ upper = [{width!r}, {width!r}, {width!r}]
 periodic = [true, true, true]
 [materials.grain]
 density = 2500.0
-youngs_modulus = 1e7
+youngs_modulus = 2e7
 poisson_ratio = 0.25
 [interactions.grain-grain]
 friction = 0.5
@@ -80,7 +83,7 @@ restitution = 0.8
 material = "grain"
 radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max = {largest!r}}}
 fill = {{volume_fraction = 0.4, seed = 7}}
-velocity = {{random = 0.5, seed = 7}}
+velocity = {{random = 0.2, seed = 7}}
 """
 
 
@@ -96,15 +99,18 @@ class Prepared:
     ----------
     case : Case
         The case.
-    particles : dict of ndarray or None
-        Where it begins, on rank 0.
     meshes : list of Mesh
         Its walls.
+    particles : dict of ndarray or None
+        Where it begins, on rank 0, or
+    state : dict or None
+        the whole state in which it begins, on rank 0.
     """
 
     case: Case
-    particles: Columns | None
     meshes: list[Mesh]
+    particles: Columns | None = None
+    state: Groups | None = None
 
 
 @dataclass(frozen=True)
@@ -151,13 +157,14 @@ def _dense_bed(communicator: Any, threads: int) -> Prepared:
     case = _bed_case(1, 1)
     simulation = Simulation(case, communicator, threads=threads, meshes=[_floor()])
     simulation.advance(SETTLING_STEPS)
-    return Prepared(case, simulation.gather(), [_floor()])
+    system = simulation.system
+    return Prepared(case, [_floor()], state=gather_groups(system, local_groups(system)))
 
 
 def _large_bed(communicator: Any, threads: int) -> Prepared:
     small = _dense_bed(communicator, threads)
-    particles = None if small.particles is None else _tiled(small.particles)
-    return Prepared(_bed_case(*TILES), particles, small.meshes)
+    state = None if small.state is None else _tiled(small.state)
+    return Prepared(_bed_case(*TILES), small.meshes, state=state)
 
 
 def _bed_case(along_x: int, along_y: int) -> Case:
@@ -170,13 +177,39 @@ def _floor() -> Mesh:
     return Mesh([[low, low, 0.0], [high, low, 0.0], [high, high, 0.0], [low, high, 0.0]], [[0, 1, 2, 3]])
 
 
-def _tiled(particles: Columns) -> Columns:
-    """Return copies of a bed side by side; a periodic bed fits to itself."""
-    shifts = [(_WIDTH * i, _WIDTH * j, 0.0) for i in range(TILES[0]) for j in range(TILES[1])]
-    tiled = {name: np.concatenate([column] * len(shifts)) for name, column in particles.items()}
-    tiled["position"] = np.concatenate([particles["position"] + shift for shift in shifts])
-    tiled["id"] = np.arange(len(tiled["id"]), dtype=np.int64)
-    return tiled
+def _tiled(state: Groups) -> Groups:
+    """Return copies of a periodic bed side by side, with their contacts.
+
+    Ids are dealt out so that of two particles in contact the one with the lower id stays the lower one, in
+    whatever tiles the two are: histories keep their direction.
+    """
+    across, along = TILES
+    count = across * along
+    tiles = [(i, j) for i in range(across) for j in range(along)]
+    particles, pairs, walls = state["particles"], state["contacts"], state["wall_contacts"]
+    place = particles["position"]
+    # how many tiles the partner is away, where the contact is one through the periodic sides
+    images = np.rint((place[pairs["lower"]] - place[pairs["higher"]])[:, :2] / _WIDTH).astype(np.int64)
+
+    def copies(columns: Columns) -> Columns:
+        return {name: np.concatenate([column] * count) for name, column in columns.items()}
+
+    def numbered(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([ids * count + tile for tile in range(count)])
+
+    large = {"particles": copies(particles), "contacts": copies(pairs), "wall_contacts": copies(walls)}
+    large["particles"]["id"] = numbered(particles["id"])
+    corners = [np.array([_WIDTH * i, _WIDTH * j, 0.0]) for i, j in tiles]
+    large["particles"]["position"] = np.concatenate([place + corner for corner in corners])
+    large["contacts"]["lower"] = numbered(pairs["lower"])
+    large["contacts"]["higher"] = np.concatenate(
+        [
+            pairs["higher"] * count + (i + images[:, 0]) % across * along + (j + images[:, 1]) % along
+            for i, j in tiles
+        ]
+    )
+    large["wall_contacts"]["id"] = numbered(walls["id"])
+    return {**large, "counters": state["counters"]}
 
 
 def _polydisperse(ratio: float) -> Callable[[Any, int], Prepared]:
@@ -184,7 +217,7 @@ def _polydisperse(ratio: float) -> Callable[[Any, int], Prepared]:
         largest = ratio * _RADIUS
         case = Case.from_text(_GAS.format(width=_gas_width(ratio), smallest=_RADIUS, largest=largest))
         is_first = communicator is None or communicator.rank == 0
-        return Prepared(case, initial_particles(case, []) if is_first else None, [])
+        return Prepared(case, [], initial_particles(case, []) if is_first else None)
 
     return prepare
 
@@ -206,7 +239,7 @@ def _mixer(communicator: Any, threads: int) -> Prepared:
         case = Case.read(found[0])
         meshes = read_walls(case)
         is_first = communicator is None or communicator.rank == 0
-        return Prepared(case, initial_particles(case, meshes) if is_first else None, meshes)
+        return Prepared(case, meshes, initial_particles(case, meshes) if is_first else None)
     except PdemError as error:
         raise Skipped(f"{error}; bash scripts/run prepares it") from None
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem import __version__
 from pdem.foundation.fields import written_fields
+from pdem.foundation.version import VERSION
 from pdem.output.checkpoint import CheckpointFolder
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
@@ -62,7 +62,7 @@ class Outputs:
         resumed = step if step else None
         self._attributes: dict[str, Any] = {
             "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
-            "pdem": __version__, "ranks": exchange.size, "threads": exchange.threads, **environment(),
+            "pdem": VERSION, "ranks": exchange.size, "threads": exchange.threads, **environment(),
         }  # fmt: skip
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
         details = [

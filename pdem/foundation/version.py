@@ -1,0 +1,5 @@
+"""The version of pdem, where every room can reach it."""
+
+from __future__ import annotations
+
+VERSION = "0.1.0"

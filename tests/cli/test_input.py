@@ -1,0 +1,138 @@
+"""What users get for bad input: one line that names file and key, exit code 2, and no traceback."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pdem.cli import main
+
+CASE = """
+[time]
+step = 1e-5
+end = 1.0
+[domain]
+lower = [-1.0, -1.0, -1.0]
+upper = [1.0, 1.0, 1.0]
+[materials.grain]
+density = 1000.0
+youngs_modulus = 1e7
+poisson_ratio = 0.2
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.5
+[output]
+folder = "{folder}"
+"""
+
+GROUP = """
+[[particles]]
+material = "grain"
+radius = 0.01
+positions = [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]
+"""
+
+
+def pdem(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.fixture
+def write_case(tmp_path):
+    def write(text):
+        path = tmp_path / "case.toml"
+        path.write_text(CASE.format(folder=tmp_path / "out") + text)
+        return path
+
+    return write
+
+
+def test_a_sound_case_has_no_errors(write_case):
+    result = pdem("check", write_case(GROUP))
+    assert result.exit_code == 0
+    assert "info: overlaps: no particles overlap" in result.stdout
+    assert result.stdout.endswith("\n2 particles: 0 errors, 0 warnings\n")
+    assert result.stderr == ""
+
+
+WRONG = {
+    "unknown key": (GROUP.replace("radius", "radus"), "radus"),
+    "negative radius": (GROUP.replace("0.01", "-0.01"), "radius"),
+    "missing mesh": (GROUP + '[[walls]]\nmesh = "none.stl"\nmaterial = "grain"\n', "none.stl"),
+    "one point": (GROUP.replace("[0.1, 0.0, 0.0]", "[0.0, 0.0, 0.0]"), "particles 0 and 1 are at one point"),
+    "nan in a file": ('[[particles]]\nmaterial = "grain"\nfile = "bad.npz"\n', "bad.npz"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_bad_input_is_one_line(command, text, words, write_case, tmp_path):
+    place = np.array([[0.0, 0.0, 0.0], [0.1, np.nan, 0.0]])
+    np.savez(tmp_path / "bad.npz", position=place, radius=np.full(2, 0.01))
+    path = write_case(text)
+    result = pdem(command, path)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"pdem: error: {path}: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_can_be_wrong(write_case):
+    result = pdem("check", write_case(GROUP), "--set", "time.ent=2.0")
+    assert result.exit_code == 2
+    assert "time.ent" in result.stderr
+    assert "did you mean 'end'?" in result.stderr
+
+
+def test_errors_of_the_checks_stop_a_run(write_case, tmp_path):
+    path = write_case(GROUP.replace("[0.1,", "[0.005,"))
+    check = pdem("check", path)
+    assert check.exit_code == 2
+    assert "error: overlaps: 1 pairs overlap" in check.stdout
+    assert check.stdout.endswith(": 1 error, 0 warnings\n")
+    run = pdem("run", path)
+    assert run.exit_code == 2
+    assert f"pdem: error: {path}: overlaps: 1 pairs overlap" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_case_that_is_not_there(tmp_path):
+    result = pdem("run", tmp_path / "none.toml")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "no such case file" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["restart", "compare"])
+def test_what_is_no_checkpoint_is_refused(command, tmp_path):
+    file = tmp_path / "checkpoint-1.h5"
+    file.write_text("not one")
+    result = pdem(command, *([file, file] if command == "compare" else [file]))
+    assert result.exit_code == 2
+    assert "neither HDF5 nor a checkpoint of pdem" in result.stderr
+
+
+def test_examples_are_listed_and_written_once(tmp_path):
+    listed = pdem("new", "--list")
+    assert listed.exit_code == 0
+    assert "hopper " in listed.stdout
+    written = pdem("new", "hopper", "--folder", tmp_path)
+    assert written.exit_code == 0
+    assert (tmp_path / "hopper.toml").exists()
+    again = pdem("new", "hopper", "--folder", tmp_path)
+    assert again.exit_code == 2
+    assert "not overwritten" in again.stderr
+    assert pdem("new", "hoper").stderr.count("'hopper'") == 1
+
+
+def test_usage_errors():
+    assert pdem("new").exit_code == 2
+    assert pdem("run").exit_code == 2
+    assert "Did you mean" in pdem("rnu").stderr
+    unknown = pdem("bench", "dense-bet", "--threads", "1")
+    assert unknown.exit_code == 2
+    assert "did you mean 'dense-bed'?" in unknown.stderr

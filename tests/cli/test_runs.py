@@ -1,0 +1,153 @@
+"""Whole runs through the command line: round trip, ranks, signals, and what help costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pdem.cli import main
+from rank_harness.parent import mpirun
+
+ROOT = Path(__file__).resolve().parents[2]
+PDEM = [sys.executable, "-m", "pdem"]
+
+
+def start(*arguments, folder, launcher=()):
+    return subprocess.Popen(
+        [*launcher, *PDEM, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def pdem(*arguments, folder, launcher=()):
+    process = start(*arguments, folder=folder, launcher=launcher)
+    output, errors = process.communicate(timeout=300)
+    return process.returncode, output, errors
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("example")
+    assert pdem("new", "two_spheres", folder=folder)[0] == 0
+    return folder
+
+
+def test_help_loads_no_kernels(tmp_path):
+    code = (
+        "import sys, pdem.cli\n"
+        "try: pdem.cli.main(['run', '--help'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'numba', 'h5py', 'mpi4py', 'pydantic', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True)
+
+
+def inside(*arguments):
+    """Run a command in this process, where the kernels are loaded already."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_run_restart_compare(example, monkeypatch):
+    """A run, and one that was stopped in the middle of the impact and continued, end in the same bits."""
+    monkeypatch.chdir(example)
+    rarely = ["--set", "output.fields_every=0.01", "--set", "output.series_every=0.01"]
+    first = ["--set", "time.end=0.05", "--set", "output.checkpoint_every=0.02"]
+    whole = ["--set", 'output.folder="whole"', *first]
+    code, output, errors = inside("run", "two_spheres.toml", *whole, *rarely)
+    assert code == 0, errors
+    assert "particle-steps/s" in output
+    assert "residual" in output
+    half = ["--set", 'output.folder="parts"', "--set", "time.end=0.04"]
+    assert inside("run", "two_spheres.toml", *half, *rarely, "--quiet")[:2] == (0, "")
+    code, _, errors = inside("restart", "parts", "--set", "time.end=0.05")
+    assert code == 0, errors
+    code, output, _ = inside("compare", "whole", "parts")
+    assert code == 0, output
+    assert output.startswith("equal: the same bits in ")
+    assert "2 particles" in output
+    code, output, _ = inside("compare", min(Path("whole").glob("checkpoint-*.h5")), "parts")
+    assert code == 1
+    assert "particles/position" in output
+    code, _, errors = inside("restart", "parts")
+    assert code == 0
+    assert "has reached its end" in errors
+    code, _, errors = inside("restart", "parts", "--set", "time.step=1e-6")
+    assert code == 2
+    assert "keeps its time step" in errors
+
+
+def test_a_case_without_particles_runs(example, monkeypatch):
+    monkeypatch.chdir(example)
+    Path("empty.toml").write_text(_without_particles(Path("two_spheres.toml").read_text()))
+    settings = ["time.step=1e-3", "time.end=0.01", 'output.folder="empty"']
+    code, _, errors = inside("run", "empty.toml", *(word for one in settings for word in ("--set", one)))
+    assert code == 0, errors
+    assert "pdem: warning: particles: there are none" in errors
+
+
+def _without_particles(text):
+    head, *tables = text.split("\n[")
+    return "\n[".join([head, *(table for table in tables if not table.startswith("[particles]]"))])
+
+
+def test_ranks_say_it_once(example):
+    launcher = [mpirun(), "-n", "2"]
+    broken = ["run", "two_spheres.toml", "--set", "time.step=-1.0"]
+    code, output, errors = pdem(*broken, folder=example, launcher=launcher)
+    assert code != 0
+    assert output == ""
+    assert errors.startswith("pdem: error: two_spheres.toml with time.step=-1.0: ")
+    assert errors.count("pdem: error") == 1
+    code, output, _ = pdem("check", "two_spheres.toml", folder=example, launcher=launcher)
+    assert code == 0
+    assert output.count("2 particles: 0 errors") == 1
+    assert "2 ranks x 1 threads" in output
+    code, _, errors = pdem("run", "--bogus", folder=example, launcher=launcher)
+    assert code != 0
+    assert errors.count("--bogus") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_signal_ends_in_a_checkpoint(example, number):
+    folder = example / f"stopped-{int(number)}"
+    endless = ["--set", "time.end=1e6", "--set", f'output.folder="{folder}"']
+    rarely = ["--set", "output.fields_every=1e5", "--set", "output.series_every=1e5"]
+    process = start("run", "two_spheres.toml", *endless, *rarely, folder=example)
+    log = folder / "particles.vtkhdf"
+    deadline = time.monotonic() + 200
+    while not log.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 99, errors
+    assert "pdem: stopped: signal" in errors
+    assert len(list(folder.glob("checkpoint-*.h5"))) == 1
+
+
+def test_bench_reports_a_case(tmp_path):
+    file = tmp_path / "bench.json"
+    brief = ["--steps", "3", "--threads", "1"]
+    code, output, errors = inside("bench", "polydisperse-10", *brief, "--json", file)
+    assert code == 0, errors
+    assert "particle-steps/s" in output
+    (result,) = json.loads(file.read_text())["results"]
+    assert result["particles"] > 10000
+    assert result["steps"] == 3
+    assert {"pairs", "integrate"} <= set(result["nanoseconds"])
