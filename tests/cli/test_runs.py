@@ -64,7 +64,7 @@ def inside(*arguments):
 
 
 def test_run_restart_compare(example, monkeypatch):
-    """A run, and one that was stopped in the middle of the impact and continued, end in the same bits."""
+    """A run, and one that was stopped half way and continued, end in the same bits."""
     monkeypatch.chdir(example)
     rarely = ["--set", "output.fields_every=0.01", "--set", "output.series_every=0.01"]
     first = ["--set", "time.end=0.05", "--set", "output.checkpoint_every=0.02"]
