@@ -61,7 +61,7 @@ class Guard:
     communicator : mpi4py.MPI.Intracomm
         All ranks, used for nothing else: no message of the run can be mistaken for one about its end.
     abort : callable
-        Ends every rank with an exit code.
+        Ends every rank, this one too, with an exit code; does not return.
     """
 
     communicator: Any
@@ -104,7 +104,7 @@ def end(failure: Failure, guard: Guard | None) -> int:
     _print(failure.message(f"rank {ranks.rank}"))
     _silence_standard_error()
     guard.abort(failure.code)
-    return failure.code  # not reached: abort ends this process too
+    return failure.code
 
 
 def _everyone_is_here(ranks: Any) -> bool:

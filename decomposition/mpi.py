@@ -6,6 +6,7 @@ Nothing here starts MPI when it is imported: ``pdem --help`` and serial runs nee
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 import time
 import warnings
@@ -28,11 +29,13 @@ from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 __all__ = [
     "Launch",
     "SignalFlag",
     "World",
+    "abort",
     "default_threads",
     "describe",
     "guard_script",
@@ -44,6 +47,9 @@ __all__ = [
     "start_world",
     "warm_up",
 ]
+
+# A launcher that is told to end the ranks does it within milliseconds.
+_LAUNCHER_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -250,9 +256,19 @@ def guard_script(communicator: Any) -> None:
     guard_uncaught(_guard(communicator))
 
 
+def abort(code: int) -> NoReturn:
+    """End all ranks with an exit code.
+
+    The world is aborted, whoever fails: on a duplicate of it, MPICH's launcher kills one time in ten before it
+    knows the code. And MPICH returns from the call and leaves this process running until the launcher ends it.
+    """
+    load_mpi().COMM_WORLD.Abort(code)
+    time.sleep(_LAUNCHER_SECONDS)
+    os._exit(code)
+
+
 def _guard(communicator: Any) -> Guard:
-    # The world's Abort: on a duplicate, MPICH's launcher kills one time in ten before it knows the exit code.
-    return Guard(communicator.Dup(), load_mpi().COMM_WORLD.Abort)
+    return Guard(communicator.Dup(), abort)
 
 
 def warm_up(

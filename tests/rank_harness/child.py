@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from decomposition.mpi import load_mpi, start_world
+from decomposition.mpi import abort, load_mpi, start_world
 from rank_harness import FOLDER_VARIABLE, RANKS_VARIABLE, time_limit
 from rank_harness.events import Event, EventWriter, dump_file
 
@@ -39,7 +39,7 @@ class KeepTogether:
         result = yield
         self.end(item)
         if not self._all_passed():
-            load_mpi().COMM_WORLD.Abort(1)
+            abort(1)
         return result
 
     def begin(self, item):
