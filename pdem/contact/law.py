@@ -61,10 +61,18 @@ def contact_law(
     old: NDArray[np.float64],
     slot: int,
 ) -> tuple[
-    tuple[float, float, float],
-    tuple[float, float, float],
-    tuple[float, float, float],
-    tuple[float, float, float],
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
+    float,
     float,
     float,
     float,
@@ -96,9 +104,10 @@ def contact_law(
 
     Returns
     -------
-    normal, tangential, moment, history : tuples, and five float
-        Normal force on the second body as a vector along n; tangential force and rolling moment on it; new
-        tangential history; new history columns 6 to 10.
+    seventeen float
+        Normal force on the second body as a vector along n (3), tangential force on it (3), rolling moment on
+        it (3), new tangential history (3), new history columns 6 to 10. Flat, because a tuple of tuples keeps
+        numba from seeing that the arrays of a loop do not overlap, and the loop scalar.
     """
     nx, ny, nz = n
     hertzian = table[HERTZIAN, pair] > 0.5
@@ -134,11 +143,12 @@ def contact_law(
     hx, hy, hz = old[0, slot], old[1, slot], old[2, slot]
     k_t = ratio * stiffness
     shrink = min(1.0, stiffness / max(stiffness_before, TINY))
+    slips = dt * overlap / gained if begins else dt  # a contact slips from the touch on
     um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
     turn = spin * dt
-    gx = shrink * (hx + turn * (ny * hz - nz * hy)) - k_t * dt * (u[0] - um * m[0])
-    gy = shrink * (hy + turn * (nz * hx - nx * hz)) - k_t * dt * (u[1] - um * m[1])
-    gz = shrink * (hz + turn * (nx * hy - ny * hx)) - k_t * dt * (u[2] - um * m[2])
+    gx = shrink * (hx + turn * (ny * hz - nz * hy)) - k_t * slips * (u[0] - um * m[0])
+    gy = shrink * (hy + turn * (nz * hx - nx * hz)) - k_t * slips * (u[1] - um * m[1])
+    gz = shrink * (hz + turn * (nx * hy - ny * hx)) - k_t * slips * (u[2] - um * m[2])
     size = gx * gx + gy * gy + gz * gz
     gn = gx * nx + gy * ny + gz * nz
     gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
@@ -170,13 +180,6 @@ def contact_law(
     slid = old[7, slot] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[9, slot])
     rolled = old[8, slot] - resistance * speed * speed * dt
     return (
-        (normal * nx, normal * ny, normal * nz),
-        (fx, fy, fz),
-        (resistance * rx, resistance * ry, resistance * rz),
-        (gx, gy, gz),
-        damped,
-        slid,
-        rolled,
-        stored,
-        normal,
-    )
+        normal * nx, normal * ny, normal * nz, fx, fy, fz, resistance * rx, resistance * ry, resistance * rz,
+        gx, gy, gz, damped, slid, rolled, stored, normal,
+    )  # fmt: skip

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pdem.contact.law import HISTORY, TINY, contact_law
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 CHUNK = 4096
@@ -29,7 +30,7 @@ _SPHERE = 4.0 / 3.0 * math.pi
 @inlined
 def nearest(difference: float, period: float, frequency: float) -> float:
     """Return a difference of coordinates reduced to the nearest periodic image."""
-    return difference - period * math.floor(difference * frequency + 0.5)
+    return difference - period * np.floor(difference * frequency + 0.5)
 
 
 @threaded_kernel
@@ -120,10 +121,32 @@ def pair_forces(
     table: NDArray[np.float64],
     slot_before: NDArray[np.int32],
     old: NDArray[np.float64],
-    new: NDArray[np.float64],
-    force: NDArray[np.float64],
+    new0: NDArray[np.float64],
+    new1: NDArray[np.float64],
+    new2: NDArray[np.float64],
+    new3: NDArray[np.float64],
+    new4: NDArray[np.float64],
+    new5: NDArray[np.float64],
+    new6: NDArray[np.float64],
+    new7: NDArray[np.float64],
+    new8: NDArray[np.float64],
+    new9: NDArray[np.float64],
+    new10: NDArray[np.float64],
+    force0: NDArray[np.float64],
+    force1: NDArray[np.float64],
+    force2: NDArray[np.float64],
+    force3: NDArray[np.float64],
+    force4: NDArray[np.float64],
+    force5: NDArray[np.float64],
+    force6: NDArray[np.float64],
+    force7: NDArray[np.float64],
+    force8: NDArray[np.float64],
 ) -> None:
-    """Evaluate the contact law for slots 1 to `count`; velocities are those of the middle of the step."""
+    """Evaluate the contact law for slots 1 to `count`; velocities are those of the middle of the step.
+
+    Every result has a column of its own (`new0` ... by history column, `force0` ... by force column): stores to
+    several rows of one array would keep the loop from becoming vector code.
+    """
     materials = len(density)
     rate = 1.0 / step
     for c in prange(1, count + 1):
@@ -147,45 +170,47 @@ def pair_forces(
         # the contact point divides the overlap so that forces at it turn neither particle against the other
         arm_i = ri - overlap * rj / (ri + rj)
         arm_j = rj - overlap * ri / (ri + rj)
+        deep = ri + rj - middle
+        mid_i, mid_j = ri - deep * rj / (ri + rj), rj - deep * ri / (ri + rj)
         wix, wiy, wiz = angular_velocity[i, 0], angular_velocity[i, 1], angular_velocity[i, 2]
         wjx, wjy, wjz = angular_velocity[j, 0], angular_velocity[j, 1], angular_velocity[j, 2]
-        sx, sy, sz = arm_i * wix + arm_j * wjx, arm_i * wiy + arm_j * wjy, arm_i * wiz + arm_j * wjz
+        sx, sy, sz = mid_i * wix + mid_j * wjx, mid_i * wiy + mid_j * wjy, mid_i * wiz + mid_j * wjz
         ux = vx - (sy * mz - sz * my)
         uy = vy - (sz * mx - sx * mz)
         uz = vz - (sx * my - sy * mx)
         mass_i = _SPHERE * density[material[i]] * ri * ri * ri
         mass_j = _SPHERE * density[material[j]] * rj * rj * rj
         turn_i, turn_j = 0.4 * mass_i * ri * ri, 0.4 * mass_j * rj * rj
-        normal, sliding, moment, history, damped, slid, rolled, stored, pressed = contact_law(
+        px, py, pz, fx, fy, fz, ax, ay, az, gx, gy, gz, damped, slid, rolled, stored, push = contact_law(
             dt, rate, overlap, ri + rj - before, (nx, ny, nz), (mx, my, mz), (ux, uy, uz),
             0.5 * ((wix + wjx) * nx + (wiy + wjy) * ny + (wiz + wjz) * nz),
             (wjx - wix, wjy - wiy, wjz - wiz),
             ri * rj / (ri + rj), mass_i * mass_j / (mass_i + mass_j), turn_i * turn_j / (turn_i + turn_j),
             table, material[i] * materials + material[j], old, slot_before[k],
         )  # fmt: skip
-        qx = ny * sliding[2] - nz * sliding[1]
-        qy = nz * sliding[0] - nx * sliding[2]
-        qz = nx * sliding[1] - ny * sliding[0]
-        force[0, c] = normal[0] + sliding[0]
-        force[1, c] = normal[1] + sliding[1]
-        force[2, c] = normal[2] + sliding[2]
-        force[3, c] = -arm_i * qx - moment[0]
-        force[4, c] = -arm_i * qy - moment[1]
-        force[5, c] = -arm_i * qz - moment[2]
-        force[6, c] = -arm_j * qx + moment[0]
-        force[7, c] = -arm_j * qy + moment[1]
-        force[8, c] = -arm_j * qz + moment[2]
-        new[0, c] = history[0]
-        new[1, c] = history[1]
-        new[2, c] = history[2]
-        new[3, c] = ux
-        new[4, c] = uy
-        new[5, c] = uz
-        new[6, c] = damped
-        new[7, c] = slid
-        new[8, c] = rolled
-        new[9, c] = stored
-        new[10, c] = pressed
+        qx = ny * fz - nz * fy
+        qy = nz * fx - nx * fz
+        qz = nx * fy - ny * fx
+        force0[c] = px + fx
+        force1[c] = py + fy
+        force2[c] = pz + fz
+        force3[c] = -arm_i * qx - ax
+        force4[c] = -arm_i * qy - ay
+        force5[c] = -arm_i * qz - az
+        force6[c] = -arm_j * qx + ax
+        force7[c] = -arm_j * qy + ay
+        force8[c] = -arm_j * qz + az
+        new0[c] = gx
+        new1[c] = gy
+        new2[c] = gz
+        new3[c] = ux
+        new4[c] = uy
+        new5[c] = uz
+        new6[c] = damped
+        new7[c] = slid
+        new8[c] = rolled
+        new9[c] = stored
+        new10[c] = push
 
 
 @threaded_kernel

@@ -139,39 +139,44 @@ def wall_forces(
                 mz += old[HISTORY + 2, match[c]]
                 length = math.sqrt(mx * mx + my * my + mz * mz)
                 mx, my, mz = mx / max(length, TINY), my / max(length, TINY), mz / max(length, TINY)
-            # the wall's velocity at the contact at the end of the step, and half a step earlier
+            # friction acts at the radius, where a sphere that turns with its wall does not slip; the wall's
+            # velocity there at the end of the step, and its mean over the step
+            for axis in range(3):
+                point[c, axis] -= overlap[c] * normal[c, axis]
             ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
             ox, oy, oz = wall_spin[w, 0], wall_spin[w, 1], wall_spin[w, 2]
             cx, cy, cz = oy * az - oz * ay, oz * ax - ox * az, ox * ay - oy * ax
             ex, ey, ez = wall_velocity[w, 0] + cx, wall_velocity[w, 1] + cy, wall_velocity[w, 2] + cz
-            hx = ex - 0.5 * dt * (oy * cz - oz * cy)
-            hy = ey - 0.5 * dt * (oz * cx - ox * cz)
-            hz = ez - 0.5 * dt * (ox * cy - oy * cx)
+            angle = dt * dt * (ox * ox + oy * oy + oz * oz)
+            less, bend = angle / 6.0, dt * (0.5 - angle / 24.0)
+            hx = ex - less * cx - bend * (oy * cz - oz * cy)
+            hy = ey - less * cy - bend * (oz * cx - ox * cz)
+            hz = ez - less * cz - bend * (ox * cy - oy * cx)
             vx, vy, vz = velocity[p, 0] - hx, velocity[p, 1] - hy, velocity[p, 2] - hz
             sx, sy, sz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
             ux = vx - r * (sy * mz - sz * my)
             uy = vy - r * (sz * mx - sx * mz)
             uz = vz - r * (sx * my - sy * mx)
-            push, sliding, moment, history, damped, slid, rolled, stored, pressed = contact_law(
+            px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, damped, slid, rolled, stored, push = contact_law(
                 dt, rate, overlap[c], overlap[c] + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz),
                 (mx, my, mz), (ux, uy, uz), 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz),
                 (sx - ox, sy - oy, sz - oz), r, mass, 0.4 * mass * r * r, table,
                 material[p] * materials + wall_material[w], old, match[c],
             )  # fmt: skip
-            gx, gy, gz = push[0] + sliding[0], push[1] + sliding[1], push[2] + sliding[2]
+            gx, gy, gz = px + qx, py + qy, pz + qz
             fx, fy, fz = fx + gx, fy + gy, fz + gz
-            tx += moment[0] - r * (ny * sliding[2] - nz * sliding[1])
-            ty += moment[1] - r * (nz * sliding[0] - nx * sliding[2])
-            tz += moment[2] - r * (nx * sliding[1] - ny * sliding[0])
+            tx += bx - r * (ny * qz - nz * qy)
+            ty += by - r * (nz * qx - nx * qz)
+            tz += bz - r * (nx * qy - ny * qx)
             row = c + 1
             force[0, row], force[1, row], force[2, row] = gx, gy, gz
-            force[3, row], force[4, row], force[5, row] = moment
-            new[0, row], new[1, row], new[2, row] = history
+            force[3, row], force[4, row], force[5, row] = bx, by, bz
+            new[0, row], new[1, row], new[2, row] = jx, jy, jz
             new[3, row], new[4, row], new[5, row] = ux, uy, uz
             new[6, row], new[7, row], new[8, row], new[9, row] = damped, slid, rolled, stored
-            new[10, row] = pressed
+            new[10, row] = push
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
-            work = gx * ex + gy * ey + gz * ez + moment[0] * ox + moment[1] * oy + moment[2] * oz
+            work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt
             if overlap[c] > largest_overlap * r:
                 beyond = p + 1
