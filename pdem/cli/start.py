@@ -125,7 +125,7 @@ def load_kernels(communicator: Any, case: Case | None, threads: int) -> bool:
 
     def announce() -> None:
         say(
-            "compiling kernels for this machine: about a minute, once per version; "
+            "compiling kernels for this machine: a minute or two, once per version; "
             f"they are kept in {cache_directory()}"
         )
 
