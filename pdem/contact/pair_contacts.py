@@ -147,7 +147,7 @@ class PairContacts:
         kernels.pair_forces(
             self.count, dt, step, self._touching, self.lower, self.higher, column("position"),
             column("velocity"), column("angular_velocity"), column("radius"), column("material"), *box,
-            density, table, self._slot_before, self._history_before, self._history, self._forces,
+            density, table, self._slot_before, self._history_before, *self._history, *self._forces,
         )  # fmt: skip
         return int(self._found[1, :chunks].max(initial=0))
 
