@@ -67,14 +67,13 @@ def oblique(folder, law, wall, restitution, steps):
                 place = np.array([len(position) * 20.0 * R, 0.0, 0.0])
                 way = np.array([0.0, math.sin(angle), -math.cos(angle)])
                 if wall:
-                    position.append(place + [0.0, 0.0, R])
+                    position.append(place + np.array([0.0, 0.0, R]))
                     velocity.append(speed * way)
                     radius.append(R)
                     spin.append([turn, 0.3 * turn, -0.2 * turn])
                     material.append(row)
                 else:
-                    position += [place, place + [10.0 * R, 0, 0] + [0.0, 0.0, 1.6 * R]]
-                    position[-1][0] -= 10.0 * R
+                    position += [place, place + np.array([0.0, 0.0, 1.6 * R])]
                     velocity += [[0.0, 0.0, 0.0], speed * way]
                     radius += [R, 0.6 * R]
                     spin += [[0.0, 0.0, 0.0], [turn, 0.3 * turn, -0.2 * turn]]

@@ -45,7 +45,7 @@ def duration(law, speed, wall=False):
 def measured_restitution(folder, law, speed, step, *, wall=False, ratios=RATIOS):
     """Let pairs of all ratios and restitutions collide in one run; return rebound over impact speed."""
     rng = np.random.default_rng(7)
-    groups, ways, heights = [], [], []
+    groups, ways = [], []
     largest = R * max(ratios)
     for k in range(len(RESTITUTIONS)):
         position, radius, velocity = [], [], []
