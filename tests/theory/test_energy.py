@@ -61,14 +61,17 @@ def oblique(folder, law, wall, restitution, steps):
     size, modulus = (R, 1.042e7) if wall else (R * 0.375, 0.521e7)
     time = 2.868 * (mass**2 / (size * modulus**2)) ** 0.2 if law is HERTZ else math.pi * math.sqrt(mass / 1e3)
     speed = 1.0
+    tilt = math.sqrt(0.5) if wall == "edge" else 0.0
+    straight = math.sqrt(1.0 - tilt**2)
+    frame = np.array([[1.0, 0.0, 0.0], [0.0, straight, tilt], [0.0, -tilt, straight]])
     for row, _ in enumerate(frictions):
         for turn in (-300.0, 0.0, 300.0):
             for angle in np.radians(degrees):
                 place = np.array([len(position) * 20.0 * R, 0.0, 0.0])
                 way = np.array([0.0, math.sin(angle), -math.cos(angle)])
                 if wall:
-                    position.append(place + np.array([0.0, 0.0, R]))
-                    velocity.append(speed * way)
+                    position.append(place + frame @ [0.0, 0.0, R])
+                    velocity.append(speed * frame @ way)
                     radius.append(R)
                     spin.append([turn, 0.3 * turn, -0.2 * turn])
                     material.append(row)
@@ -92,9 +95,10 @@ def oblique(folder, law, wall, restitution, steps):
         for name, f in zip(names, frictions, strict=True) for other in (name, "steel")
     }  # fmt: skip
     size = float(position.max()) + 1.0
+    block = box([-1.0, -size, -size], [size, 0.0, 0.0])
     run = simulate(
         folder, *groups, materials=dict.fromkeys(names, GRAIN) | {"steel": {}}, interactions=laws,
-        step=time / steps, walls=({"mesh": quad(size)},) if wall else (),
+        step=time / steps, walls=({"mesh": block if wall == "edge" else quad(size)},) if wall else (),
     )  # fmt: skip
     before = energies_of(run, wall)
     run.advance(3 * steps)
@@ -110,7 +114,7 @@ def energies_of(run, wall):
 
 
 @pytest.mark.parametrize("law", [HERTZ, LINEAR], ids=["hertz", "linear"])
-@pytest.mark.parametrize("wall", [False, True], ids=["sphere", "wall"])
+@pytest.mark.parametrize("wall", [None, "facet", "edge"], ids=["sphere", "facet", "edge"])
 @pytest.mark.parametrize("restitution", [0.3, 1.0])
 def test_an_oblique_impact_never_gains_energy(tmp_path, law, wall, restitution):
     """All angles to grazing, friction 0 to 1, with spin either way."""
