@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # How long a failed rank waits for the others to fail as well. An error that all ranks meet, such as a bad
 # case file, reaches them within milliseconds; the rest is for a crowded machine.
 GRACE_SECONDS = 0.4
+# How long the launcher gets to pass a message on: once it is told to end the ranks, it drops what they wrote.
+FORWARD_SECONDS = 0.2
 _POLL_SECONDS = 0.005
 _KEYBOARD_INTERRUPT = 130
 _UNEXPECTED = "unexpected error, please report it"
@@ -102,6 +104,7 @@ def end(failure: Failure, guard: Guard | None) -> int:
         _wait(ranks)  # nobody leaves, and makes the launcher end the others, before the message is out
         return int(failures[0].code)
     _print(failure.message(f"rank {ranks.rank}"))
+    time.sleep(FORWARD_SECONDS)
     _silence_standard_error()
     guard.abort(failure.code)
     return failure.code
