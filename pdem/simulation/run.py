@@ -112,7 +112,7 @@ class _Run:
             agree(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
             raise Interrupted(
-                f"signal {requested} at step {simulation.step}: the state is in {path}; "
+                f"by signal {requested} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
         self._output()
@@ -143,7 +143,8 @@ class _Run:
         groups = gather_groups(self.simulation.system, local)
         if groups is not None:
             groups["counters"]["balance"] = np.array(self.simulation.first_balance)
-        return self.outputs.checkpoint(groups)
+        path: Path | None = self.simulation.system.exchange.share(self.outputs.checkpoint(groups))
+        return path
 
     def _save_good(self) -> str:
         if not self.good:
