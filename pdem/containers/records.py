@@ -36,10 +36,6 @@ class PairRecords:
         """Return some of the records, in the order of `rows`."""
         return PairRecords(self.lower[rows], self.higher[rows], self.history[:, rows])
 
-    def sorted(self) -> PairRecords:
-        """Return the records in the order of their ids, the one order that depends on nothing else."""
-        return self.take(np.lexsort((self.higher, self.lower)))
-
 
 @dataclass
 class WallRecords:
@@ -72,7 +68,3 @@ class WallRecords:
         return WallRecords(
             self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows]
         )
-
-    def sorted(self) -> WallRecords:
-        """Return the records in the order of ids; those of one particle keep their order."""
-        return self.take(np.argsort(self.id, kind="stable"))

@@ -86,8 +86,7 @@ class _Run:
         self.schedule = Schedule(simulation)
         self.first = simulation.step
         self.good: Groups = {}
-        self.clock = time.perf_counter()
-        self.counted_from = (self.first, self.clock)
+        self.counted_from = (self.first, time.perf_counter())
 
     def to_the_end(self) -> int:
         """Take all steps."""
