@@ -111,7 +111,7 @@ class _Run:
             agree(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
             raise Interrupted(
-                f"by signal {requested} at step {simulation.step}, the state is in {path}; "
+                f"signal {requested} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
         self._output()
