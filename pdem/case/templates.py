@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,8 +47,10 @@ def example_title(name: str) -> str:
     return " ".join(comment).partition(":")[0].rstrip(".")
 
 
-def write_example(name: str, folder: str | Path) -> list[Path]:
+def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
     """Write an example case and its meshes.
+
+    Examples share meshes: a file that is there already and holds the same bytes is left alone.
 
     Parameters
     ----------
@@ -58,30 +61,53 @@ def write_example(name: str, folder: str | Path) -> list[Path]:
 
     Returns
     -------
-    list of Path
-        The files written, the case first.
+    dict of Path to bool
+        The files of the example, the case first, and whether each was written now.
 
     Raises
     ------
     CaseError
-        If there is no such example, or a file of one of these names exists already.
+        If there is no such example, a file of one of these names holds something else, or the folder cannot
+        be written. In the first two cases nothing has been written.
     """
     text, folder = example_text(name), Path(folder)
-    meshes = {file: make for file, make in _MESHES.items() if f'"{file}"' in text}
-    paths = [folder / f"{name}.toml", *(folder / file for file in meshes)]
-    there = [path for path in paths if path.exists()]
-    if there:
-        raise CaseError(
-            f"{there[0]}: exists already and is not overwritten; name another folder or remove it"
-        )
     try:
+        wanted = {folder / file: content for file, content in _contents(name, text).items()}
+        there = {path: _held(path) for path in wanted}
+        _refuse_others(there, wanted)
         folder.mkdir(parents=True, exist_ok=True)
-        for path, make in zip(paths[1:], meshes.values(), strict=True):
-            make().write(path)
-        paths[0].write_text(text, encoding="utf-8")
+        for path, content in wanted.items():
+            if there[path] is None:
+                path.write_bytes(content)
     except OSError as error:
-        raise CaseError(f"{folder}: cannot be written: {error.strerror}") from None
-    return paths
+        raise CaseError(f"{folder}: cannot be written: {error.strerror}; name another folder") from None
+    return {path: held is None for path, held in there.items()}
+
+
+def _contents(name: str, text: str) -> dict[str, bytes]:
+    """Return the bytes of each file of an example, by its name; the case is the first."""
+    contents = {f"{name}.toml": text.encode("utf-8")}
+    with tempfile.TemporaryDirectory() as folder:
+        for file, make in _MESHES.items():
+            if f'"{file}"' in text:
+                path = Path(folder) / file
+                make().write(path)
+                contents[file] = path.read_bytes()
+    return contents
+
+
+def _held(path: Path) -> bytes | None:
+    """Return what a file holds, nothing of what is no file, None if there is none."""
+    if path.is_file():
+        return path.read_bytes()
+    return b"" if path.exists() else None
+
+
+def _refuse_others(there: dict[Path, bytes | None], wanted: dict[Path, bytes]) -> None:
+    for path, held in there.items():
+        if held is not None and held != wanted[path]:
+            text = "exists already with other content and is not overwritten"
+            raise CaseError(f"{path}: {text}; name another folder or remove it")
 
 
 def _plate() -> Mesh:

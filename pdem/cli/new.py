@@ -30,7 +30,7 @@ def _show() -> None:
 def _write(name: str, folder: str) -> None:
     from pdem.case.templates import write_example
 
-    paths = write_example(name, folder)
-    for path in paths:
-        click.echo(f"wrote {path}")
-    click.echo(f"next: pdem run {paths[0]}")
+    files = write_example(name, folder)
+    for path, written in files.items():
+        click.echo(f"wrote {path}" if written else f"{path} is there already, the same")
+    click.echo(f"next: pdem run {next(iter(files))}")

@@ -89,6 +89,23 @@ def test_a_setting_can_be_wrong(write_case):
     assert "did you mean 'end'?" in result.stderr
 
 
+def test_a_periodic_axis_is_at_least_two_diameters_long(write_case):
+    periodic = [
+        "--set",
+        "domain.periodic=[false, true, false]",
+        "--set",
+        "particles[0].positions=[[0, 0, 0]]",
+    ]
+    path = write_case(GROUP)
+    assert pdem("check", path, *periodic, "--set", "particles[0].radius=0.5").exit_code == 0
+    result = pdem("check", path, *periodic, "--set", "particles[0].radius=0.51")
+    assert result.exit_code == 2
+    text = (
+        "makes the periodic box 2 m wide along y, less than two of the largest diameters (2.04 m): widen it"
+    )
+    assert f"domain.upper[1] = 1.0: {text}" in result.stderr
+
+
 def test_errors_of_the_checks_stop_a_run(write_case, tmp_path):
     path = write_case(GROUP.replace("[0.1,", "[0.005,"))
     check = pdem("check", path)
@@ -116,17 +133,29 @@ def test_what_is_no_checkpoint_is_refused(command, tmp_path):
     assert "neither HDF5 nor a checkpoint of pdem" in result.stderr
 
 
-def test_examples_are_listed_and_written_once(tmp_path):
+def test_examples_are_listed_and_written(tmp_path):
     listed = pdem("new", "--list")
     assert listed.exit_code == 0
     assert "hopper " in listed.stdout
     written = pdem("new", "hopper", "--folder", tmp_path)
     assert written.exit_code == 0
     assert (tmp_path / "hopper.toml").exists()
+    (tmp_path / "hopper.toml").write_text("mine")
     again = pdem("new", "hopper", "--folder", tmp_path)
     assert again.exit_code == 2
     assert "not overwritten" in again.stderr
+    assert again.stderr.count("\n") == 1
+    assert (tmp_path / "hopper.toml").read_text() == "mine"
     assert pdem("new", "hoper").stderr.count("'hopper'") == 1
+
+
+def test_two_examples_with_one_mesh_go_into_one_folder(tmp_path):
+    assert pdem("new", "bouncing_sphere", "--folder", tmp_path).exit_code == 0
+    second = pdem("new", "sliding_sphere", "--folder", tmp_path)
+    assert (second.exit_code, second.stderr) == (0, "")
+    case, plate = tmp_path / "sliding_sphere.toml", tmp_path / "plate.vtk"
+    said = [f"wrote {case}", f"{plate} is there already, the same", f"next: pdem run {case}"]
+    assert second.stdout.splitlines() == said
 
 
 def test_usage_errors():

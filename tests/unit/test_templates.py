@@ -20,7 +20,9 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("name", example_names())
 def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
-    paths = write_example(name, tmp_path / "deep" / "folder")
+    files = write_example(name, tmp_path / "deep" / "folder")
+    assert all(files.values())
+    paths = list(files)
     case = Case.read(paths[0])
     meshes = read_walls(case)
     particles = initial_particles(case, meshes)
@@ -39,13 +41,36 @@ def test_examples_are_short_and_explained(name: str) -> None:
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    write_example("two_spheres", tmp_path)
-    with pytest.raises(CaseError, match=r"two_spheres\.toml: exists already"):
-        write_example("two_spheres", tmp_path)
-    (tmp_path / "plate.vtk").write_text("mine")
-    with pytest.raises(CaseError, match=r"plate\.vtk: exists already"):
+    case, plate = tmp_path / "bouncing_sphere.toml", tmp_path / "plate.vtk"
+    plate.write_text("mine")
+    with pytest.raises(CaseError, match=r"plate\.vtk: exists already with other content") as caught:
+        write_example("bouncing_sphere", tmp_path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["plate.vtk"]
+    plate.unlink()
+    case.write_text("mine")
+    with pytest.raises(CaseError, match=r"bouncing_sphere\.toml: exists already with other content"):
+        write_example("bouncing_sphere", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["bouncing_sphere.toml"]
+    assert case.read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plate.vtk").mkdir()
+    with pytest.raises(CaseError, match=r"plate\.vtk: exists already with other content"):
         write_example("bouncing_sphere", tmp_path)
     assert not (tmp_path / "bouncing_sphere.toml").exists()
+
+
+def test_examples_that_share_a_mesh_fit_in_one_folder(tmp_path: Path) -> None:
+    write_example("bouncing_sphere", tmp_path)
+    plate = tmp_path / "plate.vtk"
+    before = (plate.stat().st_mtime_ns, plate.read_bytes())
+    files = write_example("sliding_sphere", tmp_path)
+    assert files == {tmp_path / "sliding_sphere.toml": True, plate: False}
+    assert (plate.stat().st_mtime_ns, plate.read_bytes()) == before
+    assert read_walls(Case.read(tmp_path / "sliding_sphere.toml"))
+    assert not any(write_example("sliding_sphere", tmp_path).values())
 
 
 def test_unknown_examples_and_unusable_folders_are_refused(tmp_path: Path) -> None:
