@@ -6,16 +6,20 @@ doubtful or slow.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pdem.case.checks import AXES
+from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
-from pdem.case.timestep import step_limits
+from pdem.case.messages import shown_key
+from pdem.case.periodic_walls import periodic_doubts
+from pdem.case.sections import Time
+from pdem.case.timestep import automatic_step, step_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +39,12 @@ STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2}
 
 STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5}
 """Part of each limit from which on a simulation is unstable or cannot see impacts."""
+
+HEAVY_DAMPING = 0.1
+"""Restitution up to which damping is so heavy that a coarse step falsifies it before any other."""
+
+HEAVY_DAMPING_STEP = 1.0 / 3.0
+"""Part of the automatic step, of its usual fraction, up to which heavy damping is out of doubt."""
 
 OVERLAP_WARNING = 0.05
 """Initial overlap, over the smaller radius, from which on particles fly apart noticeably."""
@@ -101,6 +111,7 @@ def preflight(
     step = case.resolved_step()
     findings = [
         *_time_step(case, step),
+        *_heavy_damping(case, step),
         *_travel(particles, step),
         *_outside(case, particles),
         *_overlaps(case, particles),
@@ -137,6 +148,38 @@ def _time_step(case: Case, step: float) -> Iterator[Finding]:
         if level != "info":
             text += f"; use at most {STEP_WARNING[name] * limit.time:.3g} s{automatic}"
         yield Finding(level, "time step", text)
+
+
+def _heavy_damping(case: Case, step: float) -> Iterator[Finding]:
+    fraction = Time.model_fields["step_fraction"].default
+    keys = _heavily_damped(case)
+    if not keys or not step_limits(case):
+        return
+    automatic = automatic_step(case, fraction)
+    if step <= HEAVY_DAMPING_STEP * automatic:
+        return
+    text = f"{step:.4g} s is above a third of the automatic step {automatic:.4g} s; use at most "
+    text += f"{_rounded_down(HEAVY_DAMPING_STEP * automatic):.3g} s, "
+    text += f'or step = "auto" with time.step_fraction = {_rounded_down(HEAVY_DAMPING_STEP * fraction):.3g}'
+    for key, restitution in keys.items():
+        reason = f"up to {HEAVY_DAMPING:g} a rebound is the first to suffer from a coarse step"
+        yield Finding("warning", "time step", f"{key} = {restitution:g}: {reason}, and {text}")
+
+
+def _heavily_damped(case: Case) -> dict[str, float]:
+    """Return the restitutions of heavily damped contacts that can happen, by their key in the case."""
+    laws = [case.interaction(first, second) for first, second, _ in meeting_pairs(case)]
+    return {
+        shown_key(["interactions", key, "restitution"]): law.restitution
+        for key, law in case.interactions.items()
+        if law.restitution <= HEAVY_DAMPING and any(law is met for met in laws)
+    }
+
+
+def _rounded_down(value: float) -> float:
+    """Return a positive number cut to three digits, so that it still is below the limit when shown."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / unit) * unit
 
 
 def _travel(particles: Particles, step: float) -> Iterator[Finding]:
@@ -216,6 +259,8 @@ def _mesh(case: Case, name: str, mesh: Mesh, radius: NDArray[np.float64]) -> Ite
         yield Finding("warning", subject, "it lies wholly outside the domain; check the unit (scale)")
     if len(radius):
         yield _facet_size(subject, report.smallest_facet, float(radius.max()), report.largest_facet)
+        for text in periodic_doubts(case.domain, lower, upper, float(radius.max())):
+            yield Finding("warning", subject, text)
 
 
 def _mesh_doubts(report: MeshReport) -> Iterator[str]:

@@ -100,10 +100,11 @@ def step_limits(case: Case) -> list[StepLimit]:
     return sorted(limits, key=lambda limit: limit.time)
 
 
-def automatic_step(case: Case) -> float:
+def automatic_step(case: Case, fraction: float | None = None) -> float:
     """Return the step in s that ``step = "auto"`` stands for.
 
-    It is `case.time.step_fraction` of the smallest limit, and without particles the interval of the series.
+    It is `fraction` of the smallest limit, `case.time.step_fraction` unless given, and without particles the
+    interval of the series.
     Linear limits count a third: the damping of that law sets in with a jump, and to keep restitution within 1 %
     an impact has to last thirty steps.
     """
@@ -111,7 +112,7 @@ def automatic_step(case: Case) -> float:
     if not limits:
         return case.output.series_every
     smallest = min(limit.time * (1.0 / 3.0 if limit.name == "linear" else 1.0) for limit in limits)
-    return case.time.step_fraction * smallest
+    return (case.time.step_fraction if fraction is None else fraction) * smallest
 
 
 def _smallest_radii(case: Case) -> dict[str, float]:

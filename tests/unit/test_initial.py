@@ -355,6 +355,8 @@ def test_radii_from_a_file_are_checked_against_the_periodic_box(tmp_path: Path) 
     case = case_of('file = "a.txt"', periodic="[true, false, false]", directory=tmp_path)
     with pytest.raises(CaseError, match=r"domain\.upper\[0\]: makes the periodic box 1 m wide along x"):
         initial_particles(case)
+    (tmp_path / "a.txt").write_text("0.1 0.2 0.3 0.25\n")
+    assert len(initial_particles(case)["id"]) == 1
 
 
 def test_positions_are_wrapped_into_the_periodic_box() -> None:

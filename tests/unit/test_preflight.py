@@ -70,6 +70,33 @@ def test_the_step_is_compared_with_the_contact_time() -> None:
     assert any("linear contact time" in line for line in bad(law, "time.step=2e-3"))
 
 
+HEAVY = "interactions.grain-steel.restitution=0.05"
+
+
+def test_heavily_damped_impacts_need_a_finer_step() -> None:
+    automatic = Case.from_text(BASE).resolved_step()
+    (line,) = bad(HEAVY)
+    assert line.startswith("warning: time step: interactions.grain-steel.restitution = 0.05: up to 0.1 a ")
+    assert f"{automatic:.4g} s is above a third of the automatic step {automatic:.4g} s; use at most" in line
+    assert line.endswith('s, or step = "auto" with time.step_fraction = 0.0333')
+    at_most = line.partition("use at most ")[2].partition(" s")[0]
+    assert float(at_most) == pytest.approx(automatic / 3.0, rel=0.01)
+    assert bad(HEAVY, f"time.step={at_most}") == []
+    assert bad(HEAVY, "time.step_fraction=0.0333") == []
+    assert len(bad(HEAVY, f"time.step={0.34 * automatic}")) == 1
+
+
+def test_only_heavily_damped_impacts_that_can_happen_are_named() -> None:
+    both = ["interactions.grain-grain.restitution=0.1", HEAVY]
+    assert [line.split()[3] for line in bad(*both)] == [
+        "interactions.grain-grain.restitution",
+        "interactions.grain-steel.restitution",
+    ]
+    assert bad("interactions.grain-steel.restitution=0.11") == []
+    assert bad("interactions.steel-steel={friction=0, restitution=0.01}") == []
+    assert not any("restitution" in line for line in bad(HEAVY, "particles=[]"))
+
+
 def test_fast_particles_are_reported() -> None:
     (line,) = (line for line in bad("time.step=1e-4", "particles[0].velocity=[200, 0, 0]") if "moves" in line)
     assert "particle 0 moves 40 % of its radius in one step" in line
@@ -81,7 +108,7 @@ def test_particles_outside_are_counted_by_axis() -> None:
     assert line.startswith(
         "error: domain: 2 particles are outside [0, 1] m, the first is particle 1 at z = 1.2 m"
     )
-    assert bad("domain.periodic=[false, false, true]", places) == []
+    assert not any("outside" in line for line in bad("domain.periodic=[false, false, true]", places))
 
 
 @pytest.mark.parametrize(("x", "level"), [(0.5999, "info"), (0.59, "warning"), (0.56, "error")])
@@ -128,6 +155,59 @@ def test_doubtful_meshes_are_warned_of() -> None:
     assert any("wholly outside the domain; check the unit" in line for line in bad(mesh=far))
     fine = Mesh(FLOOR.vertices * 0.001, [[0, 1, 2, 3]])
     assert any("the largest radius is 50 of the smallest" in line for line in bad(mesh=fine))
+
+
+def slab(axis: int, first: float, last: float) -> Mesh:
+    """Return a floor that reaches from `first` to `last` along one axis, and from -1 to 2 along the other."""
+    vertices = FLOOR.vertices * 3.0 - [1.0, 1.0, 0.0]
+    vertices[:, axis] = np.where(vertices[:, axis] < 0.5, first, last)
+    return Mesh(vertices, [[0, 1, 2, 3]])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("first", "last"), [(0.0, 1.0), (-0.05, 1.0), (-0.04, 1.06), (0.05, 1.5), (0.04, 0.96)]
+)
+def test_walls_that_span_a_periodic_box_reach_beyond_it(axis: int, first: float, last: float) -> None:
+    mesh = slab(axis, first, last)
+    (line,) = bad("domain.periodic=[true, true, false]", mesh=mesh)
+    assert line == (
+        "warning: wall floor: walls are not repeated along the periodic axis "
+        f"{'xy'[axis]}, and this one reaches from {first:g} to {last:g} m, not beyond both sides (0 and 1 m) "
+        "by the largest radius 0.05 m: extend it to at least -0.05 and 1.05 m"
+    )
+    assert bad(f"domain.periodic=[{['false, true', 'true, false'][axis]}, false]", mesh=mesh) == []
+
+
+@pytest.mark.parametrize(("first", "last"), [(-0.05, 1.05), (-0.05, np.float32(1.05)), (-3.0, 2.0)])
+def test_walls_that_reach_beyond_a_periodic_box_are_fine(first: float, last: float) -> None:
+    assert bad("domain.periodic=[true, true, false]", mesh=slab(0, first, last)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "side"), [(0.3, 0.96, 1), (0.9, 1.2, 1), (0.04, 0.2, 0), (-0.3, 0.2, 0), (1.0, 1.0, 1)]
+)
+def test_walls_near_one_periodic_side_are_warned_of(first: float, last: float, side: int) -> None:
+    mesh = Mesh([[first, 0.2, 0], [last, 0.3, 0], [0.5 * (first + last), 0.25, 0.2]], [[0, 1, 2]])
+    (line,) = bad("domain.periodic=[true, false, false]", mesh=mesh)
+    assert (
+        f"periodic axis x, and this one reaches from {first:g} to {last:g} m, across the side at {side} m"
+        in line
+    )
+    assert line.endswith(
+        "than the largest radius 0.05 m: move it away, or repeat it 1 m further in the same mesh"
+    )
+    assert bad(mesh=mesh) == []
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.05, 0.95), (0.4, 0.6)])
+def test_walls_away_from_periodic_sides_are_fine(first: float, last: float) -> None:
+    assert bad("domain.periodic=[true, true, false]", mesh=slab(0, first, last)) == []
+
+
+def test_walls_at_periodic_sides_do_not_matter_without_particles() -> None:
+    lines = bad("particles=[]", "domain.periodic=[true, true, false]")
+    assert lines == ["warning: particles: there are none; the run only moves walls"]
 
 
 def test_closed_meshes_say_where_their_normals_point() -> None:
