@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.detection import facet_bins as bins
+from pdem.detection import facet_visits as visits
+from pdem.detection.sphere_cell_kernels import CHUNKS
+from pdem.detection.sphere_cells import SphereCells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,13 +16,15 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 _GROWTH = 1.25
+_ROOM = 32
 
 
 class FacetSearch:
     """Finds the facets near spheres, with buffers that are kept from call to call.
 
-    Bins cover only the region where the boxes of spheres and facets overlap (H2 sect. 3.1); facets are binned
-    by size, so that they may be far larger or far smaller than the spheres and than each other. Memory is
+    The spheres whose boxes meet that of all facets (H2 sect. 3.1) are sorted into cells by reach and place, and
+    each facet visits the cells around it: a sphere far from all facets costs its share of the sorting only.
+    Spheres and facets may be far larger or smaller than one another and among themselves. Memory is
     O(spheres + facets + found); once the buffers have grown, a call allocates nothing of that order.
 
     Parameters
@@ -32,21 +36,17 @@ class FacetSearch:
     def __init__(self, mesh: Mesh) -> None:
         self._facet_start = mesh.facet_start
         self._facet_vertices = mesh.facet_vertices
-        count = mesh.facet_count
-        self._boxes = np.empty((count, 6))
-        self._region = np.empty(6)
-        self._level_of = np.empty(count, dtype=np.int8)
-        self._level_counts = np.zeros(bins.LEVELS, dtype=np.int64)
-        self._level_extents = np.zeros((bins.LEVELS, 3))
-        self._cell_sizes = np.ones(bins.LEVELS)
-        self._cell_counts = np.ones((bins.LEVELS, 3), dtype=np.int64)
-        self._cell_offsets = np.zeros(bins.LEVELS + 1, dtype=np.int64)
-        self._cell_of = np.empty(count, dtype=np.int64)
-        self._bin_start = np.zeros(1, dtype=np.int64)
-        self._bin_facets = np.empty(count, dtype=np.int64)
-        self._start = np.zeros(1, dtype=np.int64)
-        self._counts = np.zeros(1, dtype=np.int64)
-        self._found = np.empty(0, dtype=np.int64)
+        self._boxes = np.empty((mesh.facet_count, 6))
+        self._work = np.zeros(mesh.facet_count + 1, np.int64)
+        self._extents = np.zeros((CHUNKS, 6))
+        self._bounds = np.zeros(6)
+        self._spheres = SphereCells()
+        self._hits = np.zeros(CHUNKS, np.int64)
+        self._segments = np.arange(CHUNKS + 1) * _ROOM
+        self._hit_spheres = np.empty(CHUNKS * _ROOM, np.int32)
+        self._hit_facets = np.empty_like(self._hit_spheres)
+        self._start = np.zeros(1, np.int64)
+        self._found = np.empty(0, np.int64)
 
     def find(
         self,
@@ -78,52 +78,45 @@ class FacetSearch:
         -----
         Both arrays are views of buffers that the next call overwrites.
         """
-        start, counts = self._rows(len(reaches))
-        if len(reaches) == 0 or not self._bin(vertices, centres, reaches):
+        if len(reaches) + 1 > len(self._start):
+            self._start = np.zeros(int(_GROWTH * len(reaches)) + 16, np.int64)
+        start = self._start[: len(reaches) + 1]
+        facets = visits.Facets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
+        visits.box_facets(facets, self._extents)
+        visits.bound_facets(self._extents, self._bounds)
+        if not self._spheres.sort(centres, reaches, self._bounds):
             start[:] = 0
             return start, self._found[:0]
-        where = (
-            centres, reaches, vertices, normals, self._facet_start, self._facet_vertices, self._boxes,
-            self._region, self._level_extents, self._cell_sizes, self._cell_counts, self._cell_offsets,
-            self._bin_start, self._bin_facets,
-        )  # fmt: skip
-        bins.visit_spheres(*where, False, counts, start, self._found)
-        start[0] = 0
-        np.cumsum(counts, out=start[1:])
-        total = int(start[-1])
+        total = self._visit(facets)
         if total > len(self._found):
-            self._found = np.empty(int(_GROWTH * total) + 16, dtype=np.int64)
-        bins.visit_spheres(*where, True, counts, start, self._found)
+            self._found = np.empty(int(_GROWTH * total) + 16, np.int64)
+        visits.gather_rows(
+            self._segments, self._hits, self._hit_spheres, self._hit_facets, start, self._found
+        )
         return start, self._found[:total]
+
+    def _visit(self, facets: visits.Facets) -> int:
+        """Find all hits, in segments that are long enough; return their number."""
+        cells = self._spheres.cells
+        slots = visits.Slots(self._spheres.start, self._spheres.order, self._spheres.spheres)
+        visits.count_work(facets, cells, self._work)
+        visits.add_up(self._work)
+        while True:
+            visits.visit(
+                facets, cells, slots, self._work, self._segments, self._hit_spheres, self._hit_facets,
+                self._hits,
+            )  # fmt: skip
+            room = np.diff(self._segments)
+            if (self._hits <= room).all():
+                return int(self._hits.sum())
+            # segments never shrink: as walls turn, hits move from one to the next and back
+            room = np.where(self._hits > room, (_GROWTH * self._hits).astype(np.int64) + _ROOM, room)
+            np.cumsum(room, out=self._segments[1:])
+            self._hit_spheres = np.empty(self._segments[-1], np.int32)
+            self._hit_facets = np.empty_like(self._hit_spheres)
 
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-
-    def _rows(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if count + 1 > len(self._start):
-            self._start = np.zeros(int(_GROWTH * count) + 16, dtype=np.int64)
-            self._counts = np.zeros(len(self._start), dtype=np.int64)
-        return self._start[: count + 1], self._counts[:count]
-
-    def _bin(
-        self, vertices: NDArray[np.float64], centres: NDArray[np.float64], reaches: NDArray[np.float64]
-    ) -> bool:
-        """Sort the facets in the common region into bins; return whether there is such a region."""
-        count = len(self._level_of)
-        bins.box_facets(vertices, self._facet_start, self._facet_vertices, self._boxes)
-        if not bins.overlap_region(self._boxes, count, centres, reaches, self._region):
-            return False
-        bins.sort_into_levels(
-            self._boxes, count, self._region, self._level_of, self._level_counts, self._level_extents
-        )
-        grids = self._cell_sizes, self._cell_counts, self._cell_offsets
-        cells = bins.lay_out_grids(self._region, self._level_counts, self._level_extents, *grids)
-        if cells + 1 > len(self._bin_start):
-            self._bin_start = np.zeros(int(_GROWTH * cells) + 16, dtype=np.int64)
-        bins.fill_bins(
-            self._boxes, count, self._region, self._level_of, *grids, self._cell_of, self._bin_start,
-            self._bin_facets,
-        )  # fmt: skip
-        return True
+        own = sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        return own + self._spheres.memory
