@@ -32,7 +32,14 @@ ONLY_MPI = "decomposition.mpi"
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
-KERNEL_DECORATORS = {"kernel", "threaded_kernel", "exact_kernel", "inlined"}
+KERNEL_DECORATORS = {
+    "kernel",
+    "threaded_kernel",
+    "exact_kernel",
+    "inlined",
+    "geometry_kernel",
+    "inlined_geometry",
+}
 
 
 def sources(*folders):

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HERTZIAN, STIFFNESS, TANGENTIAL_RATIO, DAMPING, FRICTION, ROLLING = range(6)
-"""Rows of the pair table."""
+"""Columns of the pair table."""
+
+COEFFICIENTS = 6
+"""Number of columns of the pair table."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def pair_table(
 
     Returns
     -------
-    ndarray, shape (6, M * M)
-        Column ``a * M + b`` holds, in the rows `HERTZIAN`, `STIFFNESS`, `TANGENTIAL_RATIO`, `DAMPING`,
+    ndarray, shape (M * M, 6)
+        Row ``a * M + b`` holds, in the columns `HERTZIAN`, `STIFFNESS`, `TANGENTIAL_RATIO`, `DAMPING`,
         `FRICTION`, `ROLLING`: 1 for stiffness growing with the contact radius; the factor 2 E* of that
         radius [Pa] or the stiffness [N/m]; tangential over normal stiffness; gamma; both frictions.
 
@@ -72,10 +75,10 @@ def pair_table(
     1/G* = sum of (2 - nu)/G, so that the ratio 4 G*/E* is a constant of the pair.
     """
     count = len(materials)
-    table = np.zeros((6, count * count))
+    table = np.zeros((count * count, COEFFICIENTS))
     for (a, b), interaction in interactions.items():
-        column = _coefficients(materials[a], materials[b], interaction)
-        table[:, a * count + b] = table[:, b * count + a] = column
+        row = _coefficients(materials[a], materials[b], interaction)
+        table[a * count + b] = table[b * count + a] = row
     return table
 
 

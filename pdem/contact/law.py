@@ -23,23 +23,44 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.coefficients import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
+from pdem.contact.coefficients import (
+    COEFFICIENTS,
+    DAMPING,
+    FRICTION,
+    HERTZIAN,
+    ROLLING,
+    STIFFNESS,
+    TANGENTIAL_RATIO,
+)
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HISTORY = 11
-"""Columns of a contact's history: tangential force (3) [N], relative velocity of the last step (3) [m/s],
-energy dissipated so far by normal damping, by sliding, by rolling, energy stored tangentially [J], and the normal
-force [N]."""
+HISTORY = 12
+"""Columns of a contact's history: tangential force (3) [N], normal force [N], relative velocity of the last step
+(3) [m/s], then those below."""
+
+STORED, DAMPED, SLID, ROLLED, OVERLAP = range(7, 12)
+"""Columns of the energy stored tangentially and of those dissipated so far by normal damping, sliding and rolling
+[J], and of the overlap [m]."""
 
 ROLLING_SHARE = 0.1
 """Part of the relative rotation that rolling resistance may take away in one step."""
 
+CROWD = 28.0
+"""Bound of tangential damping: at most what would stop, in a step and a half, a sphere turning among 12 contacts
+(2/7 of the mass resists at a surface; eight contacts at once)."""
+
 TINY = 1e-300
 """Keeps quotients of vanishing vectors finite."""
+
+
+@inlined
+def square_root(value: float) -> float:
+    """Return the root of a number that is not negative: said so, the compiler needs no call for the others."""
+    return math.sqrt(abs(value))
 
 
 @inlined
@@ -55,30 +76,16 @@ def contact_law(
     rolling: tuple[float, float, float],
     radius: float,
     mass: float,
-    inertia: float,
-    table: NDArray[np.float64],
+    lightness: float,
+    turning: float,
+    coefficient: NDArray[np.float64],
     pair: int,
-    old: NDArray[np.float64],
-    slot: int,
+    known: bool,
+    old: tuple[float, ...],
 ) -> tuple[
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-]:
+    float, float, float, float, float, float, float, float, float, float, float, float, float, float, float,
+    float, float,
+]:  # fmt: skip
     """Return the law's answer for one contact of a first (``lower``) and a second body.
 
     Parameters
@@ -95,54 +102,66 @@ def contact_law(
         Mean angular velocity of both about the normal [rad/s], by which the history turns.
     rolling : tuple of 3 float
         Angular velocity of the second body relative to the first [rad/s].
-    radius, mass, inertia : float
-        Effective ones of the pair [m], [kg], [kg m^2].
-    table, pair
-        Pair table and the column of this pair of materials.
-    old, slot
-        Histories of the last step, shape (>= 10, n), and the column of this contact; 0 if it is new.
+    radius : float
+        Effective radius of the pair [m].
+    mass, lightness : float
+        Effective mass of the pair [kg], and one over it.
+    turning : float
+        Effective moment of inertia of the pair, or less [kg m^2].
+    coefficient, pair
+        Pair table, flat, and the row of this pair of materials.
+    known : bool
+        Whether the bodies touched in the last step.
+    old : tuple of `HISTORY` - 1 float
+        Their history then, without the overlap; zeros if there is none.
 
     Returns
     -------
     seventeen float
         Normal force on the second body as a vector along n (3), tangential force on it (3), rolling moment on
-        it (3), new tangential history (3), new history columns 6 to 10. Flat, because a tuple of tuples keeps
-        numba from seeing that the arrays of a loop do not overlap, and the loop scalar.
+        it (3), new tangential history (3), normal force, and the new history from `STORED` to `ROLLED`. Flat,
+        because a tuple of tuples keeps numba from seeing that the arrays of a loop do not overlap, and the loop
+        scalar. Square roots and quotients are few, because they are what the processor is slowest at.
     """
     nx, ny, nz = n
-    hertzian = table[HERTZIAN, pair] > 0.5
-    ratio = table[TANGENTIAL_RATIO, pair]
-    gamma = table[DAMPING, pair]
+    base = COEFFICIENTS * pair
+    hertzian = coefficient[base + HERTZIAN] > 0.5
+    modulus = coefficient[base + STIFFNESS]
+    ratio = coefficient[base + TANGENTIAL_RATIO]
+    gamma = coefficient[base + DAMPING]
+    gain = 0.5 * dt * lightness
+
+    # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
     deep = max(overlap, 0.0)
-    deep_before = max(overlap_before, 0.0)
-    stiffness = table[STIFFNESS, pair] * (math.sqrt(radius * deep) if hertzian else 1.0)
-    stiffness_before = table[STIFFNESS, pair] * (math.sqrt(radius * deep_before) if hertzian else 1.0)
+    gained = overlap - overlap_before
+    begins = (not known) & (overlap_before < 0.1 * gained) & (dt > 0.0)
+    reach = deep + 0.5 * gained if begins else deep
+    # a contact that begins has no stiffness before: that root is free for the one at its reach
+    other = reach if begins else max(overlap_before, 0.0)
+    root, other_root = square_root(radius * deep), square_root(radius * other)
+    root = root if hertzian else 1.0
+    other_root = other_root if hertzian else 1.0
+    stiffness = modulus * root
     elastic = stiffness * deep * (2.0 / 3.0 if hertzian else 1.0)
 
     # velocity at the end of the step; its normal part without what the change of the normal force adds
-    half = 0.5 if slot > 0 else 0.0
-    ex = u[0] + half * (u[0] - old[3, slot])
-    ey = u[1] + half * (u[1] - old[4, slot])
-    ez = u[2] + half * (u[2] - old[5, slot])
+    half = 0.5 if known else 0.0
+    ex = u[0] + half * (u[0] - old[4])
+    ey = u[1] + half * (u[1] - old[5])
+    ez = u[2] + half * (u[2] - old[6])
     en = ex * nx + ey * ny + ez * nz
     tx, ty, tz = ex - en * nx, ey - en * ny, ez - en * nz
-    gain = 0.5 * dt / mass
-    en -= gain * old[10, slot]
-
-    # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
-    gained = overlap - overlap_before
-    begins = (slot == 0) & (overlap_before < 0.1 * gained) & (dt > 0.0)
-    reach = deep + (0.5 * gained if begins else 0.0)
-    stiffness_at_reach = table[STIFFNESS, pair] * (math.sqrt(radius * reach) if hertzian else 1.0)
-    damping = 2.0 * gamma * math.sqrt(mass * stiffness_at_reach)
+    en -= gain * old[3]
+    at_reach = other_root if begins else root
+    damping = 2.0 * gamma * square_root(mass * modulus * at_reach)
     closing = (0.8 if hertzian else 1.0) * reach * rate if begins else -en
     normal = max((elastic + damping * closing) / (1.0 + gain * damping), 0.0)
     en += gain * normal
 
     # history: unloading shrinks it with the stiffness, sliding in the middle of the step makes it grow
-    hx, hy, hz = old[0, slot], old[1, slot], old[2, slot]
+    hx, hy, hz = old[0], old[1], old[2]
     k_t = ratio * stiffness
-    shrink = min(1.0, stiffness / max(stiffness_before, TINY))
+    shrink = min(1.0, root / max(other_root, TINY))
     slips = dt * overlap / gained if begins else dt  # a contact slips from the touch on
     um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
     turn = spin * dt
@@ -152,34 +171,34 @@ def contact_law(
     size = gx * gx + gy * gy + gz * gz
     gn = gx * nx + gy * ny + gz * nz
     gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
-    size_in_plane = gx * gx + gy * gy + gz * gz
-    limit = table[FRICTION, pair] * normal
-    magnitude = math.sqrt(size)
-    sticks = magnitude <= limit
-    scale = (magnitude if sticks else limit) / math.sqrt(max(size_in_plane, TINY))
+    limit = coefficient[base + FRICTION] * normal
+    limit *= limit
+    sticks = size <= limit
+    size = size if sticks else limit
+    scale = square_root(size / max(gx * gx + gy * gy + gz * gz, TINY))
     gx, gy, gz = gx * scale, gy * scale, gz * scale
 
-    # damping only where the contact sticks. It takes the velocity of the middle of the step, and solves for its
-    # own share of it (2/7 of the mass resists at the surface): an extrapolated one feeds the fast tangential
-    # oscillations of dense beds at coarse steps instead of damping them
-    c_t = (2.0 * gamma * math.sqrt(mass * k_t)) if sticks else 0.0
-    c_t /= 1.0 + 3.5 * gain * c_t
+    # damping only where the contact sticks. It takes the velocity of the middle of the step, which lags, and so is
+    # bounded: an unbounded one feeds the fast tangential oscillations of dense beds instead of damping them
+    c_t = damping * square_root(ratio)
+    c_t = c_t if sticks else 0.0
+    c_t /= 1.0 + CROWD * gain * c_t
     un = u[0] * nx + u[1] * ny + u[2] * nz
     fx, fy, fz = gx - c_t * (u[0] - un * nx), gy - c_t * (u[1] - un * ny), gz - c_t * (u[2] - un * nz)
-    force = math.sqrt(fx * fx + fy * fy + fz * fz)
-    cut = min(1.0, limit / max(force, TINY))
+    cut = square_root(min(1.0, limit / max(fx * fx + fy * fy + fz * fz, TINY)))
     fx, fy, fz = fx * cut, fy * cut, fz * cut
 
     rx, ry, rz = rolling
-    speed = math.sqrt(rx * rx + ry * ry + rz * rz)
+    turns = rx * rx + ry * ry + rz * rz
     resistance = -min(
-        table[ROLLING, pair] * radius * normal / max(speed, TINY), ROLLING_SHARE * inertia * rate
+        coefficient[base + ROLLING] * radius * normal / square_root(max(turns, TINY)),
+        ROLLING_SHARE * turning * rate,
     )
-    stored = (gx * gx + gy * gy + gz * gz) / max(2.0 * k_t, TINY)
-    damped = old[6, slot] + (elastic - normal) * en * dt
-    slid = old[7, slot] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[9, slot])
-    rolled = old[8, slot] - resistance * speed * speed * dt
+    stored = 0.5 * size / max(k_t, TINY)
+    damped = old[8] + (elastic - normal) * en * dt
+    slid = old[9] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[7])
+    rolled = old[10] - resistance * turns * dt
     return (
         normal * nx, normal * ny, normal * nz, fx, fy, fz, resistance * rx, resistance * ry, resistance * rz,
-        gx, gy, gz, damped, slid, rolled, stored, normal,
+        gx, gy, gz, normal, stored, damped, slid, rolled,
     )  # fmt: skip

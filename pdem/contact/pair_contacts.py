@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact import pair_kernels as kernels
+from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
@@ -38,18 +39,19 @@ class PairContacts:
         self.count = 0
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
+        self._mark = np.zeros(0, np.int8)
         self._slot = np.zeros(0, np.int32)
         self._slot_before = np.zeros(0, np.int32)
-        self._touching = np.empty(0, np.int32)
-        self._found = np.zeros((3, 0), np.int64)
+        self._found = np.zeros((4, 1), np.int64)
+        self._ended = np.empty(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._partner = np.empty(0, np.int64)
-        self._history = np.zeros((HISTORY, 16))
-        self._history_before = np.zeros((HISTORY, 16))
-        self._forces = np.zeros((kernels.FORCES, 16))
-        self._ended = np.empty(0, np.int32)
+        self._packed = np.empty(0)
+        self._touching = np.zeros(1, np.int32)
         self._table = neighbours.table_for(0)
+        self._history, self._history_before = np.zeros((HISTORY, 1)), np.zeros((HISTORY, 1))
+        self._forces = np.zeros((kernels.FORCES, 1))
 
     def take_candidates(
         self,
@@ -83,22 +85,18 @@ class PairContacts:
         self._history[:, 1 : number + 1] = records.history
         self.count = number
         self._slot[: self.candidates] = 0
-        if number + 1 > len(self._touching):
-            self._touching = np.empty(number + 1, np.int32)
         lost = np.empty(number, np.int32)
         missing = neighbours.find_candidates(
             records.lower, records.higher, ids, self._table, particles.count, self._start, self._partner,
             self._entry, self._slot, self._touching, lost,
         )  # fmt: skip
-        ended.add_columns(self._history, lost[:missing])
+        add_ended(ended, records.history, lost[:missing] - 1)
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
         rows = self._touching[1 : self.count + 1]
         ids = particles.column("id")
-        return PairRecords(
-            ids[self.lower[rows]], ids[self.higher[rows]], self._history[:, 1 : self.count + 1].copy()
-        )
+        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories.copy())
 
     def evaluate(
         self,
@@ -121,7 +119,7 @@ class PairContacts:
             Arrays (3,): length of periodic axes [m], 0 on open ones, and its inverse or 0.
         density : (M,) array
             By material [kg/m^3].
-        table : (6, M * M) array
+        table : (M * M, 6) array
             `pdem.contact.coefficients.pair_table`.
         dt, step : float
             Time by which histories grow, and time step [s].
@@ -132,32 +130,55 @@ class PairContacts:
         """
         self._slot, self._slot_before = self._slot_before, self._slot
         self._history, self._history_before = self._history_before, self._history
-        column = particles.column
-        where = column("position"), column("radius")
-        kernels.find_touching(
-            self.candidates, self.lower, self.higher, *where, *box, largest_overlap, self._slot, self._found
-        )
-        before, chunks = self.count, -(-self.candidates // kernels.CHUNK)
-        self._found[2, :chunks] = 1 + np.cumsum(self._found[0, :chunks]) - self._found[0, :chunks]
-        self.count = int(self._found[0, :chunks].sum())
-        self._reserve_contacts(self.count)
-        kernels.compact(self.candidates, self._found, self._slot, self._touching)
-        if before:
-            self._flush_ended(before, particles.count, ended)
+        self._pack(particles, density)
+        beyond = self._find_touching(box, largest_overlap)
+        self._compact(particles.count, ended)
         kernels.pair_forces(
-            self.count, dt, step, self._touching, self.lower, self.higher, column("position"),
-            column("velocity"), column("angular_velocity"), column("radius"), column("material"), *box,
-            density, table, self._slot_before, self._history_before, *self._history, *self._forces,
+            self.count, dt, step, self._touching[1:], self.lower, self.higher, self._packed, *box,
+            len(density), table.reshape(-1), self._slot_before, self._history_before, *self._history[:, 1:],
+            *self._forces[:, 1:],
         )  # fmt: skip
-        return int(self._found[1, :chunks].max(initial=0))
+        return beyond
 
-    def _flush_ended(self, before: int, owned: int, ended: ExactSums) -> None:
-        if len(self._ended) < before:
-            self._ended = np.empty(int(_GROWTH * before) + 16, np.int32)
-        number = kernels.list_ended(
-            self.candidates, self._slot_before, self._slot, self.lower, owned, self._ended
+    def _pack(self, particles: Particles, density: NDArray[np.float64]) -> None:
+        rows, column = particles.count + particles.ghosts, particles.column
+        if len(self._packed) < rows * kernels.PACKED:
+            self._packed = np.empty(len(column("id")) * kernels.PACKED)
+        kernels.pack(
+            rows, column("position"), column("velocity"), column("angular_velocity"), column("radius"),
+            column("material"), density, self._packed,
+        )  # fmt: skip
+
+    def _find_touching(
+        self, box: tuple[NDArray[np.float64], NDArray[np.float64]], largest_overlap: float
+    ) -> int:
+        """Mark the candidates that touch; return one that is too deep + 1, or 0."""
+        kernels.mark_touching(
+            self.candidates, self.lower, self.higher, self._packed, *box, largest_overlap, self._mark
         )
-        ended.add_columns(self._history_before, self._ended[:number])
+        kernels.count_touching(self.candidates, self._mark, self._found)
+        if not self._found[1, : self._chunks].any():
+            return 0
+        return int(np.flatnonzero(self._mark[: self.candidates] > 1)[-1]) + 1
+
+    def _compact(self, owned: int, ended: ExactSums) -> None:
+        """Give slots to the contacts, and the energies of those that have ended to `ended`."""
+        chunks = self._chunks
+        self._found[2, 0] = 1
+        np.cumsum(self._found[0, :chunks], out=self._found[2, 1 : chunks + 1])
+        self._found[2, 1 : chunks + 1] += 1
+        self.count = int(self._found[2, chunks]) - 1
+        self._reserve_contacts(self.count)
+        kernels.compact(
+            self.candidates, owned, self.lower, self._mark, self._slot_before, self._found, self._slot,
+            self._touching, self._ended,
+        )  # fmt: skip
+        number = kernels.gather_ended(chunks, self._found, self._ended)
+        add_ended(ended, self._history_before, self._ended[:number])
+
+    @property
+    def _chunks(self) -> int:
+        return -(-self.candidates // kernels.CHUNK)
 
     def add_up(self, particles: Particles, wall: NDArray[np.float64]) -> None:
         """Set force and torque of the owned particles; `wall` (n, 6) holds those from walls."""
@@ -168,14 +189,14 @@ class PairContacts:
         )  # fmt: skip
 
     @property
-    def history(self) -> NDArray[np.float64]:
-        """Histories by slot, shape (HISTORY, > count)."""
-        return self._history
+    def histories(self) -> NDArray[np.float64]:
+        """Histories of all contacts, shape (HISTORY, count); a view."""
+        return self._history[:, 1 : self.count + 1]
 
     @property
     def touching(self) -> NDArray[np.int32]:
-        """Candidate of each slot."""
-        return self._touching[: self.count + 1]
+        """Candidate of each contact."""
+        return self._touching[1 : self.count + 1]
 
     @property
     def memory(self) -> int:
@@ -185,19 +206,23 @@ class PairContacts:
     def _reserve_candidates(self, pairs: int, owned: int) -> None:
         if pairs > len(self.lower):
             room = int(_GROWTH * pairs) + 16
+            chunks = -(-room // kernels.CHUNK)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
+            self._mark = np.zeros(room, np.int8)
             self._slot, self._slot_before = np.zeros(room, np.int32), np.zeros(room, np.int32)
-            self._touching = np.empty(room + 1, np.int32)
             self._entry, self._partner = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
-            self._found = np.zeros((3, room // kernels.CHUNK + 1), np.int64)
+            self._found = np.zeros((4, chunks + 1), np.int64)
+            self._ended = np.empty(chunks * (kernels.CHUNK + 1), np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
 
     def _reserve_contacts(self, count: int) -> None:
+        """Make room for so many contacts, keeping the histories before and losing the present ones."""
         if count + 1 > self._history.shape[1]:
             room = int(_GROWTH * count) + 16
             before = self._history_before
-            self._history = np.zeros((HISTORY, room))
-            self._history_before = np.zeros((HISTORY, room))
+            self._history, self._history_before = np.zeros((HISTORY, room)), np.zeros((HISTORY, room))
             self._history_before[:, : before.shape[1]] = before
             self._forces = np.zeros((kernels.FORCES, room))
+        if count + self._chunks + 2 > len(self._touching):
+            self._touching = np.zeros(self._history.shape[1] + self._chunks + 2, np.int32)

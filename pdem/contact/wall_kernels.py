@@ -11,7 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.hierarchy import resolve_h2
-from pdem.contact.law import HISTORY, TINY, contact_law
+from pdem.contact.law import DAMPED, HISTORY, OVERLAP, ROLLED, SLID, STORED, TINY, contact_law
+from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 from pdem.foundation.sums import add_exactly
 
@@ -29,8 +30,6 @@ SAME_PATCH = 0.9
 
 LOADS = 7
 """Columns of a wall's loads: force (3) [N], torque about its centre (3) [N m], power delivered [W]."""
-
-_SPHERE = 4.0 / 3.0 * math.pi
 
 
 @inlined
@@ -90,7 +89,7 @@ def wall_forces(
     before: tuple[Any, ...],
     counts_before: NDArray[np.int32],
     density: NDArray[np.float64],
-    table: NDArray[np.float64],
+    coefficient: NDArray[np.float64],
     force: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> int:
@@ -126,7 +125,7 @@ def wall_forces(
             old, facet_wall, match,
         )  # fmt: skip
         counts[p] = count
-        mass = _SPHERE * density[material[p]] * r * r * r
+        mass = sphere_mass(density[material[p]], r)
         fx = fy = fz = tx = ty = tz = 0.0
         beyond = 0
         for c in range(first, first + count):
@@ -157,11 +156,14 @@ def wall_forces(
             ux = vx - r * (sy * mz - sz * my)
             uy = vy - r * (sz * mx - sx * mz)
             uz = vz - r * (sx * my - sy * mx)
-            px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, damped, slid, rolled, stored, push = contact_law(
+            h = match[c]
+            px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, push, stored, damped, slid, rolled = contact_law(
                 dt, rate, overlap[c], overlap[c] + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz),
                 (mx, my, mz), (ux, uy, uz), 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz),
-                (sx - ox, sy - oy, sz - oz), r, mass, 0.4 * mass * r * r, table,
-                material[p] * materials + wall_material[w], old, match[c],
+                (sx - ox, sy - oy, sz - oz), r, mass, 1.0 / mass, 0.4 * mass * r * r, coefficient,
+                material[p] * materials + wall_material[w], h > 0,
+                (old[0, h], old[1, h], old[2, h], old[3, h], old[4, h], old[5, h], old[6, h], old[7, h],
+                 old[8, h], old[9, h], old[10, h]),
             )  # fmt: skip
             gx, gy, gz = px + qx, py + qy, pz + qz
             fx, fy, fz = fx + gx, fy + gy, fz + gz
@@ -171,10 +173,10 @@ def wall_forces(
             row = c + 1
             force[0, row], force[1, row], force[2, row] = gx, gy, gz
             force[3, row], force[4, row], force[5, row] = bx, by, bz
-            new[0, row], new[1, row], new[2, row] = jx, jy, jz
-            new[3, row], new[4, row], new[5, row] = ux, uy, uz
-            new[6, row], new[7, row], new[8, row], new[9, row] = damped, slid, rolled, stored
-            new[10, row] = push
+            new[0, row], new[1, row], new[2, row], new[3, row] = jx, jy, jz, push
+            new[4, row], new[5, row], new[6, row] = ux, uy, uz
+            new[STORED, row], new[DAMPED, row], new[SLID, row] = stored, damped, slid
+            new[ROLLED, row], new[OVERLAP, row] = rolled, overlap[c]
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
             work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt

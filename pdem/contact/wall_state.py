@@ -8,7 +8,8 @@ import numpy as np
 
 from pdem.contact import wall_kernels as kernels
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
-from pdem.contact.law import HISTORY
+from pdem.contact.ended import add_ended
+from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
 from pdem.containers.records import WallRecords
 from pdem.detection import neighbours
 from pdem.detection.facets import FacetSearch
@@ -125,7 +126,7 @@ class WallContacts:
 
     @staticmethod
     def _flush(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
-        ended.add_columns(history, rows)
+        add_ended(ended, history, rows)
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
 
@@ -154,7 +155,7 @@ class WallContacts:
             (walls.vertices, walls.normals, walls.facet_wall, self._materials, walls.centre,
              walls.angular_velocity, walls.velocity),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
-            self._old.counts, density, table, self._force, self.total,
+            self._old.counts, density, table.reshape(-1), self._force, self.total,
         )  # fmt: skip
         ending = np.empty(int(self._old.counts.sum()), np.int32)
         if len(ending):
@@ -194,13 +195,13 @@ class WallContacts:
         """Return particle, overlap [m] and material of the wall of each contact."""
         owner, rows = self._contact_rows()
         wall = self.walls.facet_wall[self._new.facet[rows]]
-        return owner, self._scratch[4][rows], self._materials[wall]
+        return owner, self._new.history[OVERLAP, rows + 1], self._materials[wall]
 
     def energies(self) -> NDArray[np.float64]:
-        """Return the energy columns of all contacts: (5, n), the law's four and the work of the walls."""
+        """Return the energies of all contacts, (5, n): from `STORED` to `ROLLED` and the work of the walls [J]."""
         rows = self._contact_rows()[1] + 1
         history = self._new.history
-        return np.vstack((history[6:10, rows], history[HISTORY + 3, rows]))
+        return np.vstack((history[STORED : ROLLED + 1, rows], history[HISTORY + 3, rows]))
 
     def loads(self) -> ExactSums:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""

@@ -19,10 +19,9 @@ from pdem.detection.sphere_cell_kernels import (
     Cells,
     cell_along,
     first_of,
-    inlined_geometry,
     row_bucket,
 )
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.foundation.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:

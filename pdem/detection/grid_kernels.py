@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.foundation.geometry_kernels import nearest_image
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
@@ -192,12 +193,6 @@ def sort_into_buckets(
     for bucket in range(bucket_count, 0, -1):  # the slots have moved each start to the next bucket's
         start[bucket] = start[bucket - 1]
     start[0] = 0
-
-
-@inlined
-def nearest_image(difference: float, period: float, frequency: float) -> float:
-    """Return a difference of coordinates reduced to the nearest image; `frequency` is 1/period, or 0."""
-    return difference - period * math.floor(difference * frequency + 0.5)
 
 
 @inlined

@@ -11,17 +11,14 @@ memory is O(N).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numba
 import numpy as np
 
-from pdem.foundation.geometry_kernels import geometry_kernel
-from pdem.foundation.kernels import _OPTIONS, kernel, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.foundation.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 LEVELS = 16
@@ -44,11 +41,6 @@ FINEST = 2.0**-20
 
 FAR = 1e300
 """Coordinates [m] and reaches [m] beyond this count as infinite."""
-
-
-def inlined_geometry(function: Callable[..., Any]) -> Any:
-    """Compile like `geometry_kernel`, as part of the caller: handing over grids costs more than a short row."""
-    return numba.njit(forceinline=True, **{**_OPTIONS, "fastmath": False, "_nrt": False})(function)
 
 
 class Cells(NamedTuple):

@@ -1,12 +1,14 @@
-"""How kernels are compiled that decide something by geometry and are called from inside other kernels."""
+"""Geometry that several rooms share, and how kernels are compiled that decide something by it."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numba
+import numpy as np
 
-from pdem.foundation.kernels import _OPTIONS
+from pdem.foundation.kernels import _OPTIONS, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,3 +22,23 @@ def geometry_kernel(function: Callable[..., Any]) -> Any:
     allocate (numba refuses to compile what does).
     """
     return numba.njit(**{**_OPTIONS, "fastmath": False, "_nrt": False})(function)
+
+
+def inlined_geometry(function: Callable[..., Any]) -> Any:
+    """Compile like `geometry_kernel`, as part of the caller: handing over grids costs more than a short row."""
+    return numba.njit(forceinline=True, **{**_OPTIONS, "fastmath": False, "_nrt": False})(function)
+
+
+_SPHERE = 4.0 / 3.0 * math.pi
+
+
+@inlined
+def sphere_mass(density: float, radius: float) -> float:
+    """Return the mass of a sphere [kg]."""
+    return _SPHERE * density * radius * radius * radius
+
+
+@inlined
+def nearest_image(difference: float, period: float, frequency: float) -> float:
+    """Return a difference of coordinates reduced to the nearest image; `frequency` is 1/period, or 0."""
+    return difference - period * np.floor(difference * frequency + 0.5)

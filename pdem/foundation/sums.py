@@ -52,18 +52,6 @@ def add_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
 
 
 @kernel
-def _add_contact_energies(
-    limbs: NDArray[np.int64], history: NDArray[np.float64], slots: NDArray[np.int32]
-) -> None:
-    for place in range(len(slots)):
-        slot = slots[place]
-        add_exactly(limbs[0], history[6, slot])
-        add_exactly(limbs[1], history[7, slot])
-        add_exactly(limbs[1], history[9, slot])
-        add_exactly(limbs[2], history[8, slot])
-
-
-@kernel
 def normalise(limbs: NDArray[np.int64]) -> None:
     """Carry, so that every limb but the last is in [0, 2**32): equal sums then have equal limbs."""
     for row in range(limbs.shape[0]):
@@ -95,15 +83,6 @@ class ExactSums:
         """Add all entries of an array to the sum `name`."""
         self._count(values.size)
         add_all(self.limbs[self.names.index(name)], np.ascontiguousarray(values).reshape(-1))
-
-    def add_columns(self, history: NDArray[np.float64], slots: NDArray[np.int32]) -> None:
-        """Add what ended contacts have dissipated to the first three sums (normal, sliding, rolling).
-
-        What was stored tangentially when a contact ends is counted as sliding.
-        """
-        if len(slots):
-            self._count(2 * len(slots))
-            _add_contact_energies(self.limbs, history, slots)
 
     def _count(self, number: int) -> None:
         self._added += number

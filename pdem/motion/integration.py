@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation.geometry_kernels import nearest_image, sphere_mass
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_SPHERE = 4.0 / 3.0 * math.pi
 
 FINE, STALE, LOST = 0, 1, 2
 """What `drift` returns: lists still hold; a particle has used up its skin; from 2 on, 2 + the row of a
@@ -80,7 +79,7 @@ def drift(
     """
     worst = 0
     for p in prange(owned):
-        mass = _SPHERE * density[material[p]] * radius[p] * radius[p] * radius[p]
+        mass = sphere_mass(density[material[p]], radius[p])
         _half_kick(
             p, 0.5 * dt, mass, 0.4 * mass * radius[p] * radius[p], gravity, free, velocity,
             angular_velocity, force, torque,
@@ -95,8 +94,7 @@ def drift(
             position[p, axis] = x
             image[p, axis] += np.int32(wraps)
             moved += way * way
-            x -= reference[p, axis]
-            x -= period[axis] * math.floor(x * frequency[axis] + 0.5)
+            x = nearest_image(x - reference[p, axis], period[axis], frequency[axis])
             away += x * x
         code = FINE if away <= skin[p] * skin[p] else STALE
         worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
@@ -119,7 +117,7 @@ def kick(
 ) -> None:
     """End a step: the second half of the kick; parameters as in `drift`."""
     for p in prange(owned):
-        mass = _SPHERE * density[material[p]] * radius[p] * radius[p] * radius[p]
+        mass = sphere_mass(density[material[p]], radius[p])
         _half_kick(
             p, 0.5 * dt, mass, 0.4 * mass * radius[p] * radius[p], gravity, free, velocity,
             angular_velocity, force, torque,

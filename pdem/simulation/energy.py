@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.coefficients import HERTZIAN, STIFFNESS
-from pdem.contact.pair_kernels import nearest
+from pdem.contact.law import OVERLAP, ROLLED, STORED
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums, add_exactly
 
@@ -32,16 +32,11 @@ TERMS = (*STORES, *LOSSES, "wall_work")
 
 @kernel
 def _pair_energies(
-    count: int,
     owned: int,
-    touching: NDArray[np.int32],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
-    position: NDArray[np.float64],
     radius: NDArray[np.float64],
     material: NDArray[np.int32],
-    period: NDArray[np.float64],
-    frequency: NDArray[np.float64],
     materials: int,
     table: NDArray[np.float64],
     history: NDArray[np.float64],
@@ -53,23 +48,17 @@ def _pair_energies(
     """
     number = 0
     largest = 0.0
-    for c in range(1, count + 1):
-        i, j = lower[touching[c]], higher[touching[c]]
+    for c in range(len(lower)):
+        i, j = lower[c], higher[c]
         if i >= owned:
             continue
         number += 1
-        squared = 0.0
-        for axis in range(3):
-            apart = nearest(position[j, axis] - position[i, axis], period[axis], frequency[axis])
-            squared += apart * apart
-        overlap = max(radius[i] + radius[j] - math.sqrt(squared), 0.0)
-        pair = material[i] * materials + material[j]
+        overlap = max(history[OVERLAP, c], 0.0)
         effective = radius[i] * radius[j] / (radius[i] + radius[j])
+        pair = material[i] * materials + material[j]
         add_exactly(limbs[0], elastic_energy(overlap, effective, table, pair))
-        add_exactly(limbs[1], history[9, c])
-        add_exactly(limbs[2], history[6, c])
-        add_exactly(limbs[3], history[7, c])
-        add_exactly(limbs[4], history[8, c])
+        for column in range(STORED, ROLLED + 1):
+            add_exactly(limbs[1 + column - STORED], history[column, c])
         largest = max(largest, overlap / min(radius[i], radius[j]))
     return number, largest
 
@@ -77,9 +66,9 @@ def _pair_energies(
 @kernel
 def elastic_energy(overlap: float, radius: float, table: NDArray[np.float64], pair: int) -> float:
     """Return the energy of an elastic contact [J]: 2/5 of force times overlap for Hertz, half if linear."""
-    if table[HERTZIAN, pair] > 0.5:
-        return 4.0 / 15.0 * table[STIFFNESS, pair] * math.sqrt(radius * overlap) * overlap * overlap
-    return 0.5 * table[STIFFNESS, pair] * overlap * overlap
+    if table[pair, HERTZIAN] > 0.5:
+        return 4.0 / 15.0 * table[pair, STIFFNESS] * math.sqrt(radius * overlap) * overlap * overlap
+    return 0.5 * table[pair, STIFFNESS] * overlap * overlap
 
 
 class Measures:
@@ -146,10 +135,10 @@ def _add_particles(system: System, sums: ExactSums) -> None:
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
     pairs, constants, column = system.pairs, system.constants, system.particles.column
     limbs = np.zeros((5, sums.limbs.shape[1]), np.int64)
+    touching = pairs.touching
     number, largest = _pair_energies(
-        pairs.count, system.particles.count, pairs.touching, pairs.lower, pairs.higher, column("position"),
-        column("radius"), column("material"), *system.box, len(constants.density), constants.table,
-        pairs.history, limbs,
+        system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
+        column("material"), len(constants.density), constants.table, pairs.histories, limbs,
     )  # fmt: skip
     for name, row in zip(("elastic", "tangential", *LOSSES), limbs, strict=True):
         sums.limbs[TERMS.index(name)] += row
@@ -163,10 +152,10 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    stiffness = constants.table[STIFFNESS, pair] * overlap**2
+    stiffness = constants.table[pair, STIFFNESS] * overlap**2
     hertzian = 4.0 / 15.0 * stiffness * np.sqrt(radius * overlap)
-    sums.add("elastic", np.where(constants.table[HERTZIAN, pair] > 0.5, hertzian, 0.5 * stiffness))
-    columns = ("normal_damping", "sliding", "rolling", "tangential", "wall_work")
+    sums.add("elastic", np.where(constants.table[pair, HERTZIAN] > 0.5, hertzian, 0.5 * stiffness))
+    columns = ("tangential", *LOSSES, "wall_work")
     for name, values in zip(columns, system.walls.energies(), strict=True):
         sums.add(name, values)
     return len(overlap), float((overlap / radius).max(initial=0.0))

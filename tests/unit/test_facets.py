@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from pdem.contact.intersection import nearest_feature, sphere_touches_facet
 from pdem.containers.mesh import Mesh
 from pdem.detection.facets import FacetSearch
-from pdem.detection.slice_sort import sort_slice
 
 
 def soup(generator, sizes):
@@ -298,13 +297,3 @@ def test_large_sphere_over_a_fine_mesh_lists_what_it_touches():
         assert set(touched) <= set(listed)
         assert len(listed) <= 1.2 * len(touched) + 2
     assert len(big) > 100
-
-
-def test_slices_are_sorted_and_the_rest_untouched():
-    generator = np.random.default_rng(5)
-    for count in (0, 1, 2, 31, 33, 500):
-        values = generator.integers(0, 100, count + 4)
-        expected = values.copy()
-        expected[2:-2].sort()
-        sort_slice(values, 2, count + 2)
-        np.testing.assert_array_equal(values, expected)
