@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
 
-AUTOMATIC_SKIN = 0.2
+AUTOMATIC_SKIN = 0.3
 """Skin over the largest radius of a level unless the case says otherwise."""
 
 

@@ -157,3 +157,26 @@ def test_the_ledger_of_a_tumbling_bed_closes(tmp_path):
     print("\ntumbling: residual / lost", energies["residual"] / lost, energies)
     assert lost > 0.0
     assert abs(energies["residual"]) < 0.01 * lost
+
+
+@pytest.mark.parametrize(("squeeze", "step"), [(0.005, 5e-5), (0.02, 2.5e-5)])
+def test_a_crowd_at_a_coarse_step_is_not_fed(tmp_path, squeeze, step):
+    """Spheres pressed against twelve others each, turning: friction takes energy away and never gives any."""
+    cells = 3
+    edge = 2.0 * R * (1.0 - squeeze) * math.sqrt(2.0)
+    corner = np.array([[0.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]])
+    cell = np.stack(np.meshgrid(*[np.arange(cells)] * 3), axis=-1).reshape(-1, 1, 3)
+    place = edge * (cell + corner).reshape(-1, 3)
+    rng = np.random.default_rng(8)
+    run = simulate(
+        tmp_path, Grains(place, R, rng.uniform(-0.2, 0.2, place.shape), rng.uniform(-60.0, 60.0, place.shape)),
+        law={"friction": 0.5, "restitution": 0.4}, step=step, periodic=(True, True, True), lower=[0.0] * 3,
+        upper=[cells * edge] * 3,
+    )  # fmt: skip
+    start = run.energies()
+    moving = start["translation"] + start["rotation"]
+    run.advance(1000)
+    end = run.energies()
+    assert end["translation"] + end["rotation"] < 0.05 * moving
+    lost = sum(end[name] for name in ("normal_damping", "sliding", "rolling"))
+    assert total_energy(end) + lost < total_energy(start) + 0.05 * moving
