@@ -171,8 +171,8 @@ def _kernel_sources() -> Iterator[tuple[str, bytes]]:
 
 
 def _prepared(folder: Path, *, private: bool) -> Path:
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o700 if private else 0o755)
+    if not folder.is_dir():  # another rank may make it at the same moment
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o755)
         _remove_unused(folder)
     os.utime(folder)  # says "in use"; fails where nothing could be stored
     if not os.access(folder, os.W_OK):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 WARM_UP = 0.02
 """Part of a run's steps that does not count for its speed: lists grow, caches warm."""
 
+GOOD_EVERY = 200
+"""Steps after which a copy of the state is kept again, for the checkpoint of a run that blows up."""
+
 
 class Schedule:
     """After which steps what is due.
@@ -136,7 +139,8 @@ class _Run:
     def _measure(self) -> None:
         step, clock = self.counted_from
         self.outputs.series(self.simulation.step - step, time.perf_counter() - clock)
-        self.good = local_groups(self.simulation.system)
+        if not self.good or self.simulation.step >= int(self.good["counters"]["step"]) + GOOD_EVERY:
+            self.good = local_groups(self.simulation.system)
 
     def _checkpoint(self, local: Groups) -> Path | None:
         groups = gather_groups(self.simulation.system, local)

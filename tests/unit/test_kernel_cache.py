@@ -73,6 +73,15 @@ def test_folders_unused_for_a_month_are_removed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b-numba0", "c-numba0", "other"]
 
 
+def test_two_ranks_may_make_the_folder_at_the_same_moment(tmp_path, monkeypatch):
+    made = tmp_path / "a" / "b"
+    made.mkdir(parents=True)
+    once = iter([False])
+    seen = Path.is_dir
+    monkeypatch.setattr(Path, "is_dir", lambda path: next(once, None) is None and seen(path))
+    assert cache._prepared(made, private=False) == made
+
+
 def test_marks_are_per_tag(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "cache_directory", lambda: tmp_path)
     assert not cache.is_marked("3d")
