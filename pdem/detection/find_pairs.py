@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.detection import brute_force, hgrid, linked_cell, nbs, screening, sorting
+from pdem.detection import hgrid, linked_cell
 from pdem.detection.cell_grid import check_cell_count
 from pdem.detection.cell_sizes import automatic_cell_sizes, cell_sizes
 from pdem.detection.cost_model import DIRECTIONS
 from pdem.detection.search_input import SearchInput, check_input
+from pdem.detection.searches import SINGLE_SIZE
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,30 +26,8 @@ _SAMPLE = 20_000
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-class _Search(Protocol):
-    """What each single-size method offers."""
-
-    def __call__(
-        self,
-        positions: NDArray[np.float64],
-        radii: NDArray[np.float64],
-        *,
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        periodic: tuple[bool, bool, bool],
-        dimension: int,
-        skin: float,
-    ) -> tuple[NDArray[np.int64], int, int]: ...
-
-
-_SINGLE_SIZE: dict[str, _Search] = {
-    "linked-cell": linked_cell.search_pairs,
-    "nbs": nbs.search_pairs,
-    "sorting": sorting.search_pairs,
-    "screening": screening.search_pairs,
-    "brute-force": brute_force.search_pairs,
-}
-METHODS = ("hgrid", *_SINGLE_SIZE)
+_OF_ONE_GRID = {"linked-cell": linked_cell.search_pairs, **SINGLE_SIZE}
+METHODS = ("hgrid", *_OF_ONE_GRID)
 """Names of the detection methods."""
 
 
@@ -147,8 +126,8 @@ def find_pairs(
         "skin": system.skin,
     }
     sizes = _sizes(system, method, direction, cell_sizes)
-    if method in _SINGLE_SIZE:
-        found = _SINGLE_SIZE[method](system.positions, system.radii, **common)
+    if method in _OF_ONE_GRID:
+        found = _OF_ONE_GRID[method](system.positions, system.radii, **common)
     elif system.count < 2:
         found = np.empty((0, 2), dtype=np.int64), 0, 0
     else:

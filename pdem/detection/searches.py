@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
+class Search(Protocol):
+    """What each method for bodies of similar size offers."""
+
+    def __call__(
+        self,
+        positions: NDArray[np.float64],
+        radii: NDArray[np.float64],
+        *,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        periodic: tuple[bool, bool, bool],
+        dimension: int,
+        skin: float,
+    ) -> tuple[NDArray[np.int64], int, int]:
+        """Return touching pairs (m, 2), each once; distance tests; visits of cells."""
+        ...
+
+
 class PairFinder(Protocol):
     """What finds the pairs nearer than the sum of their reaches."""
 
@@ -51,8 +69,8 @@ class SingleSizeFinder:
 
     Parameters
     ----------
-    module
-        With ``search_pairs``.
+    find : callable
+        Its ``search_pairs``.
     lower, upper : (3,) arrays
         Box [m].
     periodic : three bool
@@ -63,13 +81,13 @@ class SingleSizeFinder:
 
     def __init__(
         self,
-        module: object,
+        find: Search,
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
         periodic: tuple[bool, bool, bool],
         dimension: int,
     ) -> None:
-        self._find = module.search_pairs  # type: ignore[attr-defined]
+        self._find = find
         self._lower, self._upper = lower, upper
         self._periodic = periodic
         self._dimension = dimension
@@ -99,7 +117,13 @@ class SingleSizeFinder:
         return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
 
 
-_SINGLE_SIZE = {"nbs": nbs, "sorting": sorting, "screening": screening, "brute-force": brute_force}
+SINGLE_SIZE: dict[str, Search] = {
+    "nbs": nbs.search_pairs,
+    "sorting": sorting.search_pairs,
+    "screening": screening.search_pairs,
+    "brute-force": brute_force.search_pairs,
+}
+"""The methods for bodies of similar size, by name."""
 
 
 def make_search(
@@ -127,7 +151,7 @@ def make_search(
     """
     x, y, z = (bool(length > 0.0) for length in period)
     periodic = x, y, z
-    if method in _SINGLE_SIZE:
-        return SingleSizeFinder(_SINGLE_SIZE[method], lower, lower + period, periodic, dimension)
+    if method in SINGLE_SIZE:
+        return SingleSizeFinder(SINGLE_SIZE[method], lower, lower + period, periodic, dimension)
     sizes = cell_sizes if method == "hgrid" else cell_sizes[-1:]
     return HierarchicalGrid(sizes, lower, lower + period, periodic, direction)
