@@ -80,6 +80,7 @@ def wall_forces(
     largest_overlap: float,
     particles: tuple[Any, ...],
     start: NDArray[np.int64],
+    end: NDArray[np.int64],
     candidates: NDArray[np.int64],
     walls: tuple[Any, ...],
     topology: tuple[Any, ...],
@@ -95,9 +96,10 @@ def wall_forces(
 ) -> int:
     """Evaluate the wall contacts of the particles `near`; return one beyond the overlap limit + 1, or 0.
 
-    `particles` are the columns position, velocity, angular_velocity, radius, material; `walls` vertices,
-    normals, facet_wall, material, centre, angular velocity, velocity; `result` and `before` kind, feature,
-    facet and history; `scratch` the two tables of `resolve_h2`, point, normal, overlap and the matches.
+    Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
+    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, material, centre, angular velocity,
+    velocity; `result` and `before` kind, feature, facet and history; `scratch` the two tables of `resolve_h2`,
+    point, normal, overlap and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
     """
     position, velocity, angular_velocity, radius, material = particles
@@ -112,7 +114,7 @@ def wall_forces(
     worst = 0
     for q in prange(len(near)):
         p = near[q]
-        first, last = start[p], start[p + 1]
+        first, last = start[p], end[p]
         r = radius[p]
         count = resolve_h2(
             position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,

@@ -59,6 +59,7 @@ class WallContacts:
         self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh)
         self._start = np.zeros(1, np.int64)
+        self._end = np.zeros(0, np.int64)
         self._candidates = np.empty(0, np.int64)
         self._near = np.empty(0, np.int32)
         self._new, self._old = _Rows(0, 0), _Rows(0, 0)
@@ -95,31 +96,52 @@ class WallContacts:
         ended : ExactSums
             Takes the energies of those that have no candidates any more.
         """
-        owned = particles.count
-        start, facets = self._search.find(self.walls.vertices, self.walls.normals, reference, reaches)
-        self._start, self._candidates = start.copy(), facets.copy()
-        self._near = np.flatnonzero(np.diff(self._start)).astype(np.int32)
-        if len(facets) > len(self._new.kind) or owned > len(self._new.counts):
-            rows = int(_GROWTH * max(len(facets), len(self._new.kind)))
-            self._new, self._old = _Rows(rows, 2 * owned), _Rows(rows, 2 * owned)
-            self._force = np.zeros((6, rows + 1))
-            self._scratch = self._make_scratch(rows)
-            self.total = np.zeros((2 * owned, 6))
+        owner = self._owners(particles, records)
+        self._lay_out(self._search.find(self.walls.vertices, self.walls.normals, reference, reaches), owner)
+        self._reserve(particles.count)
         self.total[:] = 0.0
-        self._adopt(particles, records, ended)
+        self._adopt(owner, records, ended)
 
-    def _adopt(self, particles: Particles, records: WallRecords, ended: ExactSums) -> None:
+    def _owners(self, particles: Particles, records: WallRecords) -> NDArray[np.int32]:
+        """Return the row of the particle of each record, -1 where it is not owned."""
         ids = particles.column("id")
         if len(self._table) < 2 * particles.count:
             self._table = neighbours.table_for(particles.count)
         neighbours.index_ids(ids, particles.count, self._table)
         rows = np.empty(len(records.id), np.int32)
         neighbours.find_rows(records.id, ids, self._table, rows)
+        return rows
+
+    def _lay_out(self, found: tuple[NDArray[np.int64], NDArray[np.int64]], owner: NDArray[np.int32]) -> None:
+        """Give each particle as many rows as it has facets to test, or contacts to go on with if these are more.
+
+        A contact whose facet is out of reach by now may go on at another one: no history is lost for want of
+        rows, whatever the skin.
+        """
+        start, facets = found
+        tested = np.diff(start)
+        rooms = np.maximum(tested, np.bincount(owner[owner >= 0], minlength=len(tested)))
+        self._start = np.concatenate((np.zeros(1, np.int64), np.cumsum(rooms)))
+        self._end = self._start[:-1] + tested
+        self._candidates = np.zeros(int(self._start[-1]), np.int64)
+        self._candidates[np.repeat(self._start[:-1] - start[:-1], tested) + np.arange(len(facets))] = facets
+        self._near = np.flatnonzero(rooms).astype(np.int32)
+
+    def _reserve(self, owned: int) -> None:
+        rows = len(self._candidates)
+        if rows > len(self._new.kind) or owned > len(self._new.counts):
+            rows = int(_GROWTH * max(rows, len(self._new.kind)))
+            self._new, self._old = _Rows(rows, 2 * owned), _Rows(rows, 2 * owned)
+            self._force = np.zeros((6, rows + 1))
+            self._scratch = self._make_scratch(rows)
+            self.total = np.zeros((2 * owned, 6))
+
+    def _adopt(self, owner: NDArray[np.int32], records: WallRecords, ended: ExactSums) -> None:
         self._new.counts[:] = 0
         self._old.counts[:] = 0
-        lost = np.empty(len(rows), np.int32)
+        lost = np.empty(len(owner), np.int32)
         missing = kernels.scatter_records(
-            rows, self._start, records.kind, records.feature, records.facet, records.history,
+            owner, self._start, records.kind, records.feature, records.facet, records.history,
             *self._new.arrays(), self._new.counts, lost,
         )  # fmt: skip
         self._flush(records.history, lost[:missing], ended)
@@ -151,7 +173,7 @@ class WallContacts:
             self._near, dt, step, largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
-            self._start, self._candidates,
+            self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, self._materials, walls.centre,
              walls.angular_velocity, walls.velocity),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
@@ -169,7 +191,7 @@ class WallContacts:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         records = self.records(particles)
         self.evaluate(particles, density, table, 0.0, 1.0, np.inf, ended)
-        self._adopt(particles, records, ended)
+        self._adopt(self._owners(particles, records), records, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return particle and row of each contact, by particle and distance."""
