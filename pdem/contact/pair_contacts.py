@@ -77,10 +77,8 @@ class PairContacts:
 
     def _adopt(self, records: PairRecords, particles: Particles, ended: ExactSums) -> None:
         rows, number = particles.count + particles.ghosts, len(records.lower)
-        if len(self._table) < 2 * rows:
-            self._table = neighbours.table_for(rows)
         ids = particles.column("id")
-        neighbours.index_ids(ids, rows, self._table)
+        self._table = neighbours.indexed(ids, rows, self._table)
         self._reserve_contacts(number)
         self._history[:, 1 : number + 1] = records.history
         self.count = number

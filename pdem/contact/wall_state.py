@@ -105,9 +105,7 @@ class WallContacts:
     def _owners(self, particles: Particles, records: WallRecords) -> NDArray[np.int32]:
         """Return the row of the particle of each record, -1 where it is not owned."""
         ids = particles.column("id")
-        if len(self._table) < 2 * particles.count:
-            self._table = neighbours.table_for(particles.count)
-        neighbours.index_ids(ids, particles.count, self._table)
+        self._table = neighbours.indexed(ids, particles.count, self._table)
         rows = np.empty(len(records.id), np.int32)
         neighbours.find_rows(records.id, ids, self._table, rows)
         return rows
@@ -189,9 +187,9 @@ class WallContacts:
         self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64], ended: ExactSums
     ) -> None:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
-        records = self.records(particles)
+        records, owner = self.records(particles), self._contact_rows()[0].astype(np.int32)
         self.evaluate(particles, density, table, 0.0, 1.0, np.inf, ended)
-        self._adopt(self._owners(particles, records), records, ended)
+        self._adopt(owner, records, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return particle and row of each contact, by particle and distance."""

@@ -132,13 +132,19 @@ def cell_along(levels: Levels, level: int, axis: int, coordinate: float) -> int:
 
 
 @inlined
+def hash_of_row(row_y: int, row_z: int) -> int:
+    """Return a number that spreads rows of cells over buckets; its low bits are taken."""
+    mixed = row_y * 73856093 + row_z * 19349663
+    mixed = (mixed ^ (mixed >> 15)) * 83492791
+    return mixed ^ (mixed >> 13)
+
+
+@inlined
 def row_bucket(levels: Levels, level: int, row_y: int, row_z: int) -> int:
     """Return the bucket, within its level, of the first cell of a row."""
     if levels.dense[level] == 1:
         return (row_y + row_z * levels.cells[level, 1]) * levels.cells[level, 0]
-    mixed = row_y * 73856093 + row_z * 19349663
-    mixed = (mixed ^ (mixed >> 15)) * 83492791
-    return (mixed ^ (mixed >> 13)) & (levels.buckets[level] - 1)
+    return hash_of_row(row_y, row_z) & (levels.buckets[level] - 1)
 
 
 @threaded_kernel

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.detection.grid_kernels import hash_of_row
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 from pdem.foundation.kernels import kernel, prange, threaded_kernel
 
@@ -268,9 +269,7 @@ def row_bucket(row_y: int, row_z: int, level: int, cells: Cells) -> int:
     """Return the bucket, within its level, of the first cell of a row."""
     if cells.mask[level] < 0:
         return (row_z * cells.counts[level, 1] + row_y) * cells.counts[level, 0]
-    mixed = row_y * 73856093 + row_z * 19349663
-    mixed = (mixed ^ (mixed >> 15)) * 83492791
-    return (mixed ^ (mixed >> 13)) & cells.mask[level]
+    return hash_of_row(row_y, row_z) & cells.mask[level]
 
 
 @geometry_kernel
