@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.foundation.geometry_kernels import nearest_image
-from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
+from pdem.foundation.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,14 +124,14 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
         levels.base[level + 1] = levels.base[level] + levels.buckets[level]
 
 
-@inlined
+@inlined_geometry
 def cell_along(levels: Levels, level: int, axis: int, coordinate: float) -> int:
     """Return the cell of a coordinate along one axis, inside the grid."""
     cell = math.floor((coordinate - levels.origin[level, axis]) * levels.inverse[level, axis])
     return min(max(cell, 0), levels.cells[level, axis] - 1)
 
 
-@inlined
+@inlined_geometry
 def hash_of_row(row_y: int, row_z: int) -> int:
     """Return a number that spreads rows of cells over buckets; its low bits are taken."""
     mixed = row_y * 73856093 + row_z * 19349663
@@ -139,7 +139,7 @@ def hash_of_row(row_y: int, row_z: int) -> int:
     return mixed ^ (mixed >> 13)
 
 
-@inlined
+@inlined_geometry
 def row_bucket(levels: Levels, level: int, row_y: int, row_z: int) -> int:
     """Return the bucket, within its level, of the first cell of a row."""
     if levels.dense[level] == 1:
@@ -201,7 +201,7 @@ def sort_into_buckets(
     start[0] = 0
 
 
-@inlined
+@inlined_geometry
 def _range_along(
     levels: Levels, level: int, axis: int, coordinate: float, width: float, period: float
 ) -> tuple[int, int]:
@@ -217,49 +217,26 @@ def _range_along(
     return first, min(last, cells - 1) - first + 1
 
 
-@kernel
-def _scan(
-    slot: int,
-    begin: int,
-    end: int,
-    levels: Levels,
-    level: int,
-    cell: tuple[int, int, int, int],
-    spheres: NDArray[np.float64],
-    period: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    order: NDArray[np.int32],
-    at: int,
-    stop: int,
-) -> int:
-    """Test one sphere against a slice; hits go to `first`, `second` from `at`; return the next place."""
-    x, y, z, reach = spheres[slot, 0], spheres[slot, 1], spheres[slot, 2], spheres[slot, 3]
-    for other in range(begin, end):
-        dx = nearest_image(spheres[other, 0] - x, period[0], frequency[0])
-        dy = nearest_image(spheres[other, 1] - y, period[1], frequency[1])
-        dz = nearest_image(spheres[other, 2] - z, period[2], frequency[2])
-        limit = (spheres[other, 3] + reach) * INFLATION
-        if dx * dx + dy * dy + dz * dz <= limit * limit:
-            if cell[3] > 0:  # hashed: is it in the queried cells of the queried row?
-                along = cell_along(levels, level, 0, spheres[other, 0]) - cell[0]
-                if along < 0:
-                    along += levels.cells[level, 0]
-                if (
-                    along >= cell[3]
-                    or cell_along(levels, level, 1, spheres[other, 1]) != cell[1]
-                    or cell_along(levels, level, 2, spheres[other, 2]) != cell[2]
-                ):
-                    continue
-            if at < stop:
-                first[at] = order[slot]
-                second[at] = order[other]
-            at += 1
-    return at
+@inlined_geometry
+def _wrapped(cell: int, cells: int) -> int:
+    """Return a cell of a periodic axis inside the grid; division is slow, and seldom needed."""
+    return cell if 0 <= cell < cells else cell % cells
 
 
-@kernel
+@inlined_geometry
+def _is_in_row(
+    levels: Levels, level: int, x: float, y: float, z: float, row: tuple[int, int], column: int, length: int
+) -> bool:
+    """Tell whether a point lies in `length` cells of a row from `column` on, not past the end of the row."""
+    along = cell_along(levels, level, 0, x) - column
+    return (
+        0 <= along < length
+        and cell_along(levels, level, 1, y) == row[0]
+        and cell_along(levels, level, 2, z) == row[1]
+    )
+
+
+@inlined_geometry
 def _search_level(
     slot: int,
     level: int,
@@ -274,51 +251,62 @@ def _search_level(
     order: NDArray[np.int32],
     at: int,
     stop: int,
-    counters: NDArray[np.int64],
-) -> int:
-    """Find the partners of one sphere in one level, in slots from `after` on."""
-    width = (spheres[slot, 3] + levels.reach[level]) * INFLATION
-    x0, nx = _range_along(levels, level, 0, spheres[slot, 0], width, period[0])
-    y0, ny = _range_along(levels, level, 1, spheres[slot, 1], width, period[1])
-    z0, nz = _range_along(levels, level, 2, spheres[slot, 2], width, period[2])
+) -> tuple[int, int, int]:
+    """Find the partners of one sphere in one level, in slots from `after` on.
+
+    Pairs go to `first`, `second` from `at` on; what comes to `stop` or behind is only counted. Returns the next
+    place, the distance tests and the rows visited.
+    """
+    x, y, z, reach = spheres[slot, 0], spheres[slot, 1], spheres[slot, 2], spheres[slot, 3]
+    width = (reach + levels.reach[level]) * INFLATION
+    x0, nx = _range_along(levels, level, 0, x, width, period[0])
+    y0, ny = _range_along(levels, level, 1, y, width, period[1])
+    z0, nz = _range_along(levels, level, 2, z, width, period[2])
+    checks = accesses = 0
     if nx <= 0 or ny <= 0 or nz <= 0:
-        return at
+        return at, checks, accesses
     base, buckets = levels.base[level], levels.buckets[level]
+    columns, rows, layers = levels.cells[level, 0], levels.cells[level, 1], levels.cells[level, 2]
     dense = levels.dense[level] == 1
-    if not dense and (nx > buckets or float(nx) * ny * nz > levels.population[level]):
-        begin, end = max(start[base], after), start[base + buckets]  # all of a sparse level is less work
-        counters[0] += max(end - begin, 0)
-        counters[1] += 1
-        return _scan(
-            slot, begin, end, levels, level, (0, 0, 0, 0), spheres, period, frequency, first, second, order,
-            at, stop,
-        )  # fmt: skip
-    columns = levels.cells[level, 0]
-    for step_z in range(nz):
-        row_z = (z0 + step_z) % levels.cells[level, 2]
-        for step_y in range(ny):
-            row_y = (y0 + step_y) % levels.cells[level, 1]
-            row = row_bucket(levels, level, row_y, row_z)
-            column = x0 % columns
-            left = nx
+    whole = not dense and (nx > buckets or float(nx) * ny * nz > levels.population[level])
+    if whole:  # all of a sparse level, as one row, is less work
+        x0, nx, ny, nz, columns = 0, buckets, 1, 1, buckets
+    x0, row_z = _wrapped(x0, columns), _wrapped(z0, layers)
+    own = order[slot]
+    for _ in range(nz):
+        row_y = _wrapped(y0, rows)
+        for _ in range(ny):
+            row = 0 if whole else row_bucket(levels, level, row_y, row_z)
+            column, left = x0, nx
             while left > 0:  # twice where the row is cut by the end of the cells or of the buckets
                 bucket = row + column
-                if dense:
-                    length = min(left, columns - column)
-                else:
+                length = min(left, columns - column)
+                if not dense:
                     bucket &= buckets - 1
-                    length = min(min(left, columns - column), buckets - bucket)
-                begin = max(start[base + bucket], after)
-                end = start[base + bucket + length]
-                counters[0] += max(end - begin, 0)
-                counters[1] += 1
-                at = _scan(
-                    slot, begin, end, levels, level, (column, row_y, row_z, 0 if dense else length), spheres,
-                    period, frequency, first, second, order, at, stop,
-                )  # fmt: skip
+                    length = min(length, buckets - bucket)
+                begin, end = max(start[base + bucket], after), start[base + bucket + length]
+                checks += max(end - begin, 0)
+                accesses += 1
+                for other in range(begin, end):
+                    px, py, pz = spheres[other, 0], spheres[other, 1], spheres[other, 2]
+                    dx = nearest_image(px - x, period[0], frequency[0])
+                    dy = nearest_image(py - y, period[1], frequency[1])
+                    dz = nearest_image(pz - z, period[2], frequency[2])
+                    limit = (spheres[other, 3] + reach) * INFLATION
+                    near = dx * dx + dy * dy + dz * dz <= limit * limit
+                    if near and not dense and not whole:
+                        near = _is_in_row(levels, level, px, py, pz, (row_y, row_z), column, length)
+                    # no branch: what is not near is overwritten by the next
+                    place = min(at, stop)
+                    first[place] = own
+                    second[place] = order[other]
+                    at += near
                 left -= length
-                column = (column + length) % columns
-    return at
+                column += length
+                column = 0 if column == columns else column
+            row_y = 0 if row_y + 1 == rows else row_y + 1
+        row_z = 0 if row_z + 1 == layers else row_z + 1
+    return at, checks, accesses
 
 
 @threaded_kernel
@@ -337,24 +325,28 @@ def search(
     found: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> None:
-    """Find every pair once; chunk c writes ``found[c]`` of them to its segment (more are only counted)."""
+    """Find every pair once; chunk c writes ``found[c]`` of them to its segment, whose last place is spare."""
     segment = len(first) // CHUNKS
     depth = len(levels.limit)
     for turn in prange(CHUNKS):
         chunk = (turn * 37) % CHUNKS  # neighbours in work go to different threads: large spheres come last
         at = chunk * segment
-        counters[chunk, 0] = 0
-        counters[chunk, 1] = 0
+        stop = at + segment - 1
+        checks = accesses = 0
         for slot in range(chunk * count // CHUNKS, (chunk + 1) * count // CHUNKS):
             own = level_of[order[slot]]
             for level in range(depth):
                 if levels.population[level] == 0 or (level > own if top_down else level < own):
                     continue
-                at = _search_level(
+                at, tested, visited = _search_level(
                     slot, level, slot + 1 if level == own else 0, levels, spheres, start, period, frequency,
-                    first, second, order, at, (chunk + 1) * segment, counters[chunk],
+                    first, second, order, at, stop,
                 )  # fmt: skip
+                checks += tested
+                accesses += visited
         found[chunk] = at - chunk * segment
+        counters[chunk, 0] = checks
+        counters[chunk, 1] = accesses
 
 
 @kernel

@@ -113,7 +113,7 @@ class HierarchicalGrid:
                 self._period, self._frequency, self._first, self._second, self._found, self._counters,
             )  # fmt: skip
             most = int(self._found.max())
-            if most <= len(self._first) // grid.CHUNKS:
+            if most < len(self._first) // grid.CHUNKS:
                 break
             self._first = np.empty(grid.CHUNKS * (int(_GROWTH * most) + 16), dtype=np.int32)
             self._second = np.empty_like(self._first)
