@@ -22,6 +22,7 @@ ROOMS = (
     "output",
     "case",
     "simulation",
+    "verification",
     "cli",
 )
 # The one door from the simulation to the ranks, and the protocol on which both agree.

@@ -10,6 +10,7 @@ from pdem.case.messages import shown_key
 from pdem.foundation.errors import CaseError
 
 _INDEX = re.compile(r"\[\s*(\d+)\s*\]")
+_PLAIN_TEXT = re.compile(r"[\w./~+-][\w ./~+-]*")
 
 
 def apply_override(document: dict[str, Any], assignment: str, source: str) -> None:
@@ -20,7 +21,8 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     document : dict
         What the TOML parser returned.
     assignment : str
-        ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax.
+        ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax. A plain text, such
+        as a path, needs no quotes: shells take them away.
     source : str
         Name for messages.
 
@@ -65,6 +67,8 @@ def _value(text: str, key: str, source: str) -> Any:
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         tree = {}
     if tree.keys() != {"value"}:
+        if _PLAIN_TEXT.fullmatch(text):
+            return text
         raise CaseError(f"""{source}: {text!r} is not a TOML value; a text needs quotes: '{key}="..."'""")
     return tree["value"]
 

@@ -18,7 +18,7 @@ from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
 from pdem.case.messages import shown_key
 from pdem.case.periodic_walls import periodic_doubts
-from pdem.case.sections import Time
+from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def _facet_size(subject: str, smallest: float, radius: float, largest: float) ->
 def _intervals(case: Case, step: float) -> Iterator[Finding]:
     for key in ("fields_every", "series_every", "checkpoint_every"):
         interval = getattr(case.output, key)
-        if interval < step:
+        if interval < step and interval != case.time.end / OUTPUT_SHARES[key]:  # only what the user chose
             text = f"output.{key} = {interval:g} s is shorter than the time step {step:.4g} s; lengthen it"
             yield Finding("warning", "output", text)
 

@@ -85,7 +85,7 @@ class Detection(Section):
         Cell size of each level, in m.
     skin : float or "auto"
         Width by which the lists of near pairs reach beyond contact, as a fraction of each level's largest
-        radius; 0 detects in every step.
+        radius; 0 detects in every step, ``"auto"`` is tuned while running by measured times.
     walls : {"h2"}
         How the contacts of a sphere with a mesh are resolved: the double hierarchy method.
     """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SIDES = 24
+_PIECES = 16
 
 
 def example_names() -> list[str]:
@@ -136,4 +137,23 @@ def _hopper() -> Mesh:
     return Mesh(np.concatenate(rings), facets)
 
 
-_MESHES: dict[str, Callable[[], Mesh]] = {"plate.vtk": _plate, "tray.vtk": _tray, "hopper.vtk": _hopper}
+def _boundary() -> Mesh:
+    """Return a long bar in pieces: facets not much larger than their distance from the particles are quick to check."""
+    places = np.linspace(-0.8, 0.8, _PIECES + 1)
+    profile = ((-0.04, -0.02), (0.0, -0.02), (0.0, 0.02), (-0.04, 0.02))
+    vertices = [(x, y, z) for x in places for y, z in profile]
+    sides = [
+        [4 * piece + a, 4 * piece + b, 4 * piece + 4 + b, 4 * piece + 4 + a]
+        for piece in range(_PIECES)
+        for a, b in ((0, 1), (1, 2), (2, 3), (3, 0))
+    ]
+    last = 4 * _PIECES
+    return Mesh(vertices, [[3, 2, 1, 0], *sides, [last, last + 1, last + 2, last + 3]])
+
+
+_MESHES: dict[str, Callable[[], Mesh]] = {
+    "plate.vtk": _plate,
+    "tray.vtk": _tray,
+    "hopper.vtk": _hopper,
+    "boundary.vtk": _boundary,
+}

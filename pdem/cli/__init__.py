@@ -17,6 +17,7 @@ from pdem.cli.compile import compile_kernels
 from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.run import restart, run
+from pdem.cli.verify import verify
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def main() -> None:
       pdem run hopper.toml     run it; `mpirun -n 4 pdem run hopper.toml` is the same run on four ranks
       pdem render results/hopper
 
-    Exit codes: 0 done, 1 unexpected error (of compare: different), 2 wrong input, 3 the simulation blew up,
-    99 stopped by a signal with the state in a checkpoint.
+    Exit codes: 0 done, 1 unexpected error (of compare: different; of verify: off), 2 wrong input,
+    3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint.
     """
 
 
-for command in (new, check, run, restart, render, compare, compile_kernels, bench):
+for command in (new, check, run, restart, render, compare, compile_kernels, bench, verify):
     main.add_command(command)

@@ -23,18 +23,19 @@ def bench(names: tuple[str, ...], steps: int | None, file: str | None, threads: 
     """Measure particle-steps per second, phase by phase, on fixed cases; all of them unless named.
 
     dense-bed (8,192 particles of one size under gravity), dense-bed-100k, polydisperse-10 and -50 (ratio of
-    the largest to the smallest radius), mixer (where its settled bed is on disk). Under mpirun on all ranks.
+    the largest to the smallest radius), mixer (where its settled bed is on disk): under mpirun on all ranks.
+    detection: the making of lists alone, for several methods, numbers of particles and size ratios, on one rank.
     """
     return collective(lambda communicator, own: _bench(communicator, own, names, steps, file), threads)
 
 
 def _bench(communicator: Any, threads: int, names: Sequence[str], steps: int | None, file: str | None) -> int:
     from pdem.output.log import environment
-    from pdem.simulation.bench import measure
-    from pdem.simulation.bench_cases import Skipped, find_case, names_of_cases
+    from pdem.simulation.bench import outcomes
+    from pdem.simulation.bench_cases import Skipped, check_names, names_of_cases
 
     speaks = is_root(communicator)
-    chosen = [find_case(name) for name in (names or names_of_cases())]
+    chosen = check_names(names) or names_of_cases()
     load_kernels(communicator, None, threads)
     found = environment()
     ranks = 1 if communicator is None else communicator.size
@@ -42,16 +43,15 @@ def _bench(communicator: Any, threads: int, names: Sequence[str], steps: int | N
         versions = "  ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba"))
         click.echo(f"{found['cpu']}  {versions}\n{ranks} ranks x {threads} threads")
     results: list[dict[str, Any]] = []
-    for one in chosen:
+    for name in chosen:
         try:
-            result = measure(one, communicator, threads, steps)
+            for outcome in outcomes(name, communicator, threads, steps):
+                results.append(outcome.as_dict())
+                if speaks:
+                    click.echo(str(outcome))
         except Skipped as reason:
             if speaks:
-                say(f"{one.name}: skipped: {reason}")
-            continue
-        results.append(result.as_dict())
-        if speaks:
-            click.echo(str(result))
+                say(f"{name}: skipped: {reason}")
     if speaks and file is not None:
         _write(file, {"environment": found, "ranks": ranks, "threads": threads, "results": results})
     return 0

@@ -18,7 +18,7 @@ import numpy as np
 
 from pdem.contact.law import TINY, contact_law, square_root
 from pdem.foundation.geometry_kernels import nearest_image, sphere_mass
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.foundation.kernels import ROW, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,9 +33,6 @@ velocity (3) [rad/s], material."""
 FORCES = 9
 """Columns of a contact's result: force on the higher particle (3) [N], torque on the lower (3) and on the
 higher particle (3) [N m]."""
-
-ROW = 0x7FFFFFFF
-"""Every row that an int32 can name."""
 
 
 @threaded_kernel

@@ -181,10 +181,11 @@ def automatic_cell_sizes(
     *,
     density: float,
     dimension: int,
+    overhead: float,
     skin: float = 0.0,
     direction: str = "top-down",
     least: float = 0.0,
-) -> NDArray[np.float64]:
+) -> CellSizes:
     """Choose few levels for a system at hand within milliseconds: constant number per cell, cost of rows.
 
     Parameters
@@ -195,6 +196,8 @@ def automatic_cell_sizes(
         Particles per volume (2D: area) where they are, in m**-dimension.
     dimension : {2, 3}
         Dimension of the system.
+    overhead : float
+        Time of a visit of a row over that of a distance test, see `pdem.detection.overhead`.
     skin : float
         Gap in m that counts as contact.
     direction : {"top-down", "bottom-up"}
@@ -204,21 +207,26 @@ def automatic_cell_sizes(
 
     Returns
     -------
-    (L,) array
-        Rising sizes in m; the last is the largest diameter plus skin. Empty without particles.
+    CellSizes
+        Rising sizes in m, the last the largest diameter plus skin, none without particles; and the work of
+        one search, expected for uncorrelated positions of this density.
     """
     if len(radii) == 0:
-        return np.empty(0)
+        return CellSizes(np.empty(0), 0.0, 0.0, 0.0)
     top = 2.0 * float(radii.max()) + skin
     effective = radii + 0.5 * skin
-    if effective.min() == effective.max() or not 0.0 < density < math.inf:
-        return np.array([top])
-    table = sample_table(effective, _COARSE)
-    problem = _Problem(table, density, dimension, OVERHEAD["rows"], direction, "rows", "search-box")
+    table = (
+        sample_table(effective, _COARSE) if effective.min() < effective.max() else SampleMoments(effective)
+    )
+    if not 0.0 < density < math.inf:
+        return CellSizes(np.array([top]), math.nan, math.nan, math.nan)
+    problem = _Problem(table, density, dimension, overhead, direction, "rows", "search-box")
+    if isinstance(table, SampleMoments):
+        return problem.evaluate(np.array([top]))
     rule = _constant_number(problem, _COARSE, 30)
     chosen = _search_levels(lambda levels: problem.evaluate(rule(levels)), most=8, patience=2, gain=0.01)
     tight = _tight(chosen.sizes, radii, skin)
-    return np.append(tight[(tight >= least) & (tight < top)], top)
+    return problem.evaluate(np.append(tight[(tight >= least) & (tight < top)], top))
 
 
 def _check_numbers(

@@ -11,6 +11,8 @@ from pdem.detection import hgrid, linked_cell
 from pdem.detection.cell_grid import check_cell_count
 from pdem.detection.cell_sizes import automatic_cell_sizes, cell_sizes
 from pdem.detection.cost_model import DIRECTIONS
+from pdem.detection.occupancy import local_density
+from pdem.detection.overhead import search_times
 from pdem.detection.search_input import SearchInput, check_input
 from pdem.detection.searches import SINGLE_SIZE
 from pdem.foundation.errors import InputError
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 
 _SIZE_RULES = ("single", "linear", "exponential", "constant", "optimal")
 _MOST_CELLS = 2.0**31
-_SAMPLE = 20_000
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
-
 
 _OF_ONE_GRID = {"linked-cell": linked_cell.search_pairs, **SINGLE_SIZE}
 METHODS = ("hgrid", *_OF_ONE_GRID)
@@ -200,16 +199,23 @@ def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> NDArray[np.f
     dimension = system.dimension
     extent = (system.upper - system.lower)[:dimension]
     least = float(extent.max(initial=0.0)) / _MOST_CELLS
-    density = _local_density(system)
+    density = local_density(
+        system.positions[:, :dimension],
+        system.largest,
+        system.lower[:dimension],
+        system.upper[:dimension],
+        system.periodic[:dimension],
+    )
     if rule == "auto":
         return automatic_cell_sizes(
             system.radii,
             density=density,
             dimension=dimension,
+            overhead=search_times().overhead,
             skin=system.skin,
             direction=direction,
             least=least,
-        )
+        ).sizes
     ball = np.pi if dimension == 2 else 4.0 * np.pi / 3.0
     sizes = cell_sizes(
         system.radii,
@@ -219,27 +225,7 @@ def _ruled_sizes(system: SearchInput, direction: str, rule: str) -> NDArray[np.f
         direction=direction,
         unit="rows",
         own_level="search-box",
+        overhead=search_times().overhead,
         skin=system.skin,
     ).sizes
     return np.append(sizes[(sizes >= least) & (sizes < system.largest)], system.largest)
-
-
-def _local_density(system: SearchInput) -> float:
-    """Return the particles per volume around a particle, counted in cells as large as the largest sphere.
-
-    In a homogeneous system this is the number density; in a clustered one it is that of the clusters, which
-    is what a search meets. A part of the particles is enough.
-    """
-    dimension, size = system.dimension, system.largest
-    extent = (system.upper - system.lower)[:dimension]
-    open_axes = ~np.array(system.periodic[:dimension])
-    mean = system.count / float(np.prod(extent + open_axes * size))
-    every = max(1, system.count // _SAMPLE)
-    sample = system.positions[::every, :dimension]
-    cells = ((sample - system.lower[:dimension]) / size).astype(np.int64)
-    keys = np.zeros(len(cells), dtype=np.uint64)
-    for axis in range(dimension):
-        keys = (keys ^ cells[:, axis].astype(np.uint64)) * _MIXER
-    counts = np.unique(keys, return_counts=True)[1].astype(np.float64)
-    companions = float(np.sum(counts * (counts - 1.0))) / len(cells)
-    return max(mean, companions * every / size**dimension)

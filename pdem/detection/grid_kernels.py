@@ -4,7 +4,7 @@ The cells of a level are wound onto an array of buckets that is proportional to 
 directly where the box of the level has few cells (*dense*), else each row of cells starts at a bucket chosen
 by a hash of the row (*hashed*) and runs on from there. In both cases neighbouring cells of a row are
 neighbouring buckets, so a row of a query is one contiguous slice of the sorted particles. What the hash brings
-together by accident is told apart by its own cell, and only once it has passed the distance test.
+together by accident is told apart by its own cell.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
-from pdem.foundation.kernels import kernel, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernels import ROW, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 CHUNKS = 64
 """Parts into which the search is cut; each writes to its own segment of the pairs."""
 
-CELLS_PER_PARTICLE = 4
-"""Most buckets per particle of a level."""
+CELLS_PER_PARTICLE = 16
+"""Up to so many cells per particle of a level are buckets themselves; more are hashed."""
 
 INFLATION = 1.0 + 1e-12
 """Factor on the search range, so that rounding at a cell border loses nothing."""
@@ -118,7 +118,7 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
         else:
             levels.dense[level] = 0
             buckets = 16
-            while buckets < 2 * count:
+            while buckets < 4 * count:
                 buckets *= 2
             levels.buckets[level] = buckets
         levels.base[level + 1] = levels.base[level] + levels.buckets[level]
@@ -177,11 +177,11 @@ def sort_into_buckets(
     count: int,
     bucket_count: int,
     bucket_of: NDArray[np.int64],
-    start: NDArray[np.int64],
+    start: NDArray[np.int32],
     order: NDArray[np.int32],
     spheres: NDArray[np.float64],
 ) -> None:
-    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach (n, 4)."""
+    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach, 4 numbers each."""
     for bucket in range(bucket_count + 1):
         start[bucket] = 0
     for i in range(count):
@@ -192,10 +192,9 @@ def sort_into_buckets(
         slot = start[bucket_of[i]]
         start[bucket_of[i]] += 1
         order[slot] = i
-        spheres[slot, 0] = position[i, 0]
-        spheres[slot, 1] = position[i, 1]
-        spheres[slot, 2] = position[i, 2]
-        spheres[slot, 3] = reach[i]
+        at = 4 * slot
+        spheres[at], spheres[at + 1], spheres[at + 2] = position[i, 0], position[i, 1], position[i, 2]
+        spheres[at + 3] = reach[i]
     for bucket in range(bucket_count, 0, -1):  # the slots have moved each start to the next bucket's
         start[bucket] = start[bucket - 1]
     start[0] = 0
@@ -224,6 +223,12 @@ def _wrapped(cell: int, cells: int) -> int:
 
 
 @inlined_geometry
+def _span(period: float) -> float:
+    """Return the length after which an axis repeats: infinite on an open one, whose period is 0."""
+    return period if period > 0.0 else math.inf
+
+
+@inlined_geometry
 def _is_in_row(
     levels: Levels, level: int, x: float, y: float, z: float, row: tuple[int, int], column: int, length: int
 ) -> bool:
@@ -243,9 +248,8 @@ def _search_level(
     after: int,
     levels: Levels,
     spheres: NDArray[np.float64],
-    start: NDArray[np.int64],
+    start: NDArray[np.int32],
     period: NDArray[np.float64],
-    frequency: NDArray[np.float64],
     first: NDArray[np.int32],
     second: NDArray[np.int32],
     order: NDArray[np.int32],
@@ -257,7 +261,7 @@ def _search_level(
     Pairs go to `first`, `second` from `at` on; what comes to `stop` or behind is only counted. Returns the next
     place, the distance tests and the rows visited.
     """
-    x, y, z, reach = spheres[slot, 0], spheres[slot, 1], spheres[slot, 2], spheres[slot, 3]
+    x, y, z, reach = spheres[4 * slot], spheres[4 * slot + 1], spheres[4 * slot + 2], spheres[4 * slot + 3]
     width = (reach + levels.reach[level]) * INFLATION
     x0, nx = _range_along(levels, level, 0, x, width, period[0])
     y0, ny = _range_along(levels, level, 1, y, width, period[1])
@@ -273,11 +277,13 @@ def _search_level(
         x0, nx, ny, nz, columns = 0, buckets, 1, 1, buckets
     x0, row_z = _wrapped(x0, columns), _wrapped(z0, layers)
     own = order[slot]
+    span_x, span_y, span_z = _span(period[0]), _span(period[1]), _span(period[2])
     for _ in range(nz):
         row_y = _wrapped(y0, rows)
         for _ in range(ny):
             row = 0 if whole else row_bucket(levels, level, row_y, row_z)
             column, left = x0, nx
+            accesses += 1
             while left > 0:  # twice where the row is cut by the end of the cells or of the buckets
                 bucket = row + column
                 length = min(left, columns - column)
@@ -285,21 +291,22 @@ def _search_level(
                     bucket &= buckets - 1
                     length = min(length, buckets - bucket)
                 begin, end = max(start[base + bucket], after), start[base + bucket + length]
-                checks += max(end - begin, 0)
-                accesses += 1
+                checks += max(end - begin, 0) if dense or whole else 0
                 for other in range(begin, end):
-                    px, py, pz = spheres[other, 0], spheres[other, 1], spheres[other, 2]
-                    dx = nearest_image(px - x, period[0], frequency[0])
-                    dy = nearest_image(py - y, period[1], frequency[1])
-                    dz = nearest_image(pz - z, period[2], frequency[2])
-                    limit = (spheres[other, 3] + reach) * INFLATION
+                    sphere = 4 * (other & ROW)
+                    px, py, pz = spheres[sphere], spheres[sphere + 1], spheres[sphere + 2]
+                    dx, dy, dz = abs(px - x), abs(py - y), abs(pz - z)
+                    dx, dy, dz = min(dx, span_x - dx), min(dy, span_y - dy), min(dz, span_z - dz)
+                    limit = (spheres[sphere + 3] + reach) * INFLATION
                     near = dx * dx + dy * dy + dz * dz <= limit * limit
-                    if near and not dense and not whole:
-                        near = _is_in_row(levels, level, px, py, pz, (row_y, row_z), column, length)
+                    if not dense and not whole:
+                        here = _is_in_row(levels, level, px, py, pz, (row_y, row_z), column, length)
+                        near = near and here
+                        checks += here
                     # no branch: what is not near is overwritten by the next
-                    place = min(at, stop)
+                    place = min(at, stop) & ROW
                     first[place] = own
-                    second[place] = order[other]
+                    second[place] = order[other & ROW]
                     at += near
                 left -= length
                 column += length
@@ -316,10 +323,9 @@ def search(
     levels: Levels,
     level_of: NDArray[np.int8],
     spheres: NDArray[np.float64],
-    start: NDArray[np.int64],
+    start: NDArray[np.int32],
     order: NDArray[np.int32],
     period: NDArray[np.float64],
-    frequency: NDArray[np.float64],
     first: NDArray[np.int32],
     second: NDArray[np.int32],
     found: NDArray[np.int64],
@@ -339,7 +345,7 @@ def search(
                 if levels.population[level] == 0 or (level > own if top_down else level < own):
                     continue
                 at, tested, visited = _search_level(
-                    slot, level, slot + 1 if level == own else 0, levels, spheres, start, period, frequency,
+                    slot, level, slot + 1 if level == own else 0, levels, spheres, start, period,
                     first, second, order, at, stop,
                 )  # fmt: skip
                 checks += tested

@@ -56,19 +56,22 @@ class HierarchicalGrid:
         self._top_down = direction == "top-down"
         self._lower = np.array(lower, dtype=np.float64)
         self._period = np.where(periodic, np.asarray(upper) - np.asarray(lower), 0.0)
-        self._frequency = np.divide(1.0, self._period, out=np.zeros(3), where=self._period > 0.0)
         self._found = np.zeros(grid.CHUNKS, dtype=np.int64)
         self._counters = np.zeros((grid.CHUNKS, 2), dtype=np.int64)
         self._first = np.empty(grid.CHUNKS * 16, dtype=np.int32)
         self._second = np.empty_like(self._first)
-        self._start = np.zeros(1, dtype=np.int64)
+        self._start = np.zeros(1, dtype=np.int32)
         self._resize(0)
 
     def _resize(self, count: int) -> None:
         self._level_of = np.empty(count, dtype=np.int8)
         self._bucket_of = np.empty(count, dtype=np.int64)
         self._order = np.empty(count, dtype=np.int32)
-        self._spheres = np.empty((count, 4))
+        self._spheres = np.empty(4 * count)
+
+    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+        """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
+        self._levels.limit[:] = cell_sizes[-len(self._levels.limit) :]
 
     def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
         """Sort particles into the cells of their levels.
@@ -89,7 +92,7 @@ class HierarchicalGrid:
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
-            self._start = np.zeros(int(_GROWTH * buckets) + 16, dtype=np.int64)
+            self._start = np.zeros(int(_GROWTH * buckets) + 16, dtype=np.int32)
         grid.sort_into_buckets(
             position, reach, count, buckets, self._bucket_of, self._start, self._order, self._spheres
         )
@@ -110,7 +113,7 @@ class HierarchicalGrid:
         while True:
             grid.search(
                 count, self._top_down, self._levels, self._level_of, self._spheres, self._start, self._order,
-                self._period, self._frequency, self._first, self._second, self._found, self._counters,
+                self._period, self._first, self._second, self._found, self._counters,
             )  # fmt: skip
             most = int(self._found.max())
             if most < len(self._first) // grid.CHUNKS:

@@ -51,6 +51,10 @@ class PairFinder(Protocol):
         """Bytes held in buffers."""
         ...
 
+    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+        """Change the limits of the reach diameters of the levels [m], as many as before."""
+        ...
+
     def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
         """Sort particles into cells, for `order`."""
         ...
@@ -94,6 +98,9 @@ class SingleSizeFinder:
         self.checks = 0
         self.accesses = 0
         self.memory = 0
+
+    def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
+        """Do nothing: cells are as large as the largest reach."""
 
     def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
         """Do nothing: these methods keep the particles' own order."""

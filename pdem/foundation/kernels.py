@@ -49,6 +49,10 @@ _OPTIONS = {"cache": True, "fastmath": {"contract"}, "error_model": "numpy", "no
 
 prange = numba.prange
 
+ROW = 0x7FFFFFFF
+"""Every row that an int32 can name. A row masked by it is known not to be negative, and then no code is made for
+indices that count from the end."""
+
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a serial kernel, cached on disk."""

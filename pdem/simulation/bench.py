@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pdem.output.summary import quantity
+from pdem.simulation.bench_cases import DETECTION, Skipped, find_case
+from pdem.simulation.bench_detection import measure_detection
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pdem.simulation.bench_cases import BenchCase
 
 WARM_UP_STEPS = 200
@@ -73,6 +77,37 @@ class Result:
             f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05
         )
         return f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all"
+
+
+class Outcome(Protocol):
+    """What one measurement has shown: a line for users (its text) and a dictionary for a file."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for a file."""
+        ...
+
+
+def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
+    """Measure the case of this name; yield what it shows as it is done. Collective.
+
+    Parameters
+    ----------
+    name : str
+        One of `pdem.simulation.bench_cases.names_of_cases`.
+    communicator, threads, steps
+        As for `measure`.
+
+    Raises
+    ------
+    Skipped
+        If the case cannot be had here.
+    """
+    if name != DETECTION:
+        yield measure(find_case(name), communicator, threads, steps)
+    elif communicator is not None and communicator.size > 1:
+        raise Skipped("lists are timed on one rank; leave mpirun away")
+    else:
+        yield from measure_detection(threads)
 
 
 def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Result:

@@ -18,7 +18,7 @@ from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -132,9 +132,27 @@ class BenchCase:
     particle_steps: float = 1.5e7
 
 
+DETECTION = "detection"
+"""Name of what measures the making of lists alone, see `pdem.simulation.bench_detection`."""
+
+
 def names_of_cases() -> list[str]:
     """Return the names of all cases."""
-    return [case.name for case in CASES]
+    return [*(case.name for case in CASES), DETECTION]
+
+
+def check_names(names: Sequence[str]) -> list[str]:
+    """Return the names, all of them known.
+
+    Raises
+    ------
+    InputError
+        If there is no such case.
+    """
+    for name in names:
+        if name != DETECTION:
+            find_case(name)
+    return list(names)
 
 
 def find_case(name: str) -> BenchCase:

@@ -67,8 +67,7 @@ class Outputs:
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
         details = [
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
-            f"levels up to radius {', '.join(f'{radius:.4g}' for radius in simulation.system.skins.radii)} m, "
-            f"skin {simulation.system.skins.fraction:g} of each",
+            str(simulation.system.skins),
             *(str(finding) for finding in findings),
         ]
         self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))

@@ -11,11 +11,12 @@ class Phases:
     Attributes
     ----------
     seconds : dict of str to float
-        Time of each phase [s], in the order of first use.
+        Time of each phase [s], in the order of first use; who reads it may clear it.
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._always: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def start(self) -> None:
@@ -25,5 +26,10 @@ class Phases:
     def lap(self, phase: str) -> None:
         """Give the time since the last reading to `phase`."""
         now = time.perf_counter()
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
+        for seconds in (self.seconds, self._always):
+            seconds[phase] = seconds.get(phase, 0.0) + now - self._last
         self._last = now
+
+    def spent(self, *phases: str) -> float:
+        """Return the time of some phases since the beginning [s]."""
+        return sum(self._always.get(phase, 0.0) for phase in phases)

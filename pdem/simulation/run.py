@@ -161,6 +161,8 @@ class _Run:
         step, clock = self.counted_from
         seconds = time.perf_counter() - clock
         measured = simulation.measures()
+        search = simulation.system.search
+        work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
         names = sorted(simulation.phases.seconds)
         mine = {"seconds": np.array([simulation.phases.seconds[name] for name in names])}
         joined = exchange.collect(mine)
@@ -173,6 +175,12 @@ class _Run:
                 table, measured.particles * (simulation.step - step), seconds,
                 exchange.size * exchange.threads, measured.energies,
                 measured.balance - simulation.first_balance,
-                [f"{simulation.system.detections} detections; results in {simulation.case.output.folder}"],
+                [
+                    f"{simulation.system.detections} detections, the last with "
+                    f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
+                    f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
+                    f"skin {simulation.system.skins.fraction:.3g}",
+                    f"results in {simulation.case.output.folder}",
+                ],
             )
         )  # fmt: skip

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
-from pdem.detection.cell_sizes import automatic_cell_sizes
+from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
+from pdem.detection.occupancy import local_density
 from pdem.motion.walls import MovingWalls, RigidMotion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 AUTOMATIC_SKIN = 0.3
-"""Skin over the largest radius of a level unless the case says otherwise."""
+"""Skin over the largest radius of a level with which a run begins unless the case says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,17 @@ class Skins:
     radii : (L,) array
         Largest radius of each level [m], rising.
     fraction : float
-        Skin over largest radius.
+        Skin over largest radius; may change from one detection to the next.
+    expected : CellSizes, optional
+        Work of one search that was expected when the levels were chosen.
     """
 
-    def __init__(self, radii: NDArray[np.float64], fraction: float) -> None:
+    def __init__(
+        self, radii: NDArray[np.float64], fraction: float, expected: CellSizes | None = None
+    ) -> None:
         self.radii = radii
         self.fraction = fraction
+        self.expected = expected
 
     def of(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far particles of these radii may move before lists are made anew [m]."""
@@ -135,40 +141,63 @@ class Skins:
         """Return radius plus skin [m]."""
         return radius + self.of(radius)
 
+    def __str__(self) -> str:
+        """Return levels, skins and the expected work of a search, for the log."""
+        levels = ", ".join(f"{radius:.4g}" for radius in self.radii)
+        text = f"levels up to radius {levels} m, skin {self.fraction:g} of each"
+        if self.expected is None:
+            return text
+        return (
+            f"{text}; expected per particle and search without skins: {self.expected.checks:.3g} distance tests "
+            f"and {self.expected.accesses:.3g} rows of cells"
+        )
+
     @property
     def cell_sizes(self) -> NDArray[np.float64]:
         """Limits of the reach diameters of the levels [m]."""
         return 2.0 * self.radii * (1.0 + self.fraction)
 
 
-def skins_of(case: Case, radius: NDArray[np.float64]) -> Skins:
-    """Choose levels and skins of a case for all its particles (the same on every rank)."""
-    wanted = case.detection
+def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], overhead: Callable[[], float]) -> Skins:
+    """Choose levels and skins of a case for all its particles (the same on every rank).
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    particles : mapping of ndarray
+        Columns ``radius`` and ``position`` of all particles.
+    overhead : callable
+        Returns the time of a visit of a row of cells over that of a distance test; asked only if needed.
+    """
+    wanted, radius = case.detection, particles["radius"]
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
     largest = float(radius.max(initial=0.0)) or 1.0
     if not isinstance(wanted.cell_sizes, str):
         limits = 0.5 * np.array(wanted.cell_sizes, np.float64)
-        limits = np.append(limits[limits < largest], largest)
     elif wanted.method != "hgrid" or len(radius) < 2:
         limits = np.array([largest])
+    elif isinstance(wanted.levels, int):
+        smallest = float(radius.min())
+        limits = smallest * (largest / smallest) ** (np.arange(1, wanted.levels + 1) / wanted.levels)
     else:
-        limits = _automatic_levels(case, radius)
-    return Skins(limits, fraction)
+        chosen = _automatic_levels(case, radius, particles["position"], overhead())
+        limits = 0.5 * chosen.sizes
+        return Skins(np.append(limits[limits < largest], largest), fraction, chosen)
+    return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction)
 
 
-def _automatic_levels(case: Case, radius: NDArray[np.float64]) -> NDArray[np.float64]:
-    dimension = case.domain.dimension
-    extent = np.array(case.domain.upper) - np.array(case.domain.lower)
-    largest = float(radius.max())
-    if isinstance(case.detection.levels, int):
-        ratio = (largest / float(radius.min())) ** (
-            np.arange(1, case.detection.levels + 1) / case.detection.levels
-        )
-        return np.unique(np.append(float(radius.min()) * ratio[:-1], largest))
-    unit = largest
-    sizes = automatic_cell_sizes(
-        radius / unit, density=len(radius) / float(np.prod(extent[:dimension] / unit)), dimension=dimension,
-        skin=0.0, direction=case.detection.direction, least=float(extent.max()) / unit / 2.0**31,
+def _automatic_levels(
+    case: Case, radius: NDArray[np.float64], position: NDArray[np.float64], overhead: float
+) -> CellSizes:
+    """Return the levels for the particles where they are; lists reach farther by their skins."""
+    domain, axes = case.domain, case.domain.dimension
+    unit = float(radius.max())
+    lower, upper = np.array(domain.lower)[:axes] / unit, np.array(domain.upper)[:axes] / unit
+    density = local_density(position[:, :axes] / unit, 2.0, lower, upper, domain.periodic[:axes])
+    least = float(np.max(upper - lower)) / 2.0**31
+    chosen = automatic_cell_sizes(
+        radius / unit, density=density, dimension=axes, overhead=overhead,
+        direction=case.detection.direction, least=least,
     )  # fmt: skip
-    limits = 0.5 * sizes * unit
-    return np.append(limits[limits < largest], largest)
+    return replace(chosen, sizes=chosen.sizes * unit)

@@ -10,6 +10,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.contact.wall_kernels import LOADS
+from pdem.detection.overhead import search_times
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
@@ -85,7 +86,7 @@ class Simulation:
         continued = bool(exchange.share(state is not None))
         groups = self._first_state(exchange, state, particles)
         moving = walls_of(case, self.meshes)
-        skins = skins_of(case, groups["particles"]["radius"])
+        skins = skins_of(case, groups["particles"], lambda: self._overhead(exchange))
         self.system = System(case, constants_of(case), moving, skins, exchange)
         pairs, walls = adopt(self.system, groups)
         if moving is not None:
@@ -114,6 +115,11 @@ class Simulation:
         """
         held = read_checkpoint(checkpoint)
         return cls(case_of(held), comm, threads=threads, state=held.groups)
+
+    @staticmethod
+    def _overhead(exchange: Any) -> float:
+        """Return what rank 0 has measured: levels must be the same on all ranks."""
+        return float(exchange.share(search_times().overhead if exchange.rank == 0 else None))
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.motion.integration import LOST, STALE, drift, kick
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
+from pdem.simulation.tuning import Lists, Window
 
 if TYPE_CHECKING:
     from pdem.containers.records import PairRecords, WallRecords
@@ -81,9 +82,22 @@ def detect(system: System, phases: Phases) -> None:
     """Make all lists anew: migrate, copy ghosts, find pairs and facets; histories are carried over."""
     pairs, walls = system.pair_records(), system.wall_records()
     phases.lap("detect")
+    tune(system, phases)
     pairs, walls = system.exchange.migrate(system.particles, pairs, walls)
     phases.lap("migrate")
     relist(system, pairs, walls, phases)
+
+
+def tune(system: System, phases: Phases) -> None:
+    """Choose the skin of the lists to be made, where the case leaves it open."""
+    if system.tuner is None or not system.tuner.is_due(system.step):
+        return
+    pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
+    done = Window(system.step, system.detections, pairs, detecting)
+    rows = system.particles.count + system.particles.ghosts
+    lists = Lists(system.pairs.candidates, system.pairs.count, rows)
+    system.skins.fraction = system.tuner.next_fraction(done, lists, system.of_first)
+    system.search.set_limits(system.skins.cell_sizes)
 
 
 def relist(system: System, pairs: PairRecords, walls: WallRecords, phases: Phases) -> None:

@@ -14,6 +14,7 @@ from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.searches import make_search
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.tuning import SkinTuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,8 @@ class System:
         The other ranks.
     skins : Skins
         Levels by size.
+    tuner : SkinTuner or None
+        Chooses the skins while running, unless the case does.
     step : int
         Steps taken since time 0.
     detections : int
@@ -88,6 +91,7 @@ class System:
             case.detection.method, skins.cell_sizes, constants.lower, constants.period,
             case.detection.direction, case.domain.dimension,
         )  # fmt: skip
+        self.tuner = SkinTuner(skins.fraction) if case.detection.skin == "auto" else None
         self.step = 0
         self.detections = 0
         self.ended = ExactSums(ENDED)
@@ -113,6 +117,11 @@ class System:
     def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Period and frequency of the axes."""
         return self.constants.period, self.constants.frequency
+
+    def of_first(self, choice: int) -> int:
+        """Return the first rank's choice, a whole number from 0 on, on every rank. Collective."""
+        mine = choice if self.exchange.rank == 0 else 0
+        return int(self.exchange.largest(np.array([mine], np.int64))[0])
 
     def pair_records(self) -> PairRecords:
         """Return the contacts between particles by id."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate, state_of
+from pdem.simulation import tuning
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}
@@ -52,6 +53,20 @@ def test_how_contacts_are_found_changes_no_bit(tmp_path, detection, expected):
     grains, given = options()
     run = simulate(tmp_path, grains, detection=detection, **given)
     run.advance(STEPS)
+    same(run, expected)
+
+
+@pytest.mark.parametrize("places", [(10, 40), (0, 47, 20)])
+def test_a_skin_that_changes_while_running_changes_no_bit(tmp_path, monkeypatch, places, expected):
+    seen = []
+    monkeypatch.setattr(tuning, "WINDOW", 7)
+    monkeypatch.setattr(tuning, "best_place", lambda *_: places[len(seen) % len(places)])
+    grains, given = options()
+    run = simulate(tmp_path, grains, **given)
+    decide = run.system.of_first
+    run.system.of_first = lambda place: seen.append(place) or decide(place)
+    run.advance(STEPS)
+    assert len(seen) > 5
     same(run, expected)
 
 

@@ -274,7 +274,7 @@ def test_counted_work_of_one_level(dimension: int, method: str) -> None:
 @pytest.mark.parametrize("direction", ["top-down", "bottom-up"])
 @pytest.mark.parametrize("levels", [1, 2, 4])
 def test_counted_work_of_the_hierarchical_grid(direction: str, levels: int) -> None:
-    """Uncorrelated positions, radii in equal volumes ratio 10; rows that the small box cuts count twice."""
+    """Uncorrelated positions, radii in equal volumes, ratio 10."""
     generator = np.random.default_rng(3)
     radii = PowerLaw(-3.0, 1.0, 10.0).radii(generator.random(60_000))
     length = (np.sum(4.0 / 3.0 * math.pi * radii**3) / 0.55) ** (1.0 / 3.0)
@@ -298,7 +298,7 @@ def test_counted_work_of_the_hierarchical_grid(direction: str, levels: int) -> N
         own_level="search-box",
     )
     assert found.checks / len(radii) == pytest.approx(float(checks), rel=0.05)
-    assert 0.99 * accesses < found.cell_accesses / len(radii) < 1.13 * accesses
+    assert found.cell_accesses / len(radii) == pytest.approx(float(accesses), rel=0.05)
 
 
 def test_automatic_levels_are_few_and_good() -> None:
@@ -306,12 +306,16 @@ def test_automatic_levels_are_few_and_good() -> None:
     for ratio in (2.0, 10.0, 100.0, 1000.0):
         radii = PowerLaw(-3.0, 1.0, ratio).radii(generator.random(20_000))
         density = number_density(SampleMoments(radii), 0.55, 3)
-        sizes = automatic_cell_sizes(radii, density=density, dimension=3)
+        chosen = automatic_cell_sizes(radii, density=density, dimension=3, overhead=15.0)
         code = {"unit": "rows", "own_level": "search-box"}
-        best = cell_sizes(radii, volume_fraction=0.55, **code)
-        checks, accesses = expected_counts(SampleMoments(radii), sizes, density=density, dimension=3, **code)
-        assert sizes[-1] == 2.0 * radii.max()
-        assert len(sizes) <= 8
+        best = cell_sizes(radii, volume_fraction=0.55, overhead=15.0, **code)
+        checks, accesses = expected_counts(
+            SampleMoments(radii), chosen.sizes, density=density, dimension=3, **code
+        )
+        assert chosen.sizes[-1] == 2.0 * radii.max()
+        assert chosen.levels <= 8
+        assert (chosen.checks, chosen.accesses) == pytest.approx((checks, accesses), rel=0.02)
         assert checks + 15.0 * accesses < 1.15 * best.cost
-    assert automatic_cell_sizes(np.full(9, 2.0), density=1.0, dimension=3, skin=0.5).tolist() == [4.5]
-    assert automatic_cell_sizes(np.empty(0), density=1.0, dimension=3).tolist() == []
+    options = {"density": 1.0, "dimension": 3, "overhead": 15.0}
+    assert automatic_cell_sizes(np.full(9, 2.0), skin=0.5, **options).sizes.tolist() == [4.5]
+    assert automatic_cell_sizes(np.empty(0), **options).sizes.tolist() == []

@@ -182,7 +182,7 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("particles[1].radius=1", "particles is a list of 1; its entries are numbered from 0"),
         ("foo", "an override is written key=value"),
         ("a b=3", "is not a dotted key"),
-        ("title=hello", "is not a TOML value; a text needs quotes"),
+        ("title=[hello", "is not a TOML value; a text needs quotes"),
         ("title='a'\nb=3", "is not a TOML value"),
     ],
 )
@@ -190,6 +190,13 @@ def test_a_wrong_value_is_named_with_what_is_allowed(case: Case, assignment: str
     message = refusal(case, assignment)
     assert expected in message
     assert len(message.splitlines()) == 1 or "shape" in assignment or "velocity" in assignment
+
+
+@pytest.mark.parametrize("folder", ["results/a", "/tmp/run 2", "~/x", "run-1.5"])
+def test_a_plain_text_needs_no_quotes(case: Case, folder: str) -> None:
+    case.override(f"output.folder={folder}")
+    assert case.output.folder == folder
+    assert "must be a number" in refusal(case, "time.end=0.5s")
 
 
 def test_every_problem_has_its_own_line() -> None:

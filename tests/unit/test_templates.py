@@ -15,7 +15,7 @@ from pdem.foundation.errors import CaseError, MeshError
 
 
 def test_there_are_examples() -> None:
-    assert set(example_names()) >= {"bouncing_sphere", "hopper", "sliding_sphere", "two_spheres"}
+    assert set(example_names()) >= {"bouncing_sphere", "disc_jet", "hopper", "sliding_sphere", "two_spheres"}
 
 
 @pytest.mark.parametrize("name", example_names())

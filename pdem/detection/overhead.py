@@ -1,0 +1,108 @@
+"""What a row of cells costs on this machine, in distance tests: measured once, then kept.
+
+The cost model (`pdem.detection.cost_model`) knows how many rows of cells a search visits and how many
+distances it tests; which grid is best depends on the ratio of their times, K of Krijgsman, Ogarko and
+Luding, Comput. Part. Mech. 1 (2014) 357-372. It is a property of the layout of the data and of the machine: the
+search here is timed on one system with several grids, and its times are fitted.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.sizes import PowerLaw
+from pdem.detection.cell_sizes import OVERHEAD, cell_sizes
+from pdem.detection.hgrid import HierarchicalGrid
+from pdem.foundation.cache import cache_directory
+from pdem.foundation.random import keyed_uniform, keyed_vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_COUNT = 20_000
+_RATIO, _EXPONENT, _FRACTION = 10.0, -3.0, 0.5
+_LEVELS = (1, 2, 3, 4, 6, 8)
+_REPETITIONS = 5
+_LEAST, _MOST = 1.0, 200.0
+
+
+@dataclass(frozen=True)
+class SearchTimes:
+    """Times of the search on this machine.
+
+    Attributes
+    ----------
+    check : float
+        One distance test [s].
+    row : float
+        One visit of a row of cells [s].
+    """
+
+    check: float
+    row: float
+
+    @property
+    def overhead(self) -> float:
+        """Time of a visit over that of a test, kept between 1 and 200."""
+        return float(np.clip(self.row / self.check, _LEAST, _MOST)) if self.check > 0.0 else OVERHEAD["rows"]
+
+
+@cache
+def search_times() -> SearchTimes:
+    """Return the times of this machine, measured (in about a second) if they never were."""
+    path = cache_directory() / "search_times.json"
+    with suppress(OSError, ValueError, TypeError):
+        return SearchTimes(**json.loads(path.read_text(encoding="utf-8")))
+    times = measure()
+    _keep(times, path)
+    return times
+
+
+def _keep(times: SearchTimes, path: Path) -> None:
+    """Write the times beside and rename; what cannot be kept is measured again next time."""
+    beside = path.with_suffix(f".{time.monotonic_ns()}")
+    with suppress(OSError):
+        beside.write_text(json.dumps(asdict(times)) + "\n", encoding="utf-8")
+        beside.replace(path)
+
+
+def measure() -> SearchTimes:
+    """Time the search of one system with grids from one level to many, and fit tests and visits.
+
+    Returns
+    -------
+    SearchTimes
+        Least squares of ``time = n (first + tests * check + visits * row)``, n particles.
+    """
+    radii = PowerLaw(_EXPONENT, 1.0, _RATIO).radii(keyed_uniform(1, 0, np.arange(_COUNT)))
+    edge = float(np.sum(4.0 / 3.0 * np.pi * radii**3) / _FRACTION) ** (1.0 / 3.0)
+    position = edge * keyed_vectors(1, 1, np.arange(_COUNT))
+    found = [_timed(position, radii, edge, levels) for levels in _LEVELS]
+    seconds, checks, visits = (np.array(column) for column in zip(*found, strict=True))
+    columns = np.stack((np.ones(len(found)), checks, visits), axis=1)
+    # relative errors count: the one level takes far longer than the others
+    fitted = np.linalg.lstsq(columns / seconds[:, None], np.ones(len(found)), rcond=None)[0]
+    return SearchTimes(check=float(fitted[1]), row=float(fitted[2]))
+
+
+def _timed(
+    position: NDArray[np.float64], radii: NDArray[np.float64], edge: float, levels: int
+) -> tuple[float, float, float]:
+    """Return the least time of a search, its tests and its visits of rows, all per particle."""
+    sizes = cell_sizes(radii, method="constant", levels=levels, volume_fraction=_FRACTION).sizes
+    grid = HierarchicalGrid(sizes, np.zeros(3), np.full(3, edge), (True, True, True))
+    least = np.inf
+    for _ in range(_REPETITIONS):
+        begun = time.perf_counter()
+        grid.search(position, radii, _COUNT)
+        least = min(least, time.perf_counter() - begun)
+    return least / _COUNT, grid.checks / _COUNT, grid.accesses / _COUNT

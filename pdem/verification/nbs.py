@@ -1,0 +1,383 @@
+"""The examples of the paper on NBS: packings of equal discs, counted and timed, and a jet of half a million.
+
+Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149. Lengths of the packings are in units of the
+diameter D of the discs. The paper shows total times of ten detections, here it is the shortest of ten: a
+machine that does other things too makes some of them longer, none shorter.
+
+How many pairs touch, and how many lists and discs are looked at, follows from the geometry. For that every
+distance has to be one or the other side of the edge of a cell, not on it; the distances that are two diameters
+or more are therefore a billionth longer, by a power of two, so that all coordinates remain exact.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.model import Case
+from pdem.case.templates import write_example
+from pdem.detection import nbs
+from pdem.detection.find_pairs import find_pairs
+from pdem.output.render import render
+from pdem.output.series import TABLE
+from pdem.output.storage import open_hdf5
+from pdem.simulation.run import run as run_to_end
+from pdem.simulation.simulation import Simulation
+from pdem.verification.study import Finding, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.detection.cell_grid import Search
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+SIDES = (10, 20, 32, 50, 100, 150, 200, 250, 300)
+"""Discs along each side of packing A: 100 to 90,000 of them."""
+
+FULL_SIDES = (*SIDES, 500, 1000)
+"""The same for the long runs: up to a million."""
+
+SPACINGS = (1, 2, 5, 10, 20, 50, 100, 200)
+"""Spacings S of packings B, C and D over the diameter; 200 in both directions is a density of 1/40,000."""
+
+SIDE = 100
+"""Discs along each side of packings B, C and D."""
+
+METHODS = ("sorting", "linked-cell", "screening", "hgrid")
+"""What NBS is compared with; brute force would take a thousand times as long."""
+
+REPETITIONS = 10
+"""Detections of which the fastest counts."""
+
+_RADIUS = 0.5
+_WIDER = 1.0 + 2.0**-30
+_LINEAR_FROM = 10_000
+_REDUCTION = 10.0
+_LOADS = 8000
+_PACKINGS = {"II": "B", "III": "C", "IV": "D"}
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Work of a detection: measured, or as it follows from the geometry.
+
+    Attributes
+    ----------
+    discs : int
+        Their number.
+    pairs : int
+        Those that touch.
+    tests : int
+        Distance tests.
+    lists : int
+        Lists of cells consulted.
+    seconds : float
+        Shortest time [s]; 0 where it was not measured.
+    """
+
+    discs: int
+    pairs: int
+    tests: int
+    lists: int
+    seconds: float = 0.0
+
+
+def run(notebook: Notebook) -> Iterator[Table]:
+    """Yield the tables of the study as they are done."""
+    detect([packing("I", 10, 1)], 1)  # compiles or loads the kernels
+    sizes = detect([packing("I", side, 1) for side in (FULL_SIDES if notebook.full else SIDES)])
+    yield example_one(sizes)
+    yield time_against_number(notebook, sizes)
+    spaced: dict[str, list[Detection]] = {}
+    for example in _PACKINGS:
+        spaced[example] = detect([packing(example, SIDE, spacing) for spacing in SPACINGS])
+        yield spaced_example(example, spaced[example])
+    yield time_against_spacing(notebook, spaced)
+    yield other_methods()
+    yield jet(notebook)
+
+
+def packing(example: str, side: int, spacing: int) -> Floats:
+    """Return the places of discs of diameter 1.
+
+    Parameters
+    ----------
+    example : {"I", "II", "III", "IV"}
+        Of the paper: its packings A to D.
+    side : int
+        Discs along x and along y; even for packing D.
+    spacing : int
+        S of packings B, C and D, in diameters: 1 (the discs touch), or 2 and more; packing A has none.
+
+    Returns
+    -------
+    ndarray, shape (side * side, 3)
+        Centres in diameters, z = 0; numbered along the rows.
+    """
+    apart = float(spacing) if spacing == 1 else spacing * _WIDER
+    index = np.arange(side, dtype=np.float64)
+    x = {
+        "I": index,
+        "II": index * apart,
+        "III": index * apart,
+        "IV": (index // 2) * (1.0 + apart) + index % 2,
+    }[example]
+    y = index * (apart if example == "III" else 2.0 * _WIDER)
+    return np.stack([*np.broadcast_arrays(x, y[:, None]), np.zeros((side, side))], axis=-1).reshape(-1, 3)
+
+
+def exact(example: str, side: int, spacing: int) -> Detection:
+    """Return what a detection finds and does, from the geometry; `side` is 3 or more, the rest as `packing`.
+
+    A cell is a little larger than a disc, lest rounding separate two that touch. Of touching discs in a row the
+    first two therefore share a cell and all others have their own: one cell less than discs, and as many tests
+    as discs. In a square of touching discs there are four tests for each disc, those in diagonal cells included.
+    """
+    discs, occupied = side * side, side * (side - 1)
+    if spacing == 1 and example == "III":
+        return Detection(discs, 2 * occupied, 4 * discs, 5 * (side - 1) ** 2)
+    if spacing == 1 or example == "I":
+        return Detection(discs, occupied, discs, 5 * occupied)
+    if example == "IV":
+        return Detection(discs, discs // 2, discs // 2, 5 * occupied)
+    return Detection(discs, 0, 0, 5 * discs)
+
+
+def detect(systems: Sequence[Floats], repetitions: int = REPETITIONS) -> list[Detection]:
+    """Detect by NBS in each of several systems.
+
+    Parameters
+    ----------
+    systems : sequence of ndarray, shape (n, 3)
+        Centres of discs of diameter 1.
+    repetitions : int
+        Detections in each, of which the fastest counts.
+    """
+    found = fastest([partial(_search, one) for one in systems], repetitions)
+    return [
+        Detection(len(one), len(pairs), tests, lists, seconds)
+        for one, ((pairs, tests, lists), seconds) in zip(systems, found, strict=True)
+    ]
+
+
+def _search(positions: Floats) -> Search:
+    radii = np.full(len(positions), _RADIUS)
+    lower, upper = positions.min(axis=0), positions.max(axis=0)
+    return nbs.search_pairs(
+        positions, radii, lower=lower, upper=upper, periodic=(False, False, False), dimension=2, skin=0.0
+    )
+
+
+def fastest(works: Sequence[Callable[[], Any]], repetitions: int) -> list[tuple[Any, float]]:
+    """Return what each work returns and its shortest time [s].
+
+    They take turns: when the machine has other things to do for a while, no single work suffers.
+    """
+    results: list[Any] = [None] * len(works)
+    seconds = [np.inf] * len(works)
+    for _ in range(repetitions):
+        for number, work in enumerate(works):
+            begun = time.perf_counter()
+            results[number] = work()
+            seconds[number] = min(seconds[number], time.perf_counter() - begun)
+    return list(zip(results, seconds, strict=True))
+
+
+def example_one(measured: Sequence[Detection]) -> Table:
+    """Return pairs and operations of example I beside those of the geometry."""
+    findings = []
+    for one in measured:
+        wanted, name = exact("I", round(one.discs**0.5), 1), f"N = {one.discs}"
+        findings += [
+            Finding(f"{name}: touching pairs", one.pairs, wanted.pairs, 0.0),
+            Finding(
+                f"{name}: lists consulted per disc", one.lists / one.discs, wanted.lists / one.discs, 0.0
+            ),
+            Finding(f"{name}: distance tests per disc", one.tests / one.discs, wanted.tests / one.discs, 0.0),
+        ]
+    remark = "Five lists for each occupied cell; the first two discs of a row share one, a shade larger than a disc."
+    return Table("Example I: rows of touching discs, two diameters apart", "exact", findings, remark)
+
+
+def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Table:
+    """Return the times of example I and the exponent with which they grow; plot them."""
+    findings = [
+        Finding(f"N = {one.discs}: time of a detection per disc [ns]", 1e9 * one.seconds / one.discs)
+        for one in measured
+    ]
+    large = [one for one in measured if one.discs >= _LINEAR_FROM]
+    name = f"time ~ N^k, N = {large[0].discs} and more: k"
+    findings.append(Finding(name, exponent(large), 1.0, 0.15))
+    with notebook.plot("time_against_number") as axes:
+        number = np.array([one.discs for one in measured], dtype=np.float64)
+        axes.loglog(number, [1e3 * one.seconds for one in measured], "o-", label="NBS, packing A")
+        line = 1e3 * measured[-1].seconds * number / number[-1]
+        axes.loglog(number, line, "--", color="0.5", label="slope 1")
+        axes.set(xlabel="number of discs N", ylabel="time of a detection [ms]")
+        axes.grid(visible=True, which="major", color="0.9")
+        axes.legend()
+    remark = (
+        "Of few discs the time is that of a call. What no longer fits into a cache takes a little longer."
+    )
+    return Table("Example I: time against the number of discs", "published", findings, remark)
+
+
+def exponent(measured: Sequence[Detection]) -> float:
+    """Return the exponent k of time ~ N^k, fitted by least squares of logarithms."""
+    number, seconds = np.log([(float(one.discs), one.seconds) for one in measured]).T
+    return float(np.polyfit(number, seconds, 1)[0])
+
+
+def spaced_example(example: str, measured: Sequence[Detection]) -> Table:
+    """Return pairs and operations of example II, III or IV, at all `SPACINGS`, beside those of the geometry."""
+    side = round(measured[0].discs ** 0.5)
+    wanted = [exact(example, side, spacing) for spacing in SPACINGS]
+    findings = [
+        Finding(f"S = {spacing} D: touching pairs", one.pairs, right.pairs, 0.0)
+        for spacing, one, right in zip(SPACINGS, measured, wanted, strict=True)
+    ]
+    ranges = (("S = 1 D", slice(0, 1)), (f"S = {SPACINGS[1]} to {SPACINGS[-1]} D", slice(1, None)))
+    for name, part in ranges:
+        findings += _operations(name, measured[part], wanted[part])
+    remark = "From S = 2 D on every spacing takes the same operations: least and most are equal."
+    return Table(f"Example {example}: packing {_PACKINGS[example]}", "exact", findings, remark)
+
+
+def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detection]) -> Iterator[Finding]:
+    """Yield the least and the most lists and tests per disc."""
+    for kind, label in (("lists", "lists consulted"), ("tests", "distance tests")):
+        counted, right = ([getattr(one, kind) / one.discs for one in side] for side in (measured, wanted))
+        bounds = (("", max),) if len(measured) == 1 else ((", least", min), (", most", max))
+        for which, bound in bounds:
+            yield Finding(f"{name}: {label} per disc{which}", bound(counted), bound(right), 0.0)
+
+
+def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Detection]]) -> Table:
+    """Return how the times of examples II to IV change with the spacing; plot them."""
+    findings = []
+    for example, found in measured.items():
+        name = f"example {example}: time at S = {SPACINGS[-1]} D over that at"
+        findings += [
+            Finding(f"{name} S = {SPACINGS[1]} D", found[-1].seconds / found[1].seconds, 1.0, 0.3),
+            Finding(f"{name} S = 1 D, where all touch", found[-1].seconds / found[0].seconds),
+        ]
+    with notebook.plot("time_against_spacing") as axes:
+        for (example, found), marker in zip(measured.items(), "os^", strict=False):
+            per_disc = [1e9 * one.seconds / one.discs for one in found]
+            axes.semilogx(SPACINGS, per_disc, f"{marker}-", label=f"{example} (packing {_PACKINGS[example]})")
+        axes.set(xlabel="spacing S / D", ylabel="time of a detection per disc [ns]")
+        axes.set_ylim(0.0, 1.2 * axes.get_ylim()[1])
+        axes.grid(visible=True, which="major", color="0.9")
+        axes.legend(title="example")
+    remark = (
+        "From 2 D on the operations are the same; the tolerance is for memory, where discs far apart are, and "
+        "for what else the machine does. At S = D all discs touch: there is more to test and to store."
+    )
+    return Table("Examples II to IV: time against spacing, 10,000 discs", "published", findings, remark)
+
+
+def other_methods() -> Table:
+    """Return whether all methods find the pairs of NBS in example I, and how long they take."""
+    places, names = packing("I", SIDE, 1)[:, :2], ("nbs", *METHODS)
+    searches = [partial(find_pairs, places, _RADIUS, method=name) for name in names]
+    found = fastest(searches, REPETITIONS)
+    reference, *others = [set(map(tuple, result.pairs.tolist())) for result, _ in found]
+    findings = [
+        Finding(f"{name}: pairs that are not those of nbs", len(pairs ^ reference), 0.0, 0.0)
+        for name, pairs in zip(METHODS, others, strict=True)
+    ]
+    findings += [
+        Finding(f"{name}: time of a search [ms]", 1e3 * seconds)
+        for name, (_, seconds) in zip(names, found, strict=True)
+    ]
+    remark = "Times of `find_pairs`, which checks what it is given and sorts what it finds."
+    return Table("Other methods on example I, 10,000 discs", "exact", findings, remark)
+
+
+def jet(notebook: Notebook) -> Table:
+    """Run the jet of discs of the appendix and return what is kept; draw it."""
+    case = jet_case(notebook.folder / "jet", full=notebook.full)
+    simulation = Simulation(case, threads=notebook.threads)
+    before = momentum(simulation)
+    run_to_end(simulation, quiet=True)
+    with open_hdf5(notebook.folder / "jet" / "series.h5", "r") as file:
+        rows = file[TABLE][:]
+    if find_spec("pyvista") is not None:
+        picture = notebook.folder / "disc_jet.png"
+        notebook.plots += render(case.output.folder, picture, view="top", size=(1200, 1100), wall_opacity=0.5)
+    remark = (
+        "Frictionless, so that the boundary gives no momentum along itself; impacts of restitution "
+        f"{case.interactions['disc-disc'].restitution:g}. Loads are sampled, not summed in every step."
+    )
+    title = f"Appendix: a jet of {rows['particles'][0]} discs meets a rigid boundary"
+    return Table(title, "predicted", jet_findings(before, momentum(simulation), rows), remark)
+
+
+def jet_case(folder: Path, *, full: bool = False) -> Case:
+    """Write the example ``disc_jet`` into a folder, in place of an older one, and return the case.
+
+    Parameters
+    ----------
+    folder : path
+        For the case, its mesh and its results.
+    full : bool
+        Half a million discs; else discs ten times as large, which makes 5000 in the same jet.
+    """
+    for name in ("disc_jet.toml", "boundary.vtk"):
+        (folder / name).unlink(missing_ok=True)
+    case = Case.read(next(iter(write_example("disc_jet", folder))))
+    case.override(f"output.folder={json.dumps(str(folder))}")
+    case.override(f"output.series_every={case.time.end / _LOADS!r}")
+    if not full:
+        radius = case.particles[0].radius
+        assert isinstance(radius, float)
+        case.override(f"particles[0].radius={_REDUCTION * radius!r}")
+    return case
+
+
+def momentum(simulation: Simulation) -> Floats:
+    """Return the momentum of all discs of a jet, shape (3,) [kg m/s]."""
+    particles = simulation.gather()
+    assert particles is not None
+    density = simulation.case.materials["disc"].density or 0.0
+    mass = density * 4.0 / 3.0 * np.pi * particles["radius"] ** 3
+    return np.asarray(mass @ particles["velocity"])
+
+
+def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Finding]:
+    """Return what a run of the jet has kept and lost.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (3,)
+        Momentum of all discs at the beginning and at the end [kg m/s].
+    rows : structured ndarray
+        The series of the run.
+    """
+    energy, towards = rows["translation"][0], abs(before[1])
+    impulse = -np.trapezoid(rows["boundary_force_y"], rows["time"])
+    return [
+        Finding("discs at the end", int(rows["particles"][-1]), int(rows["particles"][0]), 0.0),
+        Finding(
+            "largest residual of the energy ledger over the initial energy",
+            float(np.abs(rows["residual"]).max() / energy), 1e-3, 0.0, True,
+        ),
+        Finding(
+            "impulse on the boundary over change of momentum", float(impulse / (after[1] - before[1])), 1.0, 0.01
+        ),
+        Finding("momentum along the boundary over the initial", abs(after[0]) / towards, 1e-9, 0.0, True),
+        Finding("largest overlap over radius", float(rows["largest_overlap"].max()), 0.02, 0.0, True),
+        Finding("momentum towards the boundary at the end over the initial", -after[1] / towards),
+        Finding("energy lost in impacts over the initial", float(rows["normal_damping"][-1] / energy)),
+    ]  # fmt: skip

@@ -1,0 +1,171 @@
+"""What a verification is made of: findings in tables, made by studies, written down in a notebook."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_FIGURE_SIZE = (7.0, 4.5)
+_DOTS_PER_INCH = 150
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One computed number and the one it is held against.
+
+    Attributes
+    ----------
+    name : str
+        What it is, with its unit.
+    computed : float
+        Found here.
+    expected : float or None
+        Published or predicted; None where there is nothing to compare with.
+    tolerance : float or None
+        Relative difference allowed; None where the two are shown only.
+    at_most : bool
+        Whether `expected` is an upper limit.
+    """
+
+    name: str
+    computed: float
+    expected: float | None = None
+    tolerance: float | None = None
+    at_most: bool = False
+
+    @property
+    def difference(self) -> float | None:
+        """Relative difference from what was expected, or None."""
+        if self.expected is None or self.expected == 0.0:
+            return None
+        return self.computed / self.expected - 1.0
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it is within its tolerance; None where nothing was asked."""
+        if self.expected is None or self.tolerance is None:
+            return None
+        allowed = self.tolerance * abs(self.expected)
+        if self.at_most:
+            return bool(self.computed <= self.expected + allowed)
+        return bool(abs(self.computed - self.expected) <= allowed)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Findings that belong together.
+
+    Attributes
+    ----------
+    title : str
+        What was done.
+    source : str
+        What the expected numbers are, the head of their column: published, predicted, exact ...
+    findings : list of Finding
+        The rows.
+    remark : str
+        What a reader should know about them.
+    """
+
+    title: str
+    source: str
+    findings: list[Finding]
+    remark: str = ""
+
+    @property
+    def failed(self) -> int:
+        """Number of findings outside their tolerance."""
+        return sum(one.passed is False for one in self.findings)
+
+    def __str__(self) -> str:
+        """Return the table as text with aligned columns."""
+        head = ("", "computed", self.source, "difference", "")
+        rows = [head, *(_cells(one) for one in self.findings)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = [self.title, ""]
+        for row in rows:
+            first = f"  {row[0]:<{widths[0]}}"
+            others = "  ".join(f"{text:>{width}}" for text, width in zip(row[1:], widths[1:], strict=True))
+            lines.append(f"{first}  {others}".rstrip())
+        return "\n".join([*lines, *(["", f"  {self.remark}"] if self.remark else [])])
+
+
+def _cells(finding: Finding) -> tuple[str, str, str, str, str]:
+    expected = "" if finding.expected is None else f"{finding.expected:.5g}"
+    difference = "" if finding.difference is None else f"{100.0 * finding.difference:+.2f} %"
+    verdict = {None: "", True: "ok", False: "OFF"}[finding.passed]
+    limit = "<= " if finding.at_most else ""
+    return finding.name, f"{finding.computed:.5g}", limit + expected, difference, verdict
+
+
+@dataclass
+class Notebook:
+    """Where a study writes its plots, and how much it shall do.
+
+    Attributes
+    ----------
+    folder : Path
+        For plots and runs; made when it is first needed.
+    full : bool
+        Whether to do the long runs too.
+    threads : int
+        Threads of simulations.
+    plots : list of Path
+        Those written so far.
+    """
+
+    folder: Path
+    full: bool = False
+    threads: int = 1
+    plots: list[Path] = field(default_factory=list)
+
+    @contextmanager
+    def plot(self, name: str, columns: int = 1) -> Iterator[Any]:
+        """Give the axes of a plot (a sequence if there are several columns), saved as ``NAME.png`` afterwards.
+
+        Raises
+        ------
+        InputError
+            If matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise InputError(
+                "plots need matplotlib, which is not installed: pip install 'pdem[render]'"
+            ) from None
+        width, height = _FIGURE_SIZE
+        figure = Figure(
+            figsize=(width * (1 if columns == 1 else 0.8 * columns), height), layout="constrained"
+        )
+        yield figure.subplots(1, columns)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{name}.png"
+        figure.savefig(path, dpi=_DOTS_PER_INCH)
+        self.plots.append(path)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One paper's benchmarks.
+
+    Attributes
+    ----------
+    name : str
+        By which users ask for it.
+    title : str
+        What it repeats, and from where.
+    run : callable
+        Takes a notebook and yields tables as they are done.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Notebook], Iterator[Table]]
