@@ -36,7 +36,6 @@ LONGEST_FUNCTION = 60
 KERNEL_DECORATORS = {
     "kernel",
     "threaded_kernel",
-    "exact_kernel",
     "inlined",
     "geometry_kernel",
     "inlined_geometry",

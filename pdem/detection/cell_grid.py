@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from pdem.foundation.errors import InputError
-from pdem.foundation.kernels import exact_kernel, inlined, kernel
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class Spheres(NamedTuple):
     box: Floats
 
 
-@exact_kernel
+@geometry_kernel
 def touches(spheres: Spheres, first: int, second: int) -> bool:
     """Return whether two spheres are closer than the sum of their radii plus the skin, nearest image.
 
@@ -71,7 +71,7 @@ def touches(spheres: Spheres, first: int, second: int) -> bool:
     return squared <= reach * reach
 
 
-@inlined
+@inlined_geometry
 def store(pairs: Integers, found: int, first: int, second: int) -> int:
     """Write a pair, lower index first, if the array has room; return the number of pairs found so far."""
     if found < pairs.shape[0]:
@@ -80,31 +80,31 @@ def store(pairs: Integers, found: int, first: int, second: int) -> int:
     return found + 1
 
 
-@inlined
+@inlined_geometry
 def in_cell(cells: Integers, entry: int, cell: Integers) -> bool:
     """Return whether an entry has exactly the integerised coordinates of `cell`."""
     return cells[entry, 0] == cell[0] and cells[entry, 1] == cell[1] and cells[entry, 2] == cell[2]
 
 
-@inlined
+@inlined_geometry
 def previous_exists(index: int, count: int) -> bool:
     """Return whether a ring of `count` cells has a cell before `index` not yet met as the one after."""
     return count > 2 or (count == 2 and index == 1)
 
 
-@inlined
+@inlined_geometry
 def first_offset(count: int) -> int:
     """Return the offset of the first distinct neighbour on a ring of `count` cells."""
     return -1 if count > 2 else 0
 
 
-@inlined
+@inlined_geometry
 def last_offset(count: int) -> int:
     """Return the offset of the last distinct neighbour on a ring of `count` cells."""
     return 1 if count > 1 else 0
 
 
-@inlined
+@inlined_geometry
 def _meets(offset: int, index: int, count: int, leading: bool) -> bool:
     """Return whether the half mask holds an offset; `leading`: there is none along the axes before."""
     if leading:
@@ -112,7 +112,7 @@ def _meets(offset: int, index: int, count: int, leading: bool) -> bool:
     return first_offset(count) <= offset <= last_offset(count)
 
 
-@kernel
+@geometry_kernel
 def half_mask(cell: Integers, counts: Integers, neighbours: Integers) -> int:
     """Write the integerised coordinates of half of the neighbours of a cell, each pair of cells met once.
 
@@ -279,7 +279,7 @@ def collect(search: Callable[[Integers], tuple[int, int, int]], count: int) -> S
     return pairs[:found], int(checks), int(accesses)
 
 
-@kernel
+@geometry_kernel
 def _integerise(positions: Floats, origin: Floats, edge: Floats, counts: Integers, cells: Integers) -> None:
     for particle in range(positions.shape[0]):
         for axis in range(3):

@@ -20,7 +20,7 @@ from pdem.detection.cell_grid import (
     store,
     touches,
 )
-from pdem.foundation.kernels import kernel
+from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     from pdem.detection.cell_grid import Floats, Integers, Search
@@ -102,7 +102,7 @@ def _fold(counts: Integers, most: int) -> int:
     return max(3, fold)
 
 
-@kernel
+@geometry_kernel
 def _fill(cells: Integers, heads: Integers, following: Integers) -> None:
     height, depth, width = heads.shape
     for particle in range(cells.shape[0]):
@@ -111,7 +111,7 @@ def _fill(cells: Integers, heads: Integers, following: Integers) -> None:
         heads[z, y, x] = particle
 
 
-@kernel
+@geometry_kernel
 def _search(
     spheres: Spheres,
     cells: Integers,

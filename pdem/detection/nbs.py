@@ -26,7 +26,7 @@ from pdem.detection.cell_grid import (
     store,
     touches,
 )
-from pdem.foundation.kernels import inlined, kernel
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,14 +130,14 @@ def _empty_lists(cells: Integers, rings: Integers) -> _Lists:
     )
 
 
-@inlined
+@inlined_geometry
 def _push(heads: Integers, slot: int, index: int, following: Integers, particle: int) -> None:
     """Put a particle in front of a list."""
     following[particle] = heads[slot, index]
     heads[slot, index] = particle
 
 
-@kernel
+@geometry_kernel
 def _spread(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -> None:
     """Distribute the row or layer that starts at `source` onto the lists along `axis`."""
     particle = source
@@ -146,7 +146,7 @@ def _spread(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -
         particle = lists.following[axis + 1, particle]
 
 
-@kernel
+@geometry_kernel
 def _empty(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) -> None:
     """Empty all lists along `axis` that hold particles of the row or layer that starts at `source`."""
     particle = source
@@ -155,7 +155,7 @@ def _empty(source: int, heads: Integers, slot: int, axis: int, lists: _Lists) ->
         particle = lists.following[axis + 1, particle]
 
 
-@kernel
+@geometry_kernel
 def _check_lists(
     spheres: Spheres, first: int, second: int, same: bool, following: Integers, pairs: Integers, found: int
 ) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def _check_lists(
     return found, checks
 
 
-@inlined
+@inlined_geometry
 def _mask(slot: int, column: int, ring: int) -> tuple[int, int]:
     """Return the range of column offsets to look at in the own row (slot 0) or in another row."""
     if slot > 0:
@@ -181,7 +181,7 @@ def _mask(slot: int, column: int, ring: int) -> tuple[int, int]:
     return -1, (0 if previous_exists(column, ring) else -1)
 
 
-@kernel
+@geometry_kernel
 def _check_row(
     spheres: Spheres, row: int, lists: _Lists, pairs: Integers, found: int
 ) -> tuple[int, int, int]:
@@ -213,7 +213,7 @@ def _check_row(
     return found, checks, accesses
 
 
-@kernel
+@geometry_kernel
 def _rows_in_reach(row: int, has_below: bool, lists: _Lists) -> None:
     """Collect the rows of the half mask: own, previous, three of the layer below."""
     ring = lists.row_heads.shape[1]
@@ -230,7 +230,7 @@ def _rows_in_reach(row: int, has_below: bool, lists: _Lists) -> None:
             lists.sources[3 + offset] = lists.row_heads[1, (row + offset) % ring]
 
 
-@kernel
+@geometry_kernel
 def _check_layer(
     spheres: Spheres, layer: int, has_below: bool, lists: _Lists, pairs: Integers, found: int
 ) -> tuple[int, int, int]:
@@ -257,7 +257,7 @@ def _check_layer(
     return found, checks, accesses
 
 
-@kernel
+@geometry_kernel
 def _search(spheres: Spheres, lists: _Lists, pairs: Integers) -> tuple[int, int, int]:
     """Walk layers, rows, cells through their particles; return pairs found, checks, lists consulted."""
     found = checks = accesses = 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.cell_grid import Spheres, cell_grid, collect, half_mask, in_cell, store, touches
-from pdem.foundation.kernels import inlined, kernel
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     from pdem.detection.cell_grid import Floats, Integers, Search
@@ -54,7 +54,7 @@ def search_pairs(
     return collect(lambda pairs: _search(spheres, cells, order, grid.counts, neighbours, pairs), count)
 
 
-@inlined
+@inlined_geometry
 def _before(cells: Integers, entry: int, cell: Integers) -> bool:
     """Return whether the sorted entry belongs to a cell that comes before `cell`."""
     if cells[entry, 0] != cell[0]:
@@ -64,7 +64,7 @@ def _before(cells: Integers, entry: int, cell: Integers) -> bool:
     return cells[entry, 2] < cell[2]
 
 
-@kernel
+@geometry_kernel
 def _find(cells: Integers, cell: Integers) -> int:
     """Return the first sorted entry that does not come before `cell`."""
     low, high = 0, cells.shape[0]
@@ -77,7 +77,7 @@ def _find(cells: Integers, cell: Integers) -> int:
     return low
 
 
-@kernel
+@geometry_kernel
 def _run_end(cells: Integers, start: int) -> int:
     """Return the entry after the last of the cell of entry `start`."""
     end = start + 1
@@ -86,7 +86,7 @@ def _run_end(cells: Integers, start: int) -> int:
     return end
 
 
-@kernel
+@geometry_kernel
 def _search(
     spheres: Spheres,
     cells: Integers,

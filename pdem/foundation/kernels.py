@@ -64,11 +64,6 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(forceinline=True, **_OPTIONS)(function)
 
 
-def exact_kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` without contraction: a decision that must fall alike in every kernel that asks."""
-    return numba.njit(**{**_OPTIONS, "fastmath": False})(function)
-
-
 def threaded_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with its ``prange`` loops spread over threads, cached on disk."""
     return numba.njit(parallel=True, **_OPTIONS)(function)

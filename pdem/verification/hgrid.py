@@ -19,7 +19,7 @@ from pdem.detection.moments import SampleMoments
 from pdem.detection.overhead import search_times
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.verification.cooling import cooling, packing
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, Table, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,6 +176,7 @@ def _plot_counts(notebook: Notebook, findings: list[Finding]) -> None:
             axes.plot(predicted, [one.computed for one in of_kind], marker, label=f"{kind} per particle")
         axes.axline((10.0, 10.0), slope=1.0, color="0.6", linewidth=1.0, label="equal")
         axes.set(xscale="log", yscale="log", xlabel="predicted", ylabel="counted")
+        plain_numbers(axes.xaxis, axes.yaxis)
         axes.legend()
 
 
@@ -200,6 +201,7 @@ def level_counts(notebook: Notebook) -> Table:
                 findings.append(Finding(f"{title}, {rule}: best cost, at {levels[best]} levels", costs[best]))
                 findings.append(Finding(f"{title}, {rule}: twelve levels over best", costs[-1] / costs[best]))
             axes.set(xlabel="levels", ylabel="cost per particle [distance tests]", yscale="log", title=title)
+            plain_numbers(axes.yaxis)
             axes.legend()
     remark = (
         "3D, size ratio 50, exponent -2, fraction 0.55, top-down: the exponential rule punishes extra levels."

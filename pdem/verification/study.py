@@ -152,6 +152,15 @@ class Notebook:
         self.plots.append(path)
 
 
+def plain_numbers(*axes: Any) -> None:
+    """Write the numbers along logarithmic axes (of matplotlib) as 2, 20, 200 instead of as powers of ten."""
+    from matplotlib.ticker import LogFormatter
+
+    for axis in axes:
+        axis.set_major_formatter(LogFormatter(labelOnlyBase=False))
+        axis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2.0, 0.5)))
+
+
 @dataclass(frozen=True)
 class Study:
     """One paper's benchmarks.
