@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pdem.simulation.bench_cases import BenchCase
 
-WARM_UP_STEPS = 200
+WARM_UP_STEPS = 800
+"""Lists have grown and the skin has been tuned by then."""
 PARTS = 3
 """The measured steps are timed in as many parts; the rate is that of the median part."""
 
