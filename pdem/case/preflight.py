@@ -292,9 +292,9 @@ def _facet_size(subject: str, smallest: float, radius: float, largest: float) ->
 
 
 def _intervals(case: Case, step: float) -> Iterator[Finding]:
-    for key in ("fields_every", "series_every", "checkpoint_every"):
+    for key, share in OUTPUT_SHARES.items():
         interval = getattr(case.output, key)
-        if interval < step and interval != case.time.end / OUTPUT_SHARES[key]:  # only what the user chose
+        if interval < step and interval != case.time.end / share:  # only what the user chose
             text = f"output.{key} = {interval:g} s is shorter than the time step {step:.4g} s; lengthen it"
             yield Finding("warning", "output", text)
 

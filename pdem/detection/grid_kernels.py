@@ -275,6 +275,7 @@ def _search_level(
     whole = not dense and (nx > buckets or float(nx) * ny * nz > levels.population[level])
     if whole:  # all of a sparse level, as one row, is less work
         x0, nx, ny, nz, columns = 0, buckets, 1, 1, buckets
+    mixed = not dense and not whole  # buckets may hold particles of other rows
     x0, row_z = _wrapped(x0, columns), _wrapped(z0, layers)
     own = order[slot]
     span_x, span_y, span_z = _span(period[0]), _span(period[1]), _span(period[2])
@@ -291,7 +292,7 @@ def _search_level(
                     bucket &= buckets - 1
                     length = min(length, buckets - bucket)
                 begin, end = max(start[base + bucket], after), start[base + bucket + length]
-                checks += max(end - begin, 0) if dense or whole else 0
+                checks += 0 if mixed else max(end - begin, 0)
                 for other in range(begin, end):
                     sphere = 4 * (other & ROW)
                     px, py, pz = spheres[sphere], spheres[sphere + 1], spheres[sphere + 2]
@@ -299,7 +300,7 @@ def _search_level(
                     dx, dy, dz = min(dx, span_x - dx), min(dy, span_y - dy), min(dz, span_z - dz)
                     limit = (spheres[sphere + 3] + reach) * INFLATION
                     near = dx * dx + dy * dy + dz * dz <= limit * limit
-                    if not dense and not whole:
+                    if mixed:
                         here = _is_in_row(levels, level, px, py, pz, (row_y, row_z), column, length)
                         near = near and here
                         checks += here

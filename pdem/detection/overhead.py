@@ -83,15 +83,40 @@ def measure() -> SearchTimes:
     SearchTimes
         Least squares of ``time = n (first + tests * check + visits * row)``, n particles.
     """
-    radii = PowerLaw(_EXPONENT, 1.0, _RATIO).radii(keyed_uniform(1, 0, np.arange(_COUNT)))
-    edge = float(np.sum(4.0 / 3.0 * np.pi * radii**3) / _FRACTION) ** (1.0 / 3.0)
-    position = edge * keyed_vectors(1, 1, np.arange(_COUNT))
+    position, radii, edge = uncorrelated_spheres(_COUNT, _RATIO, _FRACTION)
     found = [_timed(position, radii, edge, levels) for levels in _LEVELS]
     seconds, checks, visits = (np.array(column) for column in zip(*found, strict=True))
     columns = np.stack((np.ones(len(found)), checks, visits), axis=1)
     # relative errors count: the one level takes far longer than the others
     fitted = np.linalg.lstsq(columns / seconds[:, None], np.ones(len(found)), rcond=None)[0]
     return SearchTimes(check=float(fitted[1]), row=float(fitted[2]))
+
+
+def uncorrelated_spheres(
+    count: int, ratio: float, fraction: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return spheres of equal volume in each interval of radius, anywhere in a cube.
+
+    Parameters
+    ----------
+    count : int
+        Their number.
+    ratio : float
+        Largest over smallest radius; the smallest is 1.
+    fraction : float
+        Volume of the spheres over that of the cube.
+
+    Returns
+    -------
+    position, radii : (n, 3), (n,) arrays
+        In units of the smallest radius.
+    edge : float
+        Of the cube.
+    """
+    identities = np.arange(count)
+    radii = PowerLaw(_EXPONENT, 1.0, ratio).radii(keyed_uniform(1, 0, identities))
+    edge = float(np.sum(4.0 / 3.0 * np.pi * radii**3) / fraction) ** (1.0 / 3.0)
+    return edge * keyed_vectors(1, 1, identities), radii, edge
 
 
 def _timed(

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class PdemError(Exception):
     """Base of every error that pdem raises on purpose; the command line prints it without a traceback."""
@@ -39,3 +45,9 @@ class Interrupted(PdemError):
     """The run was asked to stop (signal); its state is in a checkpoint and it can be continued."""
 
     exit_code = 99
+
+
+def name_hint(name: str, names: Sequence[str]) -> str:
+    """Return what to do about a name that is none of `names`: the near one, or all of them."""
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"

@@ -143,7 +143,7 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     particles = simulation.measures().particles
     if steps is None:
         steps = max(PARTS, round(case.particle_steps / max(particles, 1)))
-    simulation.phases.seconds.clear()
+    simulation.phases.count_anew()
     detections = simulation.system.detections
     rates = _timed(simulation, steps, particles)
     return _result(case.name, simulation, steps, rates, simulation.system.detections - detections)

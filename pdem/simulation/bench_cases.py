@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
-from pdem.foundation.errors import InputError, PdemError
+from pdem.foundation.errors import InputError, PdemError, name_hint
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -166,9 +165,7 @@ def find_case(name: str) -> BenchCase:
     for case in CASES:
         if case.name == name:
             return case
-    near = get_close_matches(name, names_of_cases(), 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names_of_cases())}"
-    raise InputError(f"{name!r} is no case of the benchmark; {hint}")
+    raise InputError(f"{name!r} is no case of the benchmark; {name_hint(name, names_of_cases())}")
 
 
 def _dense_bed(communicator: Any, threads: int) -> Prepared:

@@ -17,21 +17,23 @@ from pdem.contact.law import HISTORY
 from pdem.contact.pair_contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
-from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import automatic_cell_sizes
-from pdem.detection.overhead import search_times
+from pdem.detection.overhead import search_times, uncorrelated_spheres
 from pdem.detection.searches import make_search
 from pdem.foundation.kernels import set_threads
-from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from pdem.detection.searches import PairFinder
 
-FRACTION, EXPONENT = 0.4, -3.0
+FRACTION = 0.4
+"""Volume of the spheres over that of the box."""
+
 SKIN = 0.1
 """Reach of lists beyond contact over the radius."""
 
@@ -99,17 +101,19 @@ class DetectionResult:
 def measure_detection(threads: int) -> Iterator[DetectionResult]:
     """Time full detections of uncorrelated spheres at equal volume fraction, on one thread and on `threads`."""
     for method, count, ratio in _SYSTEMS:
+        system = _spheres(count, ratio)
         for number in sorted({1, threads}):
             set_threads(number)
-            yield _measured(method, count, ratio, number)
+            yield _measured(method, ratio, number, *system)
     set_threads(threads)
 
 
-def _measured(method: str, count: int, ratio: float, threads: int) -> DetectionResult:
-    particles, edge, sizes = _spheres(count, ratio)
+def _measured(
+    method: str, ratio: float, threads: int, particles: Particles, edge: float, sizes: NDArray[np.float64]
+) -> DetectionResult:
+    count = particles.count
     search = make_search(method, sizes, np.zeros(3), np.full(3, edge), "top-down", 3)
-    radius = particles.radius
-    search.sort(particles.position, radius, count)
+    search.sort(particles.position, particles.radius, count)
     particles.reorder(search.order(count).copy())
     reach = (1.0 + SKIN) * particles.radius
     contacts, records = PairContacts(), PairRecords.none(HISTORY)
@@ -120,21 +124,18 @@ def _measured(method: str, count: int, ratio: float, threads: int) -> DetectionR
     finding, listing = (1e9 * median(part) / count for part in zip(*times[1:], strict=True))
     return DetectionResult(
         method, count, threads, ratio, len(sizes) if method == "hgrid" else 1, contacts.candidates / count,
-        search.checks / count,
-        search.accesses / count, finding + listing, finding, listing, (search.memory + contacts.memory) / count
+        search.checks / count, search.accesses / count, finding + listing, finding, listing,
+        (search.memory + contacts.memory) / count,
     )  # fmt: skip
 
 
-def _spheres(count: int, ratio: float) -> tuple[Particles, float, Any]:
+def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.float64]]:
     """Return spheres anywhere in a periodic box, its edge [m], and the sizes of the levels [m]."""
-    identities = np.arange(count)
-    radii = PowerLaw(EXPONENT, 1.0, ratio).radii(keyed_uniform(1, 0, identities))
-    edge = float(np.sum(4.0 / 3.0 * np.pi * radii**3) / FRACTION) ** (1.0 / 3.0)
-    position = edge * keyed_vectors(1, 1, identities)
+    position, radii, edge = uncorrelated_spheres(count, ratio, FRACTION)
     sizes = automatic_cell_sizes(
         (1.0 + SKIN) * radii, density=count / edge**3, dimension=3, overhead=search_times().overhead
     ).sizes
-    return Particles({"id": identities, "radius": radii, "position": position}), edge, sizes
+    return Particles({"id": np.arange(count), "radius": radii, "position": position}), edge, sizes
 
 
 def _detect(

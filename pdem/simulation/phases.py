@@ -6,17 +6,11 @@ import time
 
 
 class Phases:
-    """A stopwatch that gives the time since its last reading to a named phase.
-
-    Attributes
-    ----------
-    seconds : dict of str to float
-        Time of each phase [s], in the order of first use; who reads it may clear it.
-    """
+    """A stopwatch that gives the time since its last reading to a named phase."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._always: dict[str, float] = {}
+        self._spent: dict[str, float] = {}
+        self._before: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def start(self) -> None:
@@ -26,10 +20,19 @@ class Phases:
     def lap(self, phase: str) -> None:
         """Give the time since the last reading to `phase`."""
         now = time.perf_counter()
-        for seconds in (self.seconds, self._always):
-            seconds[phase] = seconds.get(phase, 0.0) + now - self._last
+        self._spent[phase] = self._spent.get(phase, 0.0) + now - self._last
         self._last = now
+
+    def count_anew(self) -> None:
+        """Let `seconds` begin at nothing."""
+        self._before = dict(self._spent)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time of each phase since `count_anew` [s], of those that took any, in the order of first use."""
+        since = {phase: spent - self._before.get(phase, 0.0) for phase, spent in self._spent.items()}
+        return {phase: seconds for phase, seconds in since.items() if seconds > 0.0}
 
     def spent(self, *phases: str) -> float:
         """Return the time of some phases since the beginning [s]."""
-        return sum(self._always.get(phase, 0.0) for phase in phases)
+        return sum(self._spent.get(phase, 0.0) for phase in phases)

@@ -94,7 +94,7 @@ class _Run:
     def to_the_end(self) -> int:
         """Take all steps."""
         simulation = self.simulation
-        simulation.phases.seconds.clear()
+        simulation.phases.count_anew()
         if simulation.step == 0:
             self._output(first=True)
         else:
@@ -121,7 +121,7 @@ class _Run:
         warm = self.first + WARM_UP * (schedule.last - self.first)
         if self.counted_from[0] < warm <= simulation.step:
             self.counted_from = (simulation.step, time.perf_counter())
-            simulation.phases.seconds.clear()
+            simulation.phases.count_anew()
             simulation.phases.start()
 
     def _output(self, *, first: bool = False) -> None:
@@ -163,8 +163,9 @@ class _Run:
         measured = simulation.measures()
         search = simulation.system.search
         work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
-        names = sorted(simulation.phases.seconds)
-        mine = {"seconds": np.array([simulation.phases.seconds[name] for name in names])}
+        spent = simulation.phases.seconds
+        names = sorted(spent)
+        mine = {"seconds": np.array([spent[name] for name in names])}
         joined = exchange.collect(mine)
         if joined is None:
             return

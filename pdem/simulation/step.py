@@ -93,10 +93,10 @@ def tune(system: System, phases: Phases) -> None:
     if system.tuner is None or not system.tuner.is_due(system.step):
         return
     pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
-    done = Window(system.step, system.detections, pairs, detecting)
+    done = Window(system.step, pairs, detecting)
     rows = system.particles.count + system.particles.ghosts
     lists = Lists(system.pairs.candidates, system.pairs.count, rows)
-    system.skins.fraction = system.tuner.next_fraction(done, lists, system.of_first)
+    system.skins.fraction = system.tuner.next_fraction(done, lists, system.exchange.share)
     system.search.set_limits(system.skins.cell_sizes)
 
 

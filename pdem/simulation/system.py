@@ -118,11 +118,6 @@ class System:
         """Period and frequency of the axes."""
         return self.constants.period, self.constants.frequency
 
-    def of_first(self, choice: int) -> int:
-        """Return the first rank's choice, a whole number from 0 on, on every rank. Collective."""
-        mine = choice if self.exchange.rank == 0 else 0
-        return int(self.exchange.largest(np.array([mine], np.int64))[0])
-
     def pair_records(self) -> PairRecords:
         """Return the contacts between particles by id."""
         return self.pairs.records(self.particles)

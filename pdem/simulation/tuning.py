@@ -43,25 +43,19 @@ class Window:
 
     Attributes
     ----------
-    steps, detections : int
-        Their numbers.
+    steps : int
+        Their number.
     pairs, detecting : float
         Time spent on contacts between particles, and on making lists [s].
     """
 
     steps: int
-    detections: int
     pairs: float
     detecting: float
 
     def since(self, other: Window) -> Window:
         """Return what has been done since another."""
-        return Window(
-            self.steps - other.steps,
-            self.detections - other.detections,
-            self.pairs - other.pairs,
-            self.detecting - other.detecting,
-        )
+        return Window(self.steps - other.steps, self.pairs - other.pairs, self.detecting - other.detecting)
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ class SkinTuner:
 
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
-        self._last = Window(0, 0, 0.0, 0.0)
+        self._last = Window(0, 0.0, 0.0)
 
     def is_due(self, step: int) -> bool:
         """Tell whether a detection at this step may change the skin."""
@@ -114,13 +108,13 @@ class SkinTuner:
 
 def best_place(fraction: float, window: Window, lists: Lists) -> int:
     """Return which of the fractions tried makes a step fastest; `fraction` was that of the window."""
-    if lists.candidates <= lists.contacts or window.steps <= 0:
+    if lists.candidates <= lists.contacts:
         return int(np.argmin(np.abs(_FRACTIONS - fraction)))
     work = lists.candidates + CONTACT * lists.contacts + PARTICLE * lists.particles
-    each = window.pairs / window.steps / work
+    each = window.pairs / work
     apart = (lists.candidates - lists.contacts) * _shell(_FRACTIONS) / _shell(np.array([fraction]))
     growth = 0.5 + 0.5 * (apart + lists.contacts) / lists.candidates
-    making = window.detecting / window.steps * growth * fraction / _FRACTIONS
+    making = window.detecting * growth * fraction / _FRACTIONS
     return int(np.argmin(each * apart + making))
 
 

@@ -13,12 +13,10 @@ import numpy as np
 
 from pdem.containers.sizes import PowerLaw
 from pdem.detection.cell_sizes import cell_sizes
-from pdem.detection.cost_model import expected_counts
-from pdem.detection.find_pairs import find_pairs
-from pdem.detection.moments import SampleMoments
 from pdem.detection.overhead import search_times
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.verification.cooling import cooling, packing
+from pdem.verification.counted import CODE, PUBLISHED_OVERHEAD, work_findings
 from pdem.verification.study import Finding, Table, plain_numbers
 
 if TYPE_CHECKING:
@@ -28,12 +26,10 @@ if TYPE_CHECKING:
 
     from pdem.verification.study import Notebook
 
-PUBLISHED_OVERHEAD = 0.2
 PUBLISHED_SIZES = (4.0, 7.9, 15.1, 27.2, 40.0)
 PUBLISHED_GAIN = 35.0
 _EXAMPLE: dict[str, Any] = {"volume_fraction": 0.4, "dimension": 2}
 _DENSE: dict[str, Any] = {"volume_fraction": 0.55, "dimension": 3}
-_CODE: dict[str, Any] = {"unit": "rows", "own_level": "search-box"}
 _RULES = ("linear", "exponential", "constant", "optimal")
 _SYSTEMS = (
     # dimension, ratio, exponent, fraction, direction
@@ -80,7 +76,7 @@ def levels_of_the_example() -> Table:
 def levels_of_this_machine() -> Table:
     """Return the optimal levels of the same example for the overhead measured here."""
     times = search_times()
-    radii, options = PowerLaw(-3.0, 1.0, 20.0), {**_EXAMPLE, **_CODE, "overhead": times.overhead}
+    radii, options = PowerLaw(-3.0, 1.0, 20.0), {**_EXAMPLE, **CODE, "overhead": times.overhead}
     chosen, single = cell_sizes(radii, **options), cell_sizes(radii, method="single", **options)
     findings = [
         Finding("time of a distance test [ns]", 1e9 * times.check),
@@ -134,20 +130,12 @@ def count_system(
         radii, volume_fraction=fraction, dimension=dimension, direction=direction, overhead=PUBLISHED_OVERHEAD
     )
     sizes = _whole_cells(best.sizes, edge)
-    found = find_pairs(
-        position, radii, cell_sizes=sizes, direction=direction, lower=[0.0] * dimension,
-        upper=[edge * (1.0 + 1e-9)] * dimension, periodic=[True] * dimension,
-    )  # fmt: skip
-    checks, visits = expected_counts(
-        SampleMoments(radii), sizes, density=len(radii) / edge**dimension, dimension=dimension,
-        direction=direction, **_CODE,
-    )  # fmt: skip
     name = f"{dimension}D, ratio {ratio:g}, exponent {exponent:g}, fraction {fraction:g}, "
     name += f"{len(sizes)} levels {direction}"
-    return [
-        Finding(f"{name}: tests per particle", found.checks / len(radii), float(checks), 0.03),
-        Finding(f"{name}: visits per particle", found.cell_accesses / len(radii), float(visits), 0.03),
-    ]
+    return work_findings(
+        name, position, radii, sizes, len(radii) / edge**dimension, 0.03, direction=direction,
+        lower=[0.0] * dimension, upper=[edge * (1.0 + 1e-9)] * dimension, periodic=[True] * dimension,
+    )  # fmt: skip
 
 
 def _points(
@@ -186,7 +174,7 @@ def level_counts(notebook: Notebook) -> Table:
     measured = search_times().overhead
     settings = {
         "cells, K = 0.2": {"overhead": PUBLISHED_OVERHEAD},
-        f"rows, K = {measured:.1f}": {"overhead": measured, **_CODE},
+        f"rows, K = {measured:.1f}": {"overhead": measured, **CODE},
     }
     findings = []
     with notebook.plot("level_counts", 2) as panels:

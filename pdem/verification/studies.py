@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from pdem.foundation.errors import InputError
+from pdem.foundation.errors import InputError, name_hint
 from pdem.verification import hgrid, nbs
 from pdem.verification.study import Study
 
@@ -26,7 +24,4 @@ def find_study(name: str) -> Study:
     for study in STUDIES:
         if study.name == name:
             return study
-    names = [study.name for study in STUDIES]
-    near = get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"
-    raise InputError(f"{name!r} is no study; {hint}")
+    raise InputError(f"{name!r} is no study; {name_hint(name, [study.name for study in STUDIES])}")

@@ -10,15 +10,15 @@ from pdem.simulation.tuning import _FRACTIONS, LARGEST, SMALLEST, Lists, SkinTun
 LISTS = Lists(candidates=50_000, contacts=20_000, particles=10_000)
 
 
-def made(fraction: float, steps: int, detecting: float) -> Window:
+def made(steps: int, detecting: float) -> Window:
     """Return a window of a run whose contacts take 10 ms per step."""
-    return Window(steps, max(1, int(steps * 0.01 * 0.3 / fraction)), 0.01 * steps, detecting)
+    return Window(steps, 0.01 * steps, detecting)
 
 
 @pytest.mark.parametrize("detecting", [1e-6, 1e-4, 1e-3, 1e-2, 1.0])
 def test_it_is_the_least_of_what_the_model_says(detecting: float) -> None:
     """Half of a detection goes with the candidates; candidates fill the shell of the skin."""
-    place = best_place(0.3, made(0.3, 100, 100 * detecting), LISTS)
+    place = best_place(0.3, made(100, 100 * detecting), LISTS)
 
     def cost(f: float) -> float:
         each = 0.01 / (50_000 + 6.0 * 20_000 + 2.0 * 10_000)
@@ -32,8 +32,8 @@ def test_it_is_the_least_of_what_the_model_says(detecting: float) -> None:
 def test_costly_detections_widen_the_skin_and_cheap_ones_narrow_it() -> None:
     dear, cheap = SkinTuner(0.3), SkinTuner(0.3)
     for step in range(200, 4000, 200):
-        dear.next_fraction(made(dear.fraction, step, 1.0 * step), LISTS, lambda place: place)
-        cheap.next_fraction(made(cheap.fraction, step, 1e-9 * step), LISTS, lambda place: place)
+        dear.next_fraction(made(step, 1.0 * step), LISTS, lambda place: place)
+        cheap.next_fraction(made(step, 1e-9 * step), LISTS, lambda place: place)
     assert dear.fraction == LARGEST
     assert cheap.fraction == SMALLEST
 
@@ -43,13 +43,13 @@ def test_the_first_rank_decides_and_changes_are_bounded() -> None:
     assert not tuner.is_due(199)
     assert tuner.is_due(200)
     wide = len(_FRACTIONS) - 1
-    assert tuner.next_fraction(made(0.3, 200, 1e-9), LISTS, lambda _: wide) == pytest.approx(0.6)
+    assert tuner.next_fraction(made(200, 1e-9), LISTS, lambda _: wide) == pytest.approx(0.6)
     assert not tuner.is_due(399)
     near = int(np.argmin(np.abs(_FRACTIONS - 0.6)))
-    assert tuner.next_fraction(made(0.3, 400, 1e-9), LISTS, lambda _: near) == 0.6
+    assert tuner.next_fraction(made(400, 1e-9), LISTS, lambda _: near) == 0.6
 
 
 @pytest.mark.parametrize("lists", [Lists(0, 0, 0), Lists(5, 5, 10)])
 def test_without_candidates_it_stays(lists: Lists) -> None:
-    place = best_place(0.3, made(0.3, 100, 1.0), lists)
+    place = best_place(0.3, made(100, 1.0), lists)
     assert float(_FRACTIONS[place]) == pytest.approx(0.3, rel=0.05)
