@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pdem.containers.records import PairRecords, WallRecords
 
     Columns = dict[str, NDArray[Any]]
+    Records = tuple[PairRecords, WallRecords]
 
 
 class SlabExchange:
@@ -108,13 +109,12 @@ class SlabExchange:
         )
         return result, received
 
-    def migrate(
-        self, particles: Particles, pairs: PairRecords, walls: WallRecords
-    ) -> tuple[PairRecords, WallRecords]:
-        """Hand particles that have left to their new owners, with their contacts; return this rank's."""
+    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+        """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
         owner = self._slabs.owners(particles.position)
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
-            return pairs, walls
+            return None
+        pairs, walls = records()
         ids = particles.id.copy()
         leaving = [
             np.flatnonzero(owner == other) if other != self.rank else np.empty(0, np.int64)
@@ -131,6 +131,8 @@ class SlabExchange:
             [pack_walls(walls.take(np.isin(walls.id, ids[rows]))) for rows in leaving]
         )
         stay = owner == self.rank
+        if len(arrived) == 0 and stay.all():
+            return None
         names = PARTICLE.names or ()
         particles.replace({name: np.concatenate((particles[name][stay], arrived[name])) for name in names})
         here = walls.take(np.isin(walls.id, ids[stay]))

@@ -10,12 +10,14 @@ from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY
 from pdem.containers.records import PairRecords
-from pdem.detection import neighbours
+from pdem.detection import id_table, neighbours
+from pdem.foundation.kernels import threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.particles import Particles
+    from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
 
 _GROWTH = 1.3
@@ -49,46 +51,83 @@ class PairContacts:
         self._partner = np.empty(0, np.int64)
         self._packed = np.empty(0)
         self._touching = np.zeros(1, np.int32)
-        self._table = neighbours.table_for(0)
+        self._kept = np.zeros(neighbours.SEGMENTS, np.int64)
+        self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
+        self._cursor = np.empty(0, np.int32)
+        self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
+        self._row_now = np.empty(0, np.int32)
+        self._lost = np.empty(0, np.int32)
+        self._table = id_table.table_for(0)
         self._history, self._history_before = np.zeros((HISTORY, 1)), np.zeros((HISTORY, 1))
         self._forces = np.zeros((kernels.FORCES, 1))
 
-    def take_candidates(
-        self,
-        first: NDArray[np.int32],
-        second: NDArray[np.int32],
-        particles: Particles,
-        records: PairRecords,
-        ended: ExactSums,
-    ) -> None:
-        """Make these pairs the candidates; contacts among them go on with the histories of `records`.
+    def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> None:
+        """Keep the contacts over the making of new lists, for particles that stay with this rank.
 
-        The energies of records that are no candidates any more go to `ended`.
+        Parameters
+        ----------
+        particles : Particles
+            As they were when the present lists were made.
+        order : (n,) int32 array, optional
+            The present rows of the owned particles in the order they are going to have.
         """
-        ids, owned = particles.column("id"), particles.count
-        self._reserve_candidates(len(first), owned)
-        self.candidates = neighbours.orient(first, second, ids, owned, self.lower, self.higher)
-        neighbours.count_rows(self.candidates, self.lower, self.higher, owned, self._start)
-        neighbours.fill_rows(
-            self.candidates, self.lower, self.higher, ids, owned, self._start, self._entry, self._partner
-        )
-        neighbours.sort_rows(owned, self._start, self._partner, self._entry)
-        self._adopt(records, particles, ended)
-
-    def _adopt(self, records: PairRecords, particles: Particles, ended: ExactSums) -> None:
-        rows, number = particles.count + particles.ghosts, len(records.lower)
-        ids = particles.column("id")
-        self._table = neighbours.indexed(ids, rows, self._table)
-        self._reserve_contacts(number)
-        self._history[:, 1 : number + 1] = records.history
-        self.count = number
-        self._slot[: self.candidates] = 0
-        lost = np.empty(number, np.int32)
-        missing = neighbours.find_candidates(
-            records.lower, records.higher, ids, self._table, particles.count, self._start, self._partner,
-            self._entry, self._slot, self._touching, lost,
+        self._reserve_carried(self.count)
+        if order is not None:
+            if len(self._row_now) < len(order):
+                self._row_now = np.empty(int(_GROWTH * len(order)) + 16, np.int32)
+            neighbours.invert(order, self._row_now)
+        neighbours.look_up_by_row(
+            self.count, particles.count, self._touching[1:], self.lower, self.higher, particles.column("id"),
+            order is not None, self._row_now, self._row, self._other,
         )  # fmt: skip
-        add_ended(ended, records.history, lost[:missing] - 1)
+
+    def adopt(self, records: PairRecords, particles: Particles) -> None:
+        """Have these contacts, known by ids, from the making of new lists on, instead of those there are.
+
+        Parameters
+        ----------
+        records : PairRecords
+            All contacts of owned particles.
+        particles : Particles
+            In the rows for which lists are going to be made.
+        """
+        self.count = len(records.lower)
+        self._reserve_contacts(self.count)
+        self._reserve_carried(self.count)
+        self._history[:, 1 : self.count + 1] = records.history
+        ids = particles.id
+        self._table = id_table.indexed(ids, len(ids), self._table)
+        id_table.look_up_by_id(records.lower, records.higher, ids, self._table, self._row, self._other)
+
+    def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:
+        """Make these pairs the candidates; contacts that were carried or adopted go on among them.
+
+        The energies of contacts that are no candidates any more go to `ended`.
+        """
+        self._list_candidates(pairs, particles.column("id"), particles.count)
+        self._slot[: self.candidates] = 0
+        candidate = self._touching[1:]
+        neighbours.find_candidates(
+            self.count, self._row, self._other, self._start, self._partner, self._entry, self._slot, candidate
+        )
+        missing = neighbours.list_lost(self.count, self._row, candidate, self._lost)
+        if missing > len(self._lost):
+            self._lost = np.empty(missing, np.int32)
+            neighbours.list_lost(self.count, self._row, candidate, self._lost)
+        add_ended(ended, self._history, self._lost[:missing])
+
+    def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
+        """Write candidates and the rows of all owned particles."""
+        parts = min(threads(), neighbours.SEGMENTS)
+        self._reserve_candidates(pairs.total, owned, parts)
+        neighbours.count_entries(parts, *pairs, owned, self._kept, self._cursor)
+        neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
+        neighbours.write_rows(
+            parts, *pairs, owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
+            self._partner,
+        )  # fmt: skip
+        neighbours.sort_rows(owned, self._start, self._partner, self._entry)
+        self.candidates = int(self._kept.sum())
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
@@ -201,7 +240,12 @@ class PairContacts:
         """Bytes held in buffers."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
-    def _reserve_candidates(self, pairs: int, owned: int) -> None:
+    def _reserve_carried(self, count: int) -> None:
+        if count > len(self._row):
+            room = int(_GROWTH * count) + 16
+            self._row, self._other = np.empty(room, np.int32), np.empty(room, np.int64)
+
+    def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
         if pairs > len(self.lower):
             room = int(_GROWTH * pairs) + 16
             chunks = -(-room // kernels.CHUNK)
@@ -213,6 +257,8 @@ class PairContacts:
             self._ended = np.empty(chunks * (kernels.CHUNK + 1), np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
+        if parts * owned > len(self._cursor):
+            self._cursor = np.empty(parts * (int(_GROWTH * owned) + 16), np.int32)
 
     def _reserve_contacts(self, count: int) -> None:
         """Make room for so many contacts, keeping the histories before and losing the present ones."""

@@ -246,6 +246,57 @@ def add_loads(
 
 
 @kernel
+def lay_out(
+    owned: int,
+    found_start: NDArray[np.int64],
+    found: NDArray[np.int64],
+    owner: NDArray[np.int32],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    near: NDArray[np.int32],
+) -> int:
+    """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
+
+    Parameters
+    ----------
+    owned : int
+        Number of particles.
+    found_start, found
+        Facets near each particle, in one array.
+    owner
+        Particle of each contact, or -1.
+    start, end, candidates
+        Written: the first row of each particle (owned + 1), the end of those with a facet to test, their facets.
+    near
+        Written: the particles that have rows.
+
+    Returns
+    -------
+    int
+        How many of those there are.
+    """
+    for p in range(owned):
+        end[p] = 0
+    for contact in range(len(owner)):
+        if owner[contact] >= 0:
+            end[owner[contact]] += 1
+    number = 0
+    start[0] = 0
+    for p in range(owned):
+        first, tested = start[p], found_start[p + 1] - found_start[p]
+        rows = max(tested, end[p])
+        for row in range(rows):
+            candidates[first + row] = found[found_start[p] + row] if row < tested else 0
+        end[p] = first + tested
+        start[p + 1] = first + rows
+        if rows > 0:
+            near[number] = p
+            number += 1
+    return number
+
+
+@kernel
 def scatter_records(
     owner: NDArray[np.int32],
     start: NDArray[np.int64],

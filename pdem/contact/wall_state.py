@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
 from pdem.containers.records import WallRecords
-from pdem.detection import neighbours
+from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
 from pdem.foundation.sums import ExactSums
 
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
 _GROWTH = 1.3
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
+
+
+class Carried(NamedTuple):
+    """Contacts with walls on the way from the old lists to new ones.
+
+    Attributes
+    ----------
+    owner : (n,) int32 array
+        New row of the particle of each, -1 where it is not owned.
+    records : WallRecords
+        The contacts.
+    """
+
+    owner: NDArray[np.int32]
+    records: WallRecords
 
 
 class _Rows:
@@ -61,11 +76,11 @@ class WallContacts:
         self._start = np.zeros(1, np.int64)
         self._end = np.zeros(0, np.int64)
         self._candidates = np.empty(0, np.int64)
-        self._near = np.empty(0, np.int32)
+        self._near_rows = self._near = np.empty(0, np.int32)
         self._new, self._old = _Rows(0, 0), _Rows(0, 0)
         self._force = np.zeros((6, 1))
         self._scratch = self._make_scratch(0)
-        self._table = neighbours.table_for(0)
+        self._table = id_table.table_for(0)
         self.total = np.zeros((0, 6))
 
     @staticmethod
@@ -80,53 +95,75 @@ class WallContacts:
         particles: Particles,
         reference: NDArray[np.float64],
         reaches: NDArray[np.float64],
-        records: WallRecords,
+        carried: Carried,
         ended: ExactSums,
     ) -> None:
-        """List the facets within reach of each owned particle; contacts go on with `records`.
+        """List the facets within reach of each owned particle; contacts go on as carried.
 
         Parameters
         ----------
         particles : Particles
-            Ids of the owned ones.
+            Owned ones are counted.
         reference, reaches : (n, 3) and (n,) arrays
             Where the particles were when their skins were new, and radius plus skin [m].
-        records : WallRecords
+        carried : Carried
             Contacts of the last evaluation.
         ended : ExactSums
             Takes the energies of those that have no candidates any more.
         """
-        owner = self._owners(particles, records)
-        self._lay_out(self._search.find(self.walls.vertices, self.walls.normals, reference, reaches), owner)
+        found = self._search.find(self.walls.vertices, self.walls.normals, reference, reaches)
+        self._lay_out(particles.count, found, carried.owner)
         self._reserve(particles.count)
         self.total[:] = 0.0
-        self._adopt(owner, records, ended)
+        self._adopt(carried, ended)
 
-    def _owners(self, particles: Particles, records: WallRecords) -> NDArray[np.int32]:
-        """Return the row of the particle of each record, -1 where it is not owned."""
-        ids = particles.column("id")
-        self._table = neighbours.indexed(ids, particles.count, self._table)
+    def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> Carried:
+        """Return the contacts for the making of new lists, for particles that stay with this rank.
+
+        Parameters
+        ----------
+        particles : Particles
+            As they were when the present lists were made.
+        order : (n,) int32 array, optional
+            The present rows of the owned particles in the order they are going to have.
+        """
+        owner = self._contact_rows()[0].astype(np.int32)
+        if order is not None:
+            place = np.empty(len(order), np.int32)
+            neighbours.invert(order, place)
+            owner = place[owner]
+        return Carried(owner, self.records(particles))
+
+    def adopt(self, records: WallRecords, particles: Particles) -> Carried:
+        """Return contacts known by ids for the making of lists of particles in these rows."""
+        ids = particles.id
+        self._table = id_table.indexed(ids, len(ids), self._table)
         rows = np.empty(len(records.id), np.int32)
-        neighbours.find_rows(records.id, ids, self._table, rows)
-        return rows
+        id_table.find_rows(records.id, ids, self._table, rows)
+        return Carried(rows, records)
 
-    def _lay_out(self, found: tuple[NDArray[np.int64], NDArray[np.int64]], owner: NDArray[np.int32]) -> None:
+    def _lay_out(
+        self, owned: int, found: tuple[NDArray[np.int64], NDArray[np.int64]], owner: NDArray[np.int32]
+    ) -> None:
         """Give each particle as many rows as it has facets to test, or contacts to go on with if these are more.
 
         A contact whose facet is out of reach by now may go on at another one: no history is lost for want of
         rows, whatever the skin.
         """
-        start, facets = found
-        tested = np.diff(start)
-        rooms = np.maximum(tested, np.bincount(owner[owner >= 0], minlength=len(tested)))
-        self._start = np.concatenate((np.zeros(1, np.int64), np.cumsum(rooms)))
-        self._end = self._start[:-1] + tested
-        self._candidates = np.zeros(int(self._start[-1]), np.int64)
-        self._candidates[np.repeat(self._start[:-1] - start[:-1], tested) + np.arange(len(facets))] = facets
-        self._near = np.flatnonzero(rooms).astype(np.int32)
+        most = len(found[1]) + len(owner)
+        if most > len(self._candidates):
+            self._candidates = np.zeros(int(_GROWTH * most) + 16, np.int64)
+        if owned + 1 > len(self._start):
+            room = int(_GROWTH * owned) + 16
+            self._start, self._end = np.zeros(room + 1, np.int64), np.zeros(room, np.int64)
+            self._near_rows = np.empty(room, np.int32)
+        number = kernels.lay_out(
+            owned, *found, owner, self._start, self._end, self._candidates, self._near_rows
+        )
+        self._near = self._near_rows[:number]
 
     def _reserve(self, owned: int) -> None:
-        rows = len(self._candidates)
+        rows = int(self._start[owned])
         if rows > len(self._new.kind) or owned > len(self._new.counts):
             rows = int(_GROWTH * max(rows, len(self._new.kind)))
             self._new, self._old = _Rows(rows, 2 * owned), _Rows(rows, 2 * owned)
@@ -134,12 +171,12 @@ class WallContacts:
             self._scratch = self._make_scratch(rows)
             self.total = np.zeros((2 * owned, 6))
 
-    def _adopt(self, owner: NDArray[np.int32], records: WallRecords, ended: ExactSums) -> None:
+    def _adopt(self, carried: Carried, ended: ExactSums) -> None:
         self._new.counts[:] = 0
         self._old.counts[:] = 0
-        lost = np.empty(len(owner), np.int32)
+        records, lost = carried.records, np.empty(len(carried.owner), np.int32)
         missing = kernels.scatter_records(
-            owner, self._start, records.kind, records.feature, records.facet, records.history,
+            carried.owner, self._start, records.kind, records.feature, records.facet, records.history,
             *self._new.arrays(), self._new.counts, lost,
         )  # fmt: skip
         self._flush(records.history, lost[:missing], ended)
@@ -187,9 +224,9 @@ class WallContacts:
         self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64], ended: ExactSums
     ) -> None:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
-        records, owner = self.records(particles), self._contact_rows()[0].astype(np.int32)
+        carried = self.carry(particles)
         self.evaluate(particles, density, table, 0.0, 1.0, np.inf, ended)
-        self._adopt(owner, records, ended)
+        self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return particle and row of each contact, by particle and distance."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pdem.foundation.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Particles:
     def __init__(self, columns: Mapping[str, NDArray[Any]] | None = None) -> None:
         self.count = 0
         self.ghosts = 0
+        self._scratch, self._order = np.empty(0, np.uint8), np.empty(0, np.intp)
         self._columns = {name: field.allocate(0) for name, field in FIELDS.items()}
         if columns is not None:
             self.replace(columns)
@@ -66,8 +69,19 @@ class Particles:
             column[:count] = columns.get(name, 0)
 
     def reorder(self, order: NDArray[Any]) -> None:
-        """Own the particles ``order`` of the owned ones, in that order; ghosts are dropped."""
-        self.replace({name: self[name][order] for name in FIELDS})
+        """Put the owned particles in the order of the rows `order`, all of them; ghosts are dropped."""
+        if len(self._order) < self.count:
+            self._order = np.empty(len(self._columns["id"]), np.intp)
+        rows = self._order[: self.count]
+        rows[:] = order
+        for name in FIELDS:
+            column = self[name]
+            if self._scratch.nbytes < column.nbytes:
+                self._scratch = np.empty(self._columns[name].nbytes, np.uint8)
+            sorted_ = np.ndarray(column.shape, column.dtype, self._scratch)
+            np.take(column, rows, axis=0, out=sorted_, mode="clip")  # with "raise" it would make a copy
+            column[:] = sorted_
+        self.ghosts = 0
 
     def reserve(self, rows: int) -> None:
         """Make room for so many rows, keeping what is there."""
@@ -82,4 +96,8 @@ class Particles:
     @property
     def memory(self) -> int:
         """Bytes held in columns."""
-        return sum(column.nbytes for column in self._columns.values())
+        return (
+            self._scratch.nbytes
+            + self._order.nbytes
+            + sum(column.nbytes for column in self._columns.values())
+        )

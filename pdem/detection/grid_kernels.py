@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.detection.neighbours import SEGMENTS
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import ROW, kernel, prange, threaded_kernel
 
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-CHUNKS = 64
-"""Parts into which the search is cut; each writes to its own segment of the pairs."""
-
 CELLS_PER_PARTICLE = 16
 """Up to so many cells per particle of a level are buckets themselves; more are hashed."""
 
 INFLATION = 1.0 + 1e-12
 """Factor on the search range, so that rounding at a cell border loses nothing."""
+
+
+EXTENTS = 8
+"""What is measured of a level: population, largest reach, lowest and highest centre."""
 
 
 class Levels(NamedTuple):
@@ -63,31 +65,46 @@ class Levels(NamedTuple):
     population: NDArray[np.int64]
 
 
-@kernel
+@threaded_kernel
 def assign_levels(
     position: NDArray[np.float64],
     reach: NDArray[np.float64],
     count: int,
     levels: Levels,
+    extents: NDArray[np.float64],
     level_of: NDArray[np.int8],
 ) -> None:
-    """Put each particle on the lowest level that holds its reach, and measure the levels."""
-    last = len(levels.limit) - 1
-    for level in range(last + 1):
-        levels.population[level] = 0
-        levels.reach[level] = 0.0
-        levels.lowest[level] = math.inf
-        levels.highest[level] = -math.inf
-    for i in range(count):
-        level = 0
-        while level < last and 2.0 * reach[i] > levels.limit[level]:
-            level += 1
-        level_of[i] = level
-        levels.population[level] += 1
-        levels.reach[level] = max(levels.reach[level], reach[i])
+    """Put each particle on the lowest level that holds its reach, and measure the levels.
+
+    `extents` (SEGMENTS * L * `EXTENTS`) is scratch.
+    """
+    limit = levels.limit
+    depth = len(limit)
+    for segment in prange(SEGMENTS):
+        for level in range(depth):
+            at = EXTENTS * (segment * depth + level)
+            extents[at] = extents[at + 1] = 0.0
+            for axis in range(3):
+                extents[at + 2 + axis] = math.inf
+                extents[at + 5 + axis] = -math.inf
+        for i in range(segment * count // SEGMENTS, (segment + 1) * count // SEGMENTS):
+            level = 0
+            while level < depth - 1 and 2.0 * reach[i] > limit[level]:
+                level += 1
+            level_of[i] = level
+            at = EXTENTS * (segment * depth + level)
+            extents[at] += 1.0
+            extents[at + 1] = max(extents[at + 1], reach[i])
+            for axis in range(3):
+                extents[at + 2 + axis] = min(extents[at + 2 + axis], position[i, axis])
+                extents[at + 5 + axis] = max(extents[at + 5 + axis], position[i, axis])
+    for level in range(depth):
+        measured = extents.reshape((SEGMENTS, depth, EXTENTS))[:, level]
+        levels.population[level] = int(measured[:, 0].sum())
+        levels.reach[level] = measured[:, 1].max()
         for axis in range(3):
-            levels.lowest[level, axis] = min(levels.lowest[level, axis], position[i, axis])
-            levels.highest[level, axis] = max(levels.highest[level, axis], position[i, axis])
+            levels.lowest[level, axis] = measured[:, 2 + axis].min()
+            levels.highest[level, axis] = measured[:, 5 + axis].max()
 
 
 @kernel
@@ -170,34 +187,61 @@ def find_buckets(
         bucket_of[i] = levels.base[level] + local
 
 
-@kernel
+@threaded_kernel
 def sort_into_buckets(
+    parts: int,
     position: NDArray[np.float64],
     reach: NDArray[np.float64],
     count: int,
     bucket_count: int,
     bucket_of: NDArray[np.int64],
+    before: NDArray[np.int64],
     start: NDArray[np.int32],
     order: NDArray[np.int32],
     spheres: NDArray[np.float64],
 ) -> None:
-    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach, 4 numbers each."""
-    for bucket in range(bucket_count + 1):
-        start[bucket] = 0
-    for i in range(count):
-        start[bucket_of[i] + 1] += 1
-    for bucket in range(bucket_count):
-        start[bucket + 1] += start[bucket]
-    for i in range(count):
-        slot = start[bucket_of[i]]
-        start[bucket_of[i]] += 1
-        order[slot] = i
-        at = 4 * slot
-        spheres[at], spheres[at + 1], spheres[at + 2] = position[i, 0], position[i, 1], position[i, 2]
-        spheres[at + 3] = reach[i]
-    for bucket in range(bucket_count, 0, -1):  # the slots have moved each start to the next bucket's
-        start[bucket] = start[bucket - 1]
-    start[0] = 0
+    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach, 4 numbers each.
+
+    Each part, one per thread, goes through all particles and sorts those of its own range of buckets: reading a
+    bucket costs little beside sorting into it, and nothing has to be merged. `before` (parts) is scratch.
+    """
+    for part in prange(parts):
+        low, high = part * bucket_count // parts, (part + 1) * bucket_count // parts
+        for bucket in range(low, high):
+            start[bucket] = 0
+        number = 0
+        for i in range(count):
+            bucket = bucket_of[i]
+            if low <= bucket < high:
+                start[bucket] += 1
+                number += 1
+        before[part] = number
+    total = 0
+    for part in range(parts):
+        number = before[part]
+        before[part] = total
+        total += number
+    start[bucket_count] = total
+    for part in prange(parts):
+        low, high = part * bucket_count // parts, (part + 1) * bucket_count // parts
+        place = before[part]
+        for bucket in range(low, high):
+            number = start[bucket]
+            start[bucket] = place
+            place += number
+        for i in range(count):
+            bucket = bucket_of[i]
+            if low <= bucket < high:
+                slot = start[bucket]
+                start[bucket] += 1
+                order[slot] = i
+                at = 4 * slot
+                spheres[at], spheres[at + 1], spheres[at + 2] = position[i, 0], position[i, 1], position[i, 2]
+                spheres[at + 3] = reach[i]
+        for bucket in range(high - 1, low, -1):  # the slots have moved each start to the next bucket's
+            start[bucket] = start[bucket - 1]
+        if low < high:
+            start[low] = before[part]
 
 
 @inlined_geometry
@@ -333,14 +377,14 @@ def search(
     counters: NDArray[np.int64],
 ) -> None:
     """Find every pair once; chunk c writes ``found[c]`` of them to its segment, whose last place is spare."""
-    segment = len(first) // CHUNKS
+    segment = len(first) // SEGMENTS
     depth = len(levels.limit)
-    for turn in prange(CHUNKS):
-        chunk = (turn * 37) % CHUNKS  # neighbours in work go to different threads: large spheres come last
+    for turn in prange(SEGMENTS):
+        chunk = (turn * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
         at = chunk * segment
         stop = at + segment - 1
         checks = accesses = 0
-        for slot in range(chunk * count // CHUNKS, (chunk + 1) * count // CHUNKS):
+        for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):
             own = level_of[order[slot]]
             for level in range(depth):
                 if levels.population[level] == 0 or (level > own if top_down else level < own):
@@ -354,16 +398,3 @@ def search(
         found[chunk] = at - chunk * segment
         counters[chunk, 0] = checks
         counters[chunk, 1] = accesses
-
-
-@kernel
-def close_segments(first: NDArray[np.int32], second: NDArray[np.int32], found: NDArray[np.int64]) -> int:
-    """Move the segments of `search` together; return the number of pairs."""
-    segment = len(first) // CHUNKS
-    total = found[0]
-    for chunk in range(1, CHUNKS):
-        for place in range(chunk * segment, chunk * segment + found[chunk]):
-            first[total] = first[place]
-            second[total] = second[place]
-            total += 1
-    return total

@@ -14,7 +14,8 @@ import numpy as np
 
 from pdem.detection import grid_kernels as grid
 from pdem.detection.cell_grid import Spheres, touches
-from pdem.foundation.kernels import kernel
+from pdem.detection.neighbours import SEGMENTS, NearPairs
+from pdem.foundation.kernels import kernel, threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,10 +57,11 @@ class HierarchicalGrid:
         self._top_down = direction == "top-down"
         self._lower = np.array(lower, dtype=np.float64)
         self._period = np.where(periodic, np.asarray(upper) - np.asarray(lower), 0.0)
-        self._found = np.zeros(grid.CHUNKS, dtype=np.int64)
-        self._counters = np.zeros((grid.CHUNKS, 2), dtype=np.int64)
-        self._first = np.empty(grid.CHUNKS * 16, dtype=np.int32)
-        self._second = np.empty_like(self._first)
+        self._found = np.zeros(SEGMENTS, dtype=np.int64)
+        self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
+        self._make_room(16)
+        self._extents = np.empty(SEGMENTS * depth * grid.EXTENTS)
+        self._before = np.zeros(0, dtype=np.int64)
         self._start = np.zeros(1, dtype=np.int32)
         self._resize(0)
 
@@ -68,6 +70,11 @@ class HierarchicalGrid:
         self._bucket_of = np.empty(count, dtype=np.int64)
         self._order = np.empty(count, dtype=np.int32)
         self._spheres = np.empty(4 * count)
+
+    def _make_room(self, segment: int) -> None:
+        self._first = np.empty(SEGMENTS * segment, dtype=np.int32)
+        self._second = np.empty_like(self._first)
+        self._begin = np.arange(SEGMENTS) * segment
 
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
@@ -87,27 +94,29 @@ class HierarchicalGrid:
         """
         if count > len(self._level_of):
             self._resize(int(_GROWTH * count) + 16)
-        grid.assign_levels(position, reach, count, self._levels, self._level_of)
+        grid.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         grid.lay_out(self._levels, self._lower, self._period)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * buckets) + 16, dtype=np.int32)
+        parts = threads()
+        if parts > len(self._before):
+            self._before = np.zeros(parts, dtype=np.int64)
         grid.sort_into_buckets(
-            position, reach, count, buckets, self._bucket_of, self._start, self._order, self._spheres
-        )
+            parts, position, reach, count, buckets, self._bucket_of, self._before, self._start, self._order,
+            self._spheres,
+        )  # fmt: skip
 
     def order(self, count: int) -> NDArray[np.int32]:
         """Return the particles in the order of the last `sort`, level by level and row by row."""
         return self._order[:count]
 
-    def search(
-        self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
         """Return both particles of each pair nearer than the sum of their reaches, each pair once.
 
-        A pair farther apart by up to a part of 1e-12 may be among them. The arrays are views of buffers that
-        the next call overwrites.
+        A pair farther apart by up to a part of 1e-12 may be among them. The arrays are buffers that the next
+        call overwrites.
         """
         self.sort(position, reach, count)
         while True:
@@ -116,12 +125,10 @@ class HierarchicalGrid:
                 self._period, self._first, self._second, self._found, self._counters,
             )  # fmt: skip
             most = int(self._found.max())
-            if most < len(self._first) // grid.CHUNKS:
+            if most < len(self._first) // SEGMENTS:
                 break
-            self._first = np.empty(grid.CHUNKS * (int(_GROWTH * most) + 16), dtype=np.int32)
-            self._second = np.empty_like(self._first)
-        total = grid.close_segments(self._first, self._second, self._found)
-        return self._first[:total], self._second[:total]
+            self._make_room(int(_GROWTH * most) + 16)
+        return NearPairs(self._first, self._second, self._begin, self._found)
 
     @property
     def checks(self) -> int:
@@ -141,14 +148,20 @@ class HierarchicalGrid:
 
 @kernel
 def _exactly_touching(
-    first: NDArray[np.int32], second: NDArray[np.int32], spheres: Spheres, pairs: NDArray[np.int64]
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    found: NDArray[np.int64],
+    spheres: Spheres,
+    pairs: NDArray[np.int64],
 ) -> int:
     kept = 0
-    for place in range(len(first)):
-        if touches(spheres, first[place], second[place]):
-            pairs[kept, 0] = first[place]
-            pairs[kept, 1] = second[place]
-            kept += 1
+    for segment in range(SEGMENTS):
+        for place in range(begin[segment], begin[segment] + found[segment]):
+            if touches(spheres, first[place], second[place]):
+                pairs[kept, 0] = first[place]
+                pairs[kept, 1] = second[place]
+                kept += 1
     return kept
 
 
@@ -183,8 +196,8 @@ def search_pairs(
         Distance tests; rows of cells visited.
     """
     levels = HierarchicalGrid(cell_sizes, lower, upper, periodic, direction)
-    first, second = levels.search(positions, radii + 0.5 * skin, len(radii))
+    near = levels.search(positions, radii + 0.5 * skin, len(radii))
     box = np.where(periodic, upper - lower, np.inf)
-    pairs = np.empty((len(first), 2), dtype=np.int64)
-    kept = _exactly_touching(first, second, Spheres(positions, radii, skin, box), pairs)
+    pairs = np.empty((near.total, 2), dtype=np.int64)
+    kept = _exactly_touching(*near, Spheres(positions, radii, skin, box), pairs)
     return pairs[:kept], levels.checks, levels.accesses

@@ -1,12 +1,12 @@
 """Candidate pairs as the step uses them: oriented by id, listed per particle in the order of partner ids.
 
-Also finds the candidate of a contact that is known by the ids of its particles, so that contacts keep their
+Also finds the candidates of the contacts there were before the lists were made, so that these keep their
 history whenever lists are made anew and wherever their particles live.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,72 +15,147 @@ from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SEGMENTS = 64
+"""Parts in which pairs come, so that threads share the work."""
+
+NOWHERE = -1
+"""Row of a contact neither of whose particles is owned."""
+
 _SHORT = 24
 
 
-@kernel
-def orient(
+class NearPairs(NamedTuple):
+    """Pairs of rows of particles, in segments.
+
+    Attributes
+    ----------
+    first, second : int32 arrays
+        Rows of both particles of each pair; between segments there may be rubbish.
+    begin, found : (SEGMENTS,) int64 arrays
+        Where each segment begins, and how many pairs it has.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    begin: NDArray[np.int64]
+    found: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, first: NDArray[np.int32], second: NDArray[np.int32]) -> NearPairs:
+        """Return pairs that lie one behind the other, cut into segments."""
+        ends = np.arange(SEGMENTS + 1) * len(first) // SEGMENTS
+        return cls(first, second, ends[:-1], np.diff(ends))
+
+    @property
+    def total(self) -> int:
+        """Number of pairs."""
+        return int(self.found.sum())
+
+
+@threaded_kernel
+def count_entries(
+    parts: int,
     first: NDArray[np.int32],
     second: NDArray[np.int32],
-    ids: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    found: NDArray[np.int64],
     owned: int,
-    lower: NDArray[np.int32],
-    higher: NDArray[np.int32],
-) -> int:
-    """Write each pair as (particle of lower id, of higher id), without pairs of ghosts; return how many."""
-    kept = 0
-    for place in range(len(first)):
-        i, j = first[place], second[place]
-        if i >= owned and j >= owned:
-            continue
-        swap = ids[i] > ids[j]
-        lower[kept] = j if swap else i
-        higher[kept] = i if swap else j
-        kept += 1
-    return kept
-
-
-@kernel
-def count_rows(
-    count: int, lower: NDArray[np.int32], higher: NDArray[np.int32], owned: int, start: NDArray[np.int64]
+    kept: NDArray[np.int64],
+    cursor: NDArray[np.int32],
 ) -> None:
-    """Write the first entry of each owned particle's row, shape (owned + 1,)."""
-    for p in range(owned + 1):
-        start[p] = 0
-    for k in range(count):
-        if lower[k] < owned:
-            start[lower[k] + 1] += 1
-        if higher[k] < owned:
-            start[higher[k] + 1] += 1
-    for p in range(owned):
-        start[p + 1] += start[p]
+    """Count what each row will hold: ``cursor[part * owned + p]`` entries of owned particle p from one part.
+
+    A part is a run of segments, one part per thread. ``kept`` is the number of pairs of each segment that are
+    not between ghosts.
+    """
+    for part in prange(parts):
+        counts = part * owned
+        cursor[counts : counts + owned] = 0
+        for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
+            number = 0
+            for place in range(begin[segment], begin[segment] + found[segment]):
+                i, j = first[place], second[place]
+                number += (i < owned) | (j < owned)
+                if i < owned:
+                    cursor[counts + i] += 1
+                if j < owned:
+                    cursor[counts + j] += 1
+            kept[segment] = number
 
 
-@kernel
-def fill_rows(
-    count: int,
+@threaded_kernel
+def begin_rows(
+    parts: int, owned: int, cursor: NDArray[np.int32], start: NDArray[np.int64], total: NDArray[np.int64]
+) -> None:
+    """Turn counts into places: the first entry of each row (owned + 1), and of each part in it (`cursor`)."""
+    for block in prange(SEGMENTS):
+        number = 0
+        for p in range(block * owned // SEGMENTS, (block + 1) * owned // SEGMENTS):
+            for part in range(parts):
+                number += cursor[part * owned + p]
+        total[block] = number
+    before = 0
+    for block in range(SEGMENTS):
+        number = total[block]
+        total[block] = before
+        before += number
+    start[owned] = before
+    for block in prange(SEGMENTS):
+        place = total[block]
+        for p in range(block * owned // SEGMENTS, (block + 1) * owned // SEGMENTS):
+            start[p] = place
+            for part in range(parts):
+                number = cursor[part * owned + p]
+                cursor[part * owned + p] = place
+                place += number
+
+
+@threaded_kernel
+def write_rows(
+    parts: int,
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    found: NDArray[np.int64],
+    owned: int,
+    kept: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    cursor: NDArray[np.int32],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
-    ids: NDArray[np.int64],
-    owned: int,
-    start: NDArray[np.int64],
     entry: NDArray[np.int32],
     partner: NDArray[np.int64],
 ) -> None:
-    """Write the entries (2 k or 2 k + 1 for candidate k) and partner ids of all rows, unsorted."""
-    for k in range(count):
-        i, j = lower[k], higher[k]
-        if i < owned:
-            entry[start[i]] = 2 * k
-            partner[start[i]] = ids[j]
-            start[i] += 1
-        if j < owned:
-            entry[start[j]] = 2 * k + 1
-            partner[start[j]] = ids[i]
-            start[j] += 1
-    for p in range(owned, 0, -1):
-        start[p] = start[p - 1]
-    start[0] = 0
+    """Write candidates as (particle of lower id, of higher id), and the rows, unsorted.
+
+    An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
+    higher; beside it is the id of the partner. The number of a candidate does not depend on the parts.
+    """
+    for part in prange(parts):
+        cursors = part * owned
+        at = 0
+        for segment in range(part * SEGMENTS // parts):
+            at += kept[segment]
+        for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
+            for place in range(begin[segment], begin[segment] + found[segment]):
+                i, j = first[place], second[place]
+                if i >= owned and j >= owned:
+                    continue
+                one, other = ids[i], ids[j]
+                swap = one > other
+                lower[at] = j if swap else i
+                higher[at] = i if swap else j
+                if i < owned:
+                    slot = cursor[cursors + i]
+                    cursor[cursors + i] = slot + 1
+                    entry[slot] = 2 * at + swap
+                    partner[slot] = other
+                if j < owned:
+                    slot = cursor[cursors + j]
+                    cursor[cursors + j] = slot + 1
+                    entry[slot] = 2 * at + 1 - swap
+                    partner[slot] = one
+                at += 1
 
 
 @inlined
@@ -126,98 +201,89 @@ def sort_rows(
                 _sink(partner, entry, first, 0, end)
 
 
-@inlined
-def _place(identity: int, mask: int) -> int:
-    """Return the first place to look for an id in a table of mask + 1 places."""
-    mixed = identity * 0x2545F4914F6CDD1D
-    return (mixed ^ (mixed >> 29)) & mask
+@threaded_kernel
+def invert(order: NDArray[np.int32], place: NDArray[np.int32]) -> None:
+    """Write the place of each row in an order of all rows."""
+    for at in prange(len(order)):
+        place[order[at]] = at
 
 
-@kernel
-def index_ids(ids: NDArray[np.int64], count: int, table: NDArray[np.int32]) -> None:
-    """Hash the rows of `count` ids into `table` (length a power of two, at least twice `count`)."""
-    mask = len(table) - 1
-    table[:] = -1
-    for row in range(count):
-        place = _place(ids[row], mask)
-        while table[place] >= 0:
-            place = (place + 1) & mask
-        table[place] = row
-
-
-@inlined
-def find_id(identity: int, ids: NDArray[np.int64], table: NDArray[np.int32]) -> int:
-    """Return the row of an id, or -1."""
-    mask = len(table) - 1
-    place = _place(identity, mask)
-    while table[place] >= 0:
-        if ids[table[place]] == identity:
-            return table[place]
-        place = (place + 1) & mask
-    return -1
-
-
-@kernel
-def find_rows(
-    wanted: NDArray[np.int64], ids: NDArray[np.int64], table: NDArray[np.int32], rows: NDArray[np.int32]
-) -> None:
-    """Write the row of each wanted id, or -1."""
-    for place in range(len(wanted)):
-        rows[place] = find_id(wanted[place], ids, table)
-
-
-@kernel
-def find_candidates(
-    lower_id: NDArray[np.int64],
-    higher_id: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    table: NDArray[np.int32],
+@threaded_kernel
+def look_up_by_row(
+    count: int,
     owned: int,
+    candidate: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
+    moved: bool,
+    row_now: NDArray[np.int32],
+    row: NDArray[np.int32],
+    other: NDArray[np.int64],
+) -> None:
+    """Note where each contact is to be found in the next lists: a row, and the partner's id there.
+
+    Parameters
+    ----------
+    count, candidate
+        Contacts, and the candidate of each in the lists that are about to end.
+    owned, lower, higher, ids
+        Those lists, and the ids of their rows.
+    moved, row_now
+        Whether owned particles change rows, and if so the new one of each.
+    row, other
+        Written: the row of the lower particle if it is owned, else -2 - the row of the higher; the id of its
+        partner.
+    """
+    for contact in prange(count):
+        k = max(candidate[contact], 0)
+        i, j = lower[k], higher[k]
+        mine = i < owned
+        p = i if mine else j
+        if moved:
+            p = row_now[p]
+        row[contact] = p if mine else -2 - p
+        other[contact] = ids[j] if mine else ids[i]
+
+
+@threaded_kernel
+def find_candidates(
+    count: int,
+    row: NDArray[np.int32],
+    other: NDArray[np.int64],
     start: NDArray[np.int64],
     partner: NDArray[np.int64],
     entry: NDArray[np.int32],
     slot: NDArray[np.int32],
-    touching: NDArray[np.int32],
-    lost: NDArray[np.int32],
-) -> int:
-    """Give record r (from 0) to its candidate as slot r + 1; return how many owned ones have none.
-
-    Those, whose lower particle is owned, are listed in `lost` as slots. Records without an owned particle
-    are passed over.
-    """
-    missing = 0
-    for record in range(len(lower_id)):
-        i = find_id(lower_id[record], ids, table)
-        j = find_id(higher_id[record], ids, table)
-        row, other = (i, higher_id[record]) if 0 <= i < owned else (j, lower_id[record])
-        found = False
-        if 0 <= row < owned:
-            low, high = start[row], start[row + 1]
-            end = high
+    candidate: NDArray[np.int32],
+) -> None:
+    """Give contact c (from 0) to its candidate as slot c + 1, and to it the candidate, -1 if there is none."""
+    for contact in prange(count):
+        candidate[contact] = -1
+        if row[contact] != NOWHERE:
+            p = row[contact] if row[contact] >= 0 else -2 - row[contact]
+            low, end = start[p], start[p + 1]
+            high = end
             while low < high:
                 middle = (low + high) // 2
-                if partner[middle] < other:
+                if partner[middle] < other[contact]:
                     low = middle + 1
                 else:
                     high = middle
-            found = low < end and partner[low] == other
-            if found:
-                slot[entry[low] >> 1] = record + 1
-                touching[record + 1] = entry[low] >> 1
-        if not found and 0 <= i < owned:
-            lost[missing] = record + 1
+            if low < end and partner[low] == other[contact]:
+                slot[entry[low] >> 1] = contact + 1
+                candidate[contact] = entry[low] >> 1
+
+
+@kernel
+def list_lost(
+    count: int, row: NDArray[np.int32], candidate: NDArray[np.int32], lost: NDArray[np.int32]
+) -> int:
+    """List the slots of the contacts without candidate whose lower particle is owned; return how many."""
+    missing = 0
+    for contact in range(count):
+        if candidate[contact] < 0 and row[contact] >= 0:
+            if missing < len(lost):
+                lost[missing] = contact + 1
             missing += 1
     return missing
-
-
-def table_for(count: int) -> NDArray[np.int32]:
-    """Return a table for `index_ids` that holds `count` ids."""
-    return np.empty(1 << max(4, (2 * count).bit_length()), dtype=np.int32)
-
-
-def indexed(ids: NDArray[np.int64], count: int, table: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a table that holds the rows of `count` ids: `table`, or a longer one."""
-    if len(table) < 2 * count:
-        table = table_for(count)
-    index_ids(ids, count, table)
-    return table

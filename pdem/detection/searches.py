@@ -8,11 +8,10 @@ import numpy as np
 
 from pdem.detection import brute_force, nbs, screening, sorting
 from pdem.detection.hgrid import HierarchicalGrid
+from pdem.detection.neighbours import NearPairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 class Search(Protocol):
@@ -63,7 +62,7 @@ class PairFinder(Protocol):
         """Return the particles in the order of cells after `sort`."""
         ...
 
-    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> Pairs:
+    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
         """Return both particles of each pair, each pair once."""
         ...
 
@@ -109,10 +108,10 @@ class SingleSizeFinder:
         """Return the particles as they are."""
         return np.arange(count, dtype=np.int32)
 
-    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> Pairs:
+    def search(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> NearPairs:
         """Return both particles of each pair, each pair once."""
         if count < 2:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
+            return NearPairs.of(np.empty(0, np.int32), np.empty(0, np.int32))
         centres = position[:count].copy()
         lower = np.where(self._periodic, self._lower, centres.min(axis=0))
         upper = np.where(self._periodic, self._upper, centres.max(axis=0))
@@ -121,7 +120,7 @@ class SingleSizeFinder:
             dimension=self._dimension,
         )  # fmt: skip
         self.checks, self.accesses = int(checks), int(accesses)
-        return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
+        return NearPairs.of(pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32))
 
 
 SINGLE_SIZE: dict[str, Search] = {

@@ -116,11 +116,8 @@ def _measured(
     search.sort(particles.position, particles.radius, count)
     particles.reorder(search.order(count).copy())
     reach = (1.0 + SKIN) * particles.radius
-    contacts, records = PairContacts(), PairRecords.none(HISTORY)
-    times = []
-    for _ in range(_REPETITIONS + 1):
-        times.append(_detect(search, contacts, particles, reach, records))
-        records = _records(contacts, particles)
+    contacts = _contacts(search, particles, reach)
+    times = [_detect(search, contacts, particles, reach) for _ in range(_REPETITIONS + 1)]
     finding, listing = (1e9 * median(part) / count for part in zip(*times[1:], strict=True))
     return DetectionResult(
         method, count, threads, ratio, len(sizes) if method == "hgrid" else 1, contacts.candidates / count,
@@ -139,18 +136,23 @@ def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.flo
 
 
 def _detect(
-    search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any, records: PairRecords
+    search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any
 ) -> tuple[float, float]:
     """Make the lists anew; return the times of search and of lists [s]."""
     begun = time.perf_counter()
-    first, second = search.search(particles.position, reach, particles.count)
+    near = search.search(particles.position, reach, particles.count)
     found = time.perf_counter()
-    contacts.take_candidates(first, second, particles, records, ExactSums(ENDED))
+    contacts.carry(particles)
+    contacts.take_candidates(near, particles, ExactSums(ENDED))
     return found - begun, time.perf_counter() - found
 
 
-def _records(contacts: PairContacts, particles: Particles) -> PairRecords:
-    """Return a history for every second candidate, as if those touched."""
-    ids = particles.id
-    lower, higher = contacts.lower[: contacts.candidates : 2], contacts.higher[: contacts.candidates : 2]
-    return PairRecords(ids[lower], ids[higher], np.zeros((HISTORY, len(lower))))
+def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairContacts:
+    """Return lists in which every second candidate has a history, as if those touched."""
+    contacts, ended = PairContacts(), ExactSums(ENDED)
+    contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
+    ids, half = particles.id, slice(0, contacts.candidates, 2)
+    lower, higher = ids[contacts.lower[half]], ids[contacts.higher[half]]
+    contacts.adopt(PairRecords(lower, higher, np.zeros((HISTORY, len(lower)))), particles)
+    contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
+    return contacts

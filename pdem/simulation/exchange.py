@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pdem.containers.records import PairRecords, WallRecords
 
     Columns = dict[str, NDArray[Any]]
+    Records = tuple[PairRecords, WallRecords]
 
 
 class Exchange(Protocol):
@@ -47,10 +48,14 @@ class Exchange(Protocol):
         """Return the sum of integers over the ranks, which is exact."""
         ...
 
-    def migrate(
-        self, particles: Particles, pairs: PairRecords, walls: WallRecords
-    ) -> tuple[PairRecords, WallRecords]:
-        """Hand particles that have left to their new owners, with their contacts; return this rank's."""
+    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+        """Hand particles that have left to their new owners, with their contacts, which `records` returns.
+
+        Returns
+        -------
+        (PairRecords, WallRecords) or None
+            All contacts of the particles of this rank now; None if these have not changed.
+        """
         ...
 
     def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
@@ -97,11 +102,8 @@ class Alone:
         """Return the values."""
         return limbs
 
-    def migrate(
-        self, particles: Particles, pairs: PairRecords, walls: WallRecords
-    ) -> tuple[PairRecords, WallRecords]:
-        """Return the records."""
-        return pairs, walls
+    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+        """Return None: nothing leaves."""
 
     def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
         """There are none."""

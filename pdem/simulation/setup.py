@@ -12,6 +12,7 @@ from pdem.contact.coefficients import InteractionProperties, MaterialProperties,
 from pdem.containers.mesh import join_meshes
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
 from pdem.detection.occupancy import local_density
+from pdem.detection.skins import Skins
 from pdem.motion.walls import MovingWalls, RigidMotion
 
 if TYPE_CHECKING:
@@ -107,55 +108,6 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     return MovingWalls(
         joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall) for wall in case.walls]
     )
-
-
-class Skins:
-    """Levels of the particles by radius, and the skin of each level.
-
-    Lists reach beyond contact by the skins of both partners. A level's skin is proportional to its largest
-    radius, so that a few large particles do not widen the lists of the many small ones.
-
-    Parameters
-    ----------
-    radii : (L,) array
-        Largest radius of each level [m], rising.
-    fraction : float
-        Skin over largest radius; may change from one detection to the next.
-    expected : CellSizes, optional
-        Work of one search that was expected when the levels were chosen.
-    """
-
-    def __init__(
-        self, radii: NDArray[np.float64], fraction: float, expected: CellSizes | None = None
-    ) -> None:
-        self.radii = radii
-        self.fraction = fraction
-        self.expected = expected
-
-    def of(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far particles of these radii may move before lists are made anew [m]."""
-        level = np.minimum(np.searchsorted(self.radii, radius), len(self.radii) - 1)
-        return self.fraction * self.radii[level]
-
-    def reach(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return radius plus skin [m]."""
-        return radius + self.of(radius)
-
-    def __str__(self) -> str:
-        """Return levels, skins and the expected work of a search, for the log."""
-        levels = ", ".join(f"{radius:.4g}" for radius in self.radii)
-        text = f"levels up to radius {levels} m, skin {self.fraction:g} of each"
-        if self.expected is None:
-            return text
-        return (
-            f"{text}; expected per particle and search without skins: {self.expected.checks:.3g} distance tests "
-            f"and {self.expected.accesses:.3g} rows of cells"
-        )
-
-    @property
-    def cell_sizes(self) -> NDArray[np.float64]:
-        """Limits of the reach diameters of the levels [m]."""
-        return 2.0 * self.radii * (1.0 + self.fraction)
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], overhead: Callable[[], float]) -> Skins:

@@ -88,11 +88,11 @@ class Simulation:
         moving = walls_of(case, self.meshes)
         skins = skins_of(case, groups["particles"], lambda: self._overhead(exchange))
         self.system = System(case, constants_of(case), moving, skins, exchange)
-        pairs, walls = adopt(self.system, groups)
+        handed = adopt(self.system, groups)
         if moving is not None:
             moving.place(self.time)
         self.phases.start()
-        relist(self.system, pairs, walls, self.phases)
+        relist(self.system, handed, self.phases)
         self._begin(continued)
         counters = groups["counters"]
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance

@@ -11,6 +11,9 @@ from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.wall_state import Carried
     from pdem.containers.records import PairRecords, WallRecords
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
@@ -80,12 +83,11 @@ def end(system: System) -> None:
 
 def detect(system: System, phases: Phases) -> None:
     """Make all lists anew: migrate, copy ghosts, find pairs and facets; histories are carried over."""
-    pairs, walls = system.pair_records(), system.wall_records()
     phases.lap("detect")
     tune(system, phases)
-    pairs, walls = system.exchange.migrate(system.particles, pairs, walls)
+    handed = system.exchange.migrate(system.particles, system.records)
     phases.lap("migrate")
-    relist(system, pairs, walls, phases)
+    relist(system, handed, phases)
 
 
 def tune(system: System, phases: Phases) -> None:
@@ -100,45 +102,62 @@ def tune(system: System, phases: Phases) -> None:
     system.search.set_limits(system.skins.cell_sizes)
 
 
-def relist(system: System, pairs: PairRecords, walls: WallRecords, phases: Phases) -> None:
-    """Make ghosts and all lists for the particles this rank owns, whose contacts are `pairs` and `walls`."""
-    particles = system.particles
-    if system.detections % SORT_EVERY == 0:
-        _sort_in_memory(system)
+def relist(system: System, handed: tuple[PairRecords, WallRecords] | None, phases: Phases) -> None:
+    """Make ghosts and all lists for the particles this rank owns.
+
+    Their contacts are those there were, unless others are handed over.
+    """
+    carried = regroup(system, handed)
     system.detections += 1
     phases.lap("detect")
+    particles = system.particles
     system.exchange.make_ghosts(particles, system.skins.reach)
     phases.lap("exchange")
-    rows = particles.count + particles.ghosts
-    reach = system.skins.reach(particles.column("radius")[:rows])
-    first, second = system.search.search(particles.column("position"), reach, rows)
-    system.pairs.take_candidates(first, second, particles, pairs, system.ended)
-    system.reference = particles.position.copy()
-    system.skin = system.skins.of(particles.radius)
+    system.measure_reaches()
+    near = system.search.search(
+        particles.column("position"), system.reach, particles.count + particles.ghosts
+    )
+    system.pairs.take_candidates(near, particles, system.ended)
     phases.lap("detect")
-    list_facets(system, walls)
+    list_facets(system, carried)
     phases.lap("detect facets")
 
 
-def _sort_in_memory(system: System) -> None:
-    """Put the owned particles in the order of the cells, so that neighbours are near each other in memory."""
+def regroup(system: System, handed: tuple[PairRecords, WallRecords] | None) -> Carried | None:
+    """Now and then put particles in the order of cells; have pairs and return wall contacts for the new rows."""
+    particles, walls = system.particles, system.walls
+    order = _order_of_cells(system) if system.detections % SORT_EVERY == 0 else None
+    carried = None
+    if handed is None:
+        system.pairs.carry(particles, order)
+        carried = None if walls is None else walls.carry(particles, order)
+    if order is not None:
+        particles.reorder(order)
+    if handed is not None:
+        system.pairs.adopt(handed[0], particles)
+        carried = None if walls is None else walls.adopt(handed[1], particles)
+    return carried
+
+
+def _order_of_cells(system: System) -> NDArray[np.int32]:
+    """Return the owned particles in the order of the cells, so that neighbours are near each other in memory."""
     particles = system.particles
-    if particles.count > 1:
-        system.search.sort(particles.position, system.skins.reach(particles.radius), particles.count)
-        particles.reorder(system.search.order(particles.count).copy())
+    system.measure_reaches()
+    system.search.sort(particles.position, system.reach, particles.count)
+    return system.search.order(particles.count)
 
 
-def list_facets(system: System, records: WallRecords) -> None:
+def list_facets(system: System, carried: Carried | None) -> None:
     """List the facets that owned particles may touch before their skins and the walls' margin are used up."""
-    if system.walls is None:
+    if system.walls is None or carried is None:
         if len(system.no_wall_forces) < system.particles.count:
             system.no_wall_forces = np.zeros((2 * system.particles.count, 6))
         return
     moving = system.walls.walls.speed > 0.0
     system.wall_margin = float(system.skin.mean()) if moving and system.particles.count else 0.0
     system.facets_listed = system.time
-    reaches = system.particles.radius + system.skin + system.wall_margin
-    system.walls.take_candidates(system.particles, system.reference, reaches, records, system.ended)
+    reaches = system.reach[: system.particles.count] + system.wall_margin
+    system.walls.take_candidates(system.particles, system.reference, reaches, carried, system.ended)
 
 
 def refresh_facets(system: System) -> None:
@@ -147,7 +166,7 @@ def refresh_facets(system: System) -> None:
         return
     moved = system.walls.walls.speed * (system.time - system.facets_listed)
     if moved > system.wall_margin:
-        list_facets(system, system.wall_records())
+        list_facets(system, system.walls.carry(system.particles))
 
 
 def evaluate(system: System, dt: float, phases: Phases) -> None:

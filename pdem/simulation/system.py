@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.records import PairRecords
+    from pdem.detection.skins import Skins
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.exchange import Exchange
-    from pdem.simulation.setup import Constants, Skins
+    from pdem.simulation.setup import Constants
 
 ENDED = ("normal_damping", "sliding", "rolling", "wall_work")
 """Energies of contacts that have ended, which nothing else remembers [J]."""
@@ -63,8 +64,6 @@ class System:
         How often lists were made.
     ended : ExactSums
         Energies of ended contacts seen by this rank.
-    reference, skin : (n, 3) and (n,) arrays
-        Where owned particles were when lists were made, and how far they may be from there [m].
     trouble : list
         What this rank saw that must stop the run: (kind, id, other id or wall).
     """
@@ -95,8 +94,9 @@ class System:
         self.step = 0
         self.detections = 0
         self.ended = ExactSums(ENDED)
-        self.reference = np.zeros((0, 3))
-        self.skin = np.zeros(0)
+        self._reference = np.zeros((0, 3))
+        self._skin = np.zeros(0)
+        self._reach = np.zeros(0)
         self.wall_margin = 0.0
         self.facets_listed = 0.0
         self.no_wall_forces = np.zeros((0, 6))
@@ -117,6 +117,34 @@ class System:
     def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Period and frequency of the axes."""
         return self.constants.period, self.constants.frequency
+
+    @property
+    def reference(self) -> NDArray[np.float64]:
+        """Where owned particles were when lists were made (n, 3) [m]."""
+        return self._reference[: self.particles.count]
+
+    @property
+    def skin(self) -> NDArray[np.float64]:
+        """How far owned particles may be from there (n,) [m]."""
+        return self._skin[: self.particles.count]
+
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Radius plus skin of owned particles and ghosts [m]."""
+        return self._reach
+
+    def measure_reaches(self) -> None:
+        """Note skins and reaches of all particles, and where the owned ones are."""
+        own, rows = self.particles, self.particles.count + self.particles.ghosts
+        if rows > len(self._reach):
+            room = len(own.column("id"))
+            self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
+        self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
+        self._reference[: own.count] = own.position
+
+    def records(self) -> tuple[PairRecords, WallRecords]:
+        """Return all contacts by id."""
+        return self.pair_records(), self.wall_records()
 
     def pair_records(self) -> PairRecords:
         """Return the contacts between particles by id."""
