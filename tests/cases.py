@@ -54,6 +54,7 @@ def make_case(
     lower: Any = (-1e3, -1e3, -1e3),
     upper: Any = (1e3, 1e3, 1e3),
     gravity: Any = (0.0, 0.0, 0.0),
+    outside: str = "keep",
     periodic: Any = (False, False, False),
     dimension: int = 3,
     detection: dict[str, Any] | None = None,
@@ -81,7 +82,8 @@ def make_case(
         "time": {"step": step, "end": end, "step_fraction": step_fraction},
         "domain": {
             "lower": [float(x) for x in lower], "upper": [float(x) for x in upper],
-            "gravity": [float(x) for x in gravity], "periodic": list(periodic), "dimension": dimension,
+            "gravity": [float(x) for x in gravity], "outside": outside, "periodic": list(periodic),
+            "dimension": dimension,
         },
         "materials": materials, "interactions": pairs, "particles": particles, "walls": tables,
         "detection": detection or {}, "limits": {"largest_overlap": largest_overlap},

@@ -47,6 +47,9 @@ class Domain(Section):
         Corners of the box, in m.
     periodic : tuple of 3 bool
         Axes along which the box repeats.
+    outside : {"keep", "remove"}
+        What becomes of particles whose centre leaves the box through a side that is not periodic: nothing, or
+        they are taken out, and their energy is that of ``outflow`` in the ledger.
     gravity : tuple of 3 float
         Acceleration in m/s^2.
     dimension : {2, 3}
@@ -56,6 +59,7 @@ class Domain(Section):
     lower: Vector
     upper: Vector
     periodic: Flags = (False, False, False)
+    outside: Literal["keep", "remove"] = "keep"
     gravity: Vector = (0.0, 0.0, 0.0)
     dimension: Literal[2, 3] = 3
 

@@ -179,10 +179,11 @@ class WallContacts:
             carried.owner, self._start, records.kind, records.feature, records.facet, records.history,
             *self._new.arrays(), self._new.counts, lost,
         )  # fmt: skip
-        self._flush(records.history, lost[:missing], ended)
+        self.end(records.history, lost[:missing], ended)
 
     @staticmethod
-    def _flush(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
+    def end(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
+        """Add the energies of contacts that have ended, rows of `history`, to the sums."""
         add_ended(ended, history, rows)
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
@@ -217,7 +218,7 @@ class WallContacts:
         ending = np.empty(int(self._old.counts.sum()), np.int32)
         if len(ending):
             number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
-            self._flush(self._old.history, ending[:number], ended)
+            self.end(self._old.history, ending[:number], ended)
         return int(worst)
 
     def measure(

@@ -17,9 +17,9 @@ from pdem.foundation.kernels import inlined, prange, threaded_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FINE, STALE, LOST = 0, 1, 2
-"""What `drift` returns: lists still hold; a particle has used up its skin; from 2 on, 2 + the row of a
-particle that moved more than its radius in one step or is not at a finite place."""
+FINE, STALE, GONE, LOST = 0, 1, 2, 3
+"""What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
+`LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
 
 @inlined
@@ -50,6 +50,8 @@ def drift(
     lower: NDArray[np.float64],
     period: NDArray[np.float64],
     frequency: NDArray[np.float64],
+    lowest: NDArray[np.float64],
+    highest: NDArray[np.float64],
     material: NDArray[np.int32],
     radius: NDArray[np.float64],
     position: NDArray[np.float64],
@@ -67,6 +69,8 @@ def drift(
     ----------
     owned, dt
         Number of particles, time step [s].
+    lowest, highest
+        Limits (3,) of the box beyond which a particle is gone [m].
     gravity, free
         Acceleration (3,) [m/s^2]; 1 or 0 for each degree of freedom, three of translation, three of rotation.
     reference, skin
@@ -75,7 +79,7 @@ def drift(
     Returns
     -------
     int
-        `FINE`, `STALE`, or `LOST` + row.
+        `FINE`, `STALE`, `GONE`, or `LOST` + row.
     """
     worst = 0
     for p in prange(owned):
@@ -86,6 +90,7 @@ def drift(
         )  # fmt: skip
         moved = 0.0
         away = 0.0
+        outside = False
         for axis in range(3):
             way = dt * velocity[p, axis]
             x = position[p, axis] + way
@@ -93,10 +98,11 @@ def drift(
             x -= period[axis] * wraps
             position[p, axis] = x
             image[p, axis] += np.int32(wraps)
+            outside |= (x < lowest[axis]) | (x > highest[axis])
             moved += way * way
             x = nearest_image(x - reference[p, axis], period[axis], frequency[axis])
             away += x * x
-        code = FINE if away <= skin[p] * skin[p] else STALE
+        code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
         worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
     return worst
 

@@ -224,7 +224,8 @@ def _tiled(state: Groups) -> Groups:
         ]
     )
     large["wall_contacts"]["id"] = numbered(walls["id"])
-    return {**large, "counters": state["counters"]}
+    next_id = np.array(count * int(state["counters"]["next_id"]))
+    return {**large, "counters": {**state["counters"], "next_id": next_id}}
 
 
 def _polydisperse(ratio: float) -> Callable[[Any, int], Prepared]:

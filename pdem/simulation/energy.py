@@ -7,7 +7,7 @@ any number of ranks and threads. A contact between ranks is counted by the owner
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums, add_exactly
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
 
 STORES = ("translation", "rotation", "gravity", "elastic", "tangential")
@@ -27,7 +30,7 @@ STORES = ("translation", "rotation", "gravity", "elastic", "tangential")
 LOSSES = ("normal_damping", "sliding", "rolling")
 """Where it has gone."""
 
-TERMS = (*STORES, *LOSSES, "wall_work")
+TERMS = (*STORES, *LOSSES, "wall_work", "outflow")
 
 
 @kernel
@@ -71,6 +74,19 @@ def elastic_energy(overlap: float, radius: float, table: NDArray[np.float64], pa
     return 0.5 * table[pair, STIFFNESS] * overlap * overlap
 
 
+def elastic_energies(
+    overlap: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    table: NDArray[np.float64],
+    pair: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the energies of elastic contacts [J], as `elastic_energy`; negative overlaps are none."""
+    overlap = np.maximum(overlap, 0.0)
+    stiffness = table[pair, STIFFNESS] * overlap**2
+    hertzian = 4.0 / 15.0 * stiffness * np.sqrt(radius * overlap)
+    return np.where(table[pair, HERTZIAN] > 0.5, hertzian, 0.5 * stiffness)
+
+
 class Measures:
     """What is measured at one time, over all ranks.
 
@@ -111,8 +127,9 @@ class Measures:
 
     @property
     def balance(self) -> float:
-        """Stored plus lost minus delivered by walls [J]: constant but for the error of integration."""
-        return math.fsum((*(self.energies[name] for name in (*STORES, *LOSSES)), -self.energies["wall_work"]))
+        """Stored, lost and gone minus delivered by walls [J]: constant but for the error of integration."""
+        terms = (*STORES, *LOSSES, "outflow")
+        return math.fsum((*(self.energies[name] for name in terms), -self.energies["wall_work"]))
 
     @property
     def contacts_per_particle(self) -> float:
@@ -121,15 +138,25 @@ class Measures:
 
 
 def _add_particles(system: System, sums: ExactSums) -> None:
-    own, constants = system.particles, system.constants
-    mass = constants.density[own.material] * (4.0 / 3.0 * math.pi) * own.radius**3
-    speed, spin = own.velocity, own.angular_velocity
-    sums.add("translation", 0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2))
-    sums.add("rotation", 0.2 * mass * own.radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2))
-    for axis in range(3):
-        if constants.gravity[axis] * constants.free[axis]:
-            height = own.position[:, axis] + constants.period[axis] * own.image[:, axis]
-            sums.add("gravity", -constants.gravity[axis] * mass * height)
+    translation, rotation, *gravity = particle_energies(dict(system.particles), system.constants)
+    sums.add("translation", translation)
+    sums.add("rotation", rotation)
+    for values in gravity:
+        sums.add("gravity", values)
+
+
+def particle_energies(columns: Mapping[str, NDArray[Any]], constants: Constants) -> list[NDArray[np.float64]]:
+    """Return energies of particles [J]: of translation, of rotation, in gravity along each axis that has some."""
+    radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
+    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
+    energies = [
+        0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
+        0.2 * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
+    ]
+    for axis in np.flatnonzero(constants.gravity * constants.free[:3]):
+        height = columns["position"][:, axis] + constants.period[axis] * columns["image"][:, axis]
+        energies.append(-constants.gravity[axis] * mass * height)
+    return energies
 
 
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
@@ -152,9 +179,7 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    stiffness = constants.table[pair, STIFFNESS] * overlap**2
-    hertzian = 4.0 / 15.0 * stiffness * np.sqrt(radius * overlap)
-    sums.add("elastic", np.where(constants.table[pair, HERTZIAN] > 0.5, hertzian, 0.5 * stiffness))
+    sums.add("elastic", elastic_energies(overlap, radius, constants.table, pair))
     columns = ("tangential", *LOSSES, "wall_work")
     for name, values in zip(columns, system.walls.energies(), strict=True):
         sums.add(name, values)

@@ -110,6 +110,9 @@ class Outputs:
         self._loads = simulation.wall_loads()
         if not self._root:
             return
+        for notice in simulation.system.notices:
+            self._log.text(notice)
+        simulation.system.notices.clear()
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
         residual = measured.balance - simulation.first_balance
         row: dict[str, Any] = {

@@ -12,11 +12,12 @@ from pdem.contact.coefficients import InteractionProperties, MaterialProperties,
 from pdem.containers.mesh import join_meshes
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
 from pdem.detection.occupancy import local_density
+from pdem.detection.overhead import search_times
 from pdem.detection.skins import Skins
 from pdem.motion.walls import MovingWalls, RigidMotion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +39,8 @@ class Constants:
         Time step [s].
     lower, period, frequency : (3,) arrays
         Corner of the box [m]; length of periodic axes [m], 0 on open ones; its inverse, or 0.
+    lowest, highest : (3,) arrays
+        Limits beyond which particles are taken out [m], infinite where there are none.
     gravity : (3,) array
         [m/s^2].
     free : (6,) array
@@ -54,6 +57,8 @@ class Constants:
     lower: NDArray[np.float64]
     period: NDArray[np.float64]
     frequency: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     density: NDArray[np.float64]
@@ -84,8 +89,10 @@ def constants_of(case: Case) -> Constants:
                     law.law, law.friction, law.restitution, law.rolling_friction,
                     law.normal_stiffness or 0.0, law.tangential_ratio or 0.0,
                 )  # fmt: skip
+    contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
-        case.resolved_step(), lower, period, frequency, np.array(domain.gravity, np.float64), free,
+        case.resolved_step(), lower, period, frequency, np.where(contained, -np.inf, lower),
+        np.where(contained, np.inf, np.array(domain.upper)), np.array(domain.gravity, np.float64), free,
         np.array([one.density for one in materials]), pair_table(materials, interactions),
         case.limits.largest_overlap,
     )  # fmt: skip
@@ -110,8 +117,8 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     )
 
 
-def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], overhead: Callable[[], float]) -> Skins:
-    """Choose levels and skins of a case for all its particles (the same on every rank).
+def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:
+    """Choose levels and skins of a case for all its particles.
 
     Parameters
     ----------
@@ -119,8 +126,6 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], overhead: Callab
         The case.
     particles : mapping of ndarray
         Columns ``radius`` and ``position`` of all particles.
-    overhead : callable
-        Returns the time of a visit of a row of cells over that of a distance test; asked only if needed.
     """
     wanted, radius = case.detection, particles["radius"]
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
@@ -133,7 +138,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], overhead: Callab
         smallest = float(radius.min())
         limits = smallest * (largest / smallest) ** (np.arange(1, wanted.levels + 1) / wanted.levels)
     else:
-        chosen = _automatic_levels(case, radius, particles["position"], overhead())
+        chosen = _automatic_levels(case, radius, particles["position"], search_times().overhead)
         limits = 0.5 * chosen.sizes
         return Skins(np.append(limits[limits < largest], largest), fraction, chosen)
     return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction)

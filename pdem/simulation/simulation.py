@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.contact.wall_kernels import LOADS
-from pdem.detection.overhead import search_times
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
@@ -18,16 +18,17 @@ from pdem.output.checkpoint import read_checkpoint
 from pdem.simulation.distributed import exchange_of
 from pdem.simulation.energy import Measures
 from pdem.simulation.phases import Phases
+from pdem.simulation.population import check_clear, check_known, checked_columns, come, take_out
 from pdem.simulation.setup import constants_of, skins_of, walls_of
 from pdem.simulation.state import adopt, first_groups
-from pdem.simulation.step import advance, agree, evaluate, relist
+from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
 from pdem.simulation.system import HISTORIES, System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
@@ -86,8 +87,9 @@ class Simulation:
         continued = bool(exchange.share(state is not None))
         groups = self._first_state(exchange, state, particles)
         moving = walls_of(case, self.meshes)
-        skins = skins_of(case, groups["particles"], lambda: self._overhead(exchange))
-        self.system = System(case, constants_of(case), moving, skins, exchange)
+        self.system = System(
+            case, constants_of(case), moving, exchange, partial(skins_of, case), groups["particles"]
+        )
         handed = adopt(self.system, groups)
         if moving is not None:
             moving.place(self.time)
@@ -115,11 +117,6 @@ class Simulation:
         """
         held = read_checkpoint(checkpoint)
         return cls(case_of(held), comm, threads=threads, state=held.groups)
-
-    @staticmethod
-    def _overhead(exchange: Any) -> float:
-        """Return what rank 0 has measured: levels must be the same on all ranks."""
-        return float(exchange.share(search_times().overhead if exchange.rank == 0 else None))
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
@@ -174,6 +171,60 @@ class Simulation:
                 return requested
         agree(self.system, False)
         return 0
+
+    def insert(
+        self,
+        position: ArrayLike,
+        radius: ArrayLike,
+        material: str,
+        *,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> NDArray[np.int64]:
+        """Add particles between two steps. Collective, with the same arguments on every rank.
+
+        Parameters
+        ----------
+        position : (n, 3) array_like
+            Centres [m], inside the domain and clear of all other particles.
+        radius : float or (n,) array_like
+            Radii [m].
+        material : str
+            A material of the case.
+        velocity, angular_velocity : (3,) or (n, 3) array_like
+            In m/s and rad/s.
+
+        Returns
+        -------
+        (n,) int64 array
+            Their ids: numbers that no particle has had before.
+
+        Raises
+        ------
+        InputError
+            If the material is unknown, shapes do not fit, values mean nothing or particles touch.
+        """
+        columns = checked_columns(
+            self.system, list(self.case.materials), material, position=position, radius=radius,
+            velocity=velocity, angular_velocity=angular_velocity,
+        )  # fmt: skip
+        check_clear(self.system, columns)
+        ids, contacts = come(self.system, columns)
+        hand_over(self.system, contacts, self.phases)
+        return ids
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Take particles out between two steps. Collective, with the same ids on every rank.
+
+        Raises
+        ------
+        InputError
+            If there is no particle of one of these ids.
+        """
+        wanted = np.unique(np.asarray(ids, np.int64).reshape(-1))
+        check_known(self.system, wanted)
+        own = self.system.particles.id
+        hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)
 
     def run(self) -> int:
         """Run the case to its end with all its output; return the number of steps taken.

@@ -31,7 +31,9 @@ def local_groups(system: System) -> Groups:
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
             "history": walls.history.T.copy(),
         },
-        "counters": {"step": np.array(system.step), "ended": system.ended.limbs.copy()},
+        "counters": {
+            "step": np.array(system.step), "next_id": np.array(system.next_id), "ended": system.ended.limbs.copy(),
+        },
     }  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
     }
     total = system.ended.__class__(system.ended.names, ended)
     total.normalise()
-    groups["counters"] = {"step": local["counters"]["step"], "ended": total.limbs}
+    groups["counters"] = {**local["counters"], "ended": total.limbs}
     return groups
 
 
@@ -70,9 +72,10 @@ def adopt(
     pairs, walls = groups["contacts"], groups["wall_contacts"]
     near = np.isin(pairs["lower"], ids) | np.isin(pairs["higher"], ids)
     own = np.isin(walls["id"], ids)
-    system.step = int(groups["counters"]["step"])
+    counters = groups["counters"]
+    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     if system.exchange.rank == 0:
-        system.ended.limbs[:] = groups["counters"]["ended"]
+        system.ended.limbs[:] = counters["ended"]
     return (
         PairRecords(pairs["lower"][near], pairs["higher"][near], pairs["history"][near].T.copy()),
         WallRecords(
@@ -98,5 +101,7 @@ def first_groups(
             "id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty,
             "history": np.empty((0, columns["wall_contacts"])),
         },
-        "counters": {"step": np.array(0), "ended": np.zeros_like(ended)},
+        "counters": {
+            "step": np.array(0), "next_id": particles["id"].max(initial=-1) + 1, "ended": np.zeros_like(ended),
+        },
     }  # fmt: skip

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.motion.integration import LOST, STALE, drift, kick
+from pdem.motion.integration import GONE, LOST, drift, kick
+from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.wall_state import Carried
-    from pdem.containers.records import PairRecords, WallRecords
+    from pdem.simulation.exchange import Records
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
@@ -40,7 +41,7 @@ def advance(system: System, phases: Phases) -> int:
     requested, stale = agree(system, stale)
     phases.lap("wait")
     if stale:
-        detect(system, phases)
+        detect(system, phases, stale == GONE)
     else:
         system.exchange.update_ghosts(system.particles)
         phases.lap("exchange")
@@ -52,26 +53,27 @@ def advance(system: System, phases: Phases) -> int:
     return requested
 
 
-def begin(system: System) -> bool:
-    """Kick by half and drift; return whether lists have to be made anew."""
+def begin(system: System) -> int:
+    """Kick by half and drift; return `FINE`, `STALE` if lists have to be made anew, `GONE` if particles left."""
     own, constants = system.particles, system.constants
     columns = [own.column(name) for name in MEMBERS]
     code = drift(
         own.count, constants.step, constants.gravity, constants.free, constants.density, constants.lower,
-        constants.period, constants.frequency, *columns, system.reference, system.skin,
+        constants.period, constants.frequency, constants.lowest, constants.highest, *columns, system.reference,
+        system.skin,
     )  # fmt: skip
     if code >= LOST:
         system.trouble.append((FAR, int(own.id[code - LOST]), 0))
-    return bool(code >= STALE)
+    return min(int(code), GONE)
 
 
-def agree(system: System, stale: bool) -> tuple[int, bool]:
-    """Return a stop signal and whether lists are stale, as seen by any rank; stop if any has trouble."""
+def agree(system: System, stale: int) -> tuple[int, int]:
+    """Return a stop signal and how stale lists are, as seen by any rank; stop if any has trouble."""
     mine = np.array([stale, system.stop_requested(), len(system.trouble)], np.int64)
     seen = system.exchange.largest(mine)
     if seen[2]:
         stop_if_troubled(system)
-    return int(seen[1]), bool(seen[0])
+    return int(seen[1]), int(seen[0])
 
 
 def end(system: System) -> None:
@@ -81,12 +83,24 @@ def end(system: System) -> None:
     kick(own.count, constants.step, constants.gravity, constants.free, constants.density, *columns)
 
 
-def detect(system: System, phases: Phases) -> None:
-    """Make all lists anew: migrate, copy ghosts, find pairs and facets; histories are carried over."""
+def detect(system: System, phases: Phases, gone: bool = False) -> None:
+    """Make all lists anew: migrate, copy ghosts, find pairs and facets; histories are carried over.
+
+    With `gone`, particles outside the box are taken out before.
+    """
     phases.lap("detect")
     tune(system, phases)
-    handed = system.exchange.migrate(system.particles, system.records)
+    stay = leave(system) if gone else None
+    hand_over(system, stay, phases)
+
+
+def hand_over(system: System, contacts: Records | None, phases: Phases) -> None:
+    """Hand particles to their owners and make all lists; `contacts` are theirs if not those of the lists."""
+    records = system.records if contacts is None else lambda: contacts
+    handed = system.exchange.migrate(system.particles, records) or contacts
     phases.lap("migrate")
+    if contacts is not None:
+        renew_levels(system)
     relist(system, handed, phases)
 
 
@@ -102,7 +116,7 @@ def tune(system: System, phases: Phases) -> None:
     system.search.set_limits(system.skins.cell_sizes)
 
 
-def relist(system: System, handed: tuple[PairRecords, WallRecords] | None, phases: Phases) -> None:
+def relist(system: System, handed: Records | None, phases: Phases) -> None:
     """Make ghosts and all lists for the particles this rank owns.
 
     Their contacts are those there were, unless others are handed over.
@@ -123,7 +137,7 @@ def relist(system: System, handed: tuple[PairRecords, WallRecords] | None, phase
     phases.lap("detect facets")
 
 
-def regroup(system: System, handed: tuple[PairRecords, WallRecords] | None) -> Carried | None:
+def regroup(system: System, handed: Records | None) -> Carried | None:
     """Now and then put particles in the order of cells; have pairs and return wall contacts for the new rows."""
     particles, walls = system.particles, system.walls
     order = _order_of_cells(system) if system.detections % SORT_EVERY == 0 else None

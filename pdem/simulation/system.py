@@ -17,7 +17,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.simulation.tuning import SkinTuner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pdem.simulation.exchange import Exchange
     from pdem.simulation.setup import Constants
 
-ENDED = ("normal_damping", "sliding", "rolling", "wall_work")
-"""Energies of contacts that have ended, which nothing else remembers [J]."""
+ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow")
+"""Energies of contacts that have ended and of particles that have gone, which nothing else remembers [J]."""
 
 HISTORIES = {"contacts": HISTORY, "wall_contacts": WALL_HISTORY}
 
@@ -58,6 +58,16 @@ class System:
         Levels by size.
     tuner : SkinTuner or None
         Chooses the skins while running, unless the case does.
+    choose_levels : callable
+        Returns the levels for particles given by columns ``radius`` and ``position``; asked on rank 0.
+    population, changed : int
+        Particles for which the levels were chosen, and how many have come or gone since.
+    next_id : int
+        Of the next particle that comes.
+    notices : list of str
+        Lines for the log.
+    dimension : int
+        2 or 3.
     step : int
         Steps taken since time 0.
     detections : int
@@ -73,12 +83,12 @@ class System:
         case: Case,
         constants: Constants,
         walls: MovingWalls | None,
-        skins: Skins,
         exchange: Exchange,
+        choose_levels: Callable[[Mapping[str, NDArray[Any]]], Skins],
+        particles: Mapping[str, NDArray[Any]],
     ) -> None:
         self.constants = constants
         self.exchange = exchange
-        self.skins = skins
         self.particles = Particles()
         self.pairs = PairContacts()
         self.walls = (
@@ -86,11 +96,17 @@ class System:
             if walls is None
             else WallContacts(walls, [case.material_index(wall.material) for wall in case.walls])
         )
-        self.search = make_search(
-            case.detection.method, skins.cell_sizes, constants.lower, constants.period,
-            case.detection.direction, case.domain.dimension,
-        )  # fmt: skip
-        self.tuner = SkinTuner(skins.fraction) if case.detection.skin == "auto" else None
+        self._detection, self.dimension = case.detection, case.domain.dimension
+        self.choose_levels = choose_levels
+        self.population = 0
+        self.changed = 0
+        self.next_id = 0
+        self.notices: list[str] = []
+        is_first = exchange.rank == 0
+        self.use_levels(
+            exchange.share(choose_levels(particles) if is_first else None), len(particles["radius"])
+        )
+        self.tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
         self.step = 0
         self.detections = 0
         self.ended = ExactSums(ENDED)
@@ -102,6 +118,19 @@ class System:
         self.no_wall_forces = np.zeros((0, 6))
         self.trouble: list[tuple[int, int, int]] = []
         self.stop_requested: Callable[[], int] = nothing_requested
+
+    def use_levels(self, skins: Skins, population: int) -> None:
+        """Search with these levels from now on, which were chosen for so many particles."""
+        self.skins, self.population, self.changed = skins, population, 0
+        constants, wanted = self.constants, self._detection
+        self.search = make_search(
+            wanted.method,
+            skins.cell_sizes,
+            constants.lower,
+            constants.period,
+            wanted.direction,
+            self.dimension,
+        )
 
     @staticmethod
     def no_energies() -> NDArray[np.int64]:

@@ -175,3 +175,29 @@ def test_blow_up_is_the_same_on_all_ranks(ranks):
     with pytest.raises(pdem.PdemError, match=r"step \d+ .*particle \d+") as caught:
         simulation.advance(50)
     assert len(set(communicator().allgather(str(caught.value)))) == 1
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+def test_particles_come_and_go(ranks):
+    """Some leave the box by themselves, some are taken out, some are put in."""
+    case = pdem.Case.from_text(CLOUD.replace("gravity", 'outside = "remove"\ngravity'))
+    comm = communicator()
+
+    def played(communicator):
+        run = pdem.Simulation(case, communicator)
+        run.advance(500)
+        run.remove([3, 17, 40])
+        ids = run.insert(
+            [[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0]
+        )
+        run.advance(300)
+        return state(run), run.energies(), ids.tolist(), run.system.skins.radii.tolist()
+
+    found = played(comm)
+    if comm.rank == 0:
+        expected = played(None)
+        require_same_bits(found[0], expected[0])
+        assert found[1:] == expected[1:]
+        assert len(found[0]["particles"]["id"]) < found[2][0] - 20
+        assert found[1]["outflow"] != 0.0
+    comm.Barrier()
