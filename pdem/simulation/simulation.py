@@ -257,7 +257,8 @@ class Simulation:
         """Return the energy ledger [J]. Collective.
 
         ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` is where energy is;
-        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls delivered.
+        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls delivered;
+        ``outflow`` what particles have taken along that left, less what others brought.
         ``residual`` is by how much stored + lost - delivered differs from its value at time 0: the error.
         """
         measured = self.measures()

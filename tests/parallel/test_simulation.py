@@ -186,7 +186,7 @@ def test_particles_come_and_go(ranks):
     def played(communicator):
         run = pdem.Simulation(case, communicator)
         run.advance(500)
-        run.remove([3, 17, 40])
+        run.remove([0, 2, 4])
         ids = run.insert(
             [[0.01, 0.02, 0.004], [0.1, 0.06, 0.076]], [0.001, 0.0015], "glass", velocity=[0, 0.1, 0]
         )
