@@ -6,17 +6,23 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pdem.case.base import Section
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGroup
-from pdem.foundation.errors import InputError
+from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from pdem.case.materials import Material
     from pdem.case.model import Case
-    from pdem.case.walls import Wall
+    from pdem.case.motions import Moving
+
+    Location: TypeAlias = tuple[str | int, ...]
 
 _NAME = re.compile(r"[^\s.\"'\[\]=#/\\]+\Z")
 AXES = "xyz"
@@ -25,7 +31,16 @@ _SMALLEST, _LARGEST = 1e-20, 1e20
 
 def problems_of_case(case: Case) -> list[Problem]:
     """Return everything that is wrong with a case whose single values are right."""
-    rules = (_magnitudes, _domain, _material_names, _interaction_keys, _particles, _walls, _detection)
+    rules = (
+        _magnitudes,
+        _domain,
+        _material_names,
+        _interaction_keys,
+        _particles,
+        _walls,
+        _motions,
+        _detection,
+    )
     problems = [problem for rule in rules for problem in rule(case)]
     # What follows would only repeat them.
     if not problems:
@@ -46,7 +61,10 @@ def _magnitudes(case: Case) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         values += _group_magnitudes(group, ("particles", index))
     for index, wall in enumerate(case.walls):
-        values += _wall_magnitudes(wall, ("walls", index))
+        values.append((("walls", index, "scale"), wall.scale))
+        values += _numbers(wall, ("walls", index))
+    for name, motion in case.motions.items():
+        values += _numbers(motion, ("motions", name))
     for where, value in values:
         if value != 0.0 and not _SMALLEST <= abs(value) <= _LARGEST:
             yield Problem(
@@ -71,18 +89,12 @@ def _group_magnitudes(
     yield from (((*where, "velocity"), part) for part in parts)
 
 
-def _wall_magnitudes(
-    wall: Wall, where: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], float]]:
-    yield (*where, "scale"), wall.scale
-    if wall.rotation is not None:
-        yield (*where, "rotation", "rate"), wall.rotation.rate
-        yield from (
-            ((*where, "rotation", "centre", axis), value) for axis, value in enumerate(wall.rotation.centre)
-        )
-    if wall.translation is not None:
-        values = enumerate(wall.translation.velocity)
-        yield from (((*where, "translation", "velocity", axis), value) for axis, value in values)
+def _numbers(moving: Moving, where: Location) -> Iterator[tuple[Location, float]]:
+    """Return every number of a motion and where it stands."""
+    for key, part in moving:
+        for name, value in part or () if isinstance(part, Section) else ():
+            for place, number in np.ndenumerate(np.array(value)):
+                yield (*where, key, name, *place), float(number)
 
 
 def _domain(case: Case) -> Iterator[Problem]:
@@ -215,12 +227,46 @@ def _walls(case: Case) -> Iterator[Problem]:
     for index, wall in enumerate(case.walls):
         where = ("walls", index)
         yield from _material(case, where, wall.material)
-        if wall.rotation is not None:
-            yield from _direction(wall.rotation.axis, (*where, "rotation", "axis"))
+        yield from _motion(case, wall, where)
         if wall.name in names:
             text = f"({wall.name!r}) is taken by walls[{names[wall.name]}]; give each wall its own name"
             yield Problem((*where, "name"), text)
         names[wall.name] = index
+
+
+def _motions(case: Case) -> Iterator[Problem]:
+    for name, motion in case.motions.items():
+        yield from _motion(case, motion, ("motions", name))
+        carriers = [name]
+        while (carrier := case.motions[carriers[-1]].on) in case.motions and carrier is not None:
+            if carrier == name:
+                text = f"goes round in a circle: {' on '.join([*carriers, name])}; let one of them be on none"
+                yield Problem(("motions", name, "on"), text)
+            if carrier in carriers:
+                break
+            carriers.append(carrier)
+
+
+def _motion(case: Case, moving: Moving, where: Location) -> Iterator[Problem]:
+    if moving.on is not None and moving.on not in case.motions:
+        yield Problem(
+            (*where, "on"), f"is no motion of this case; {name_hint(moving.on, list(case.motions))}"
+        )
+    for key in ("rotation", "swing", "rotation_table"):
+        turn = getattr(moving, key)
+        if turn is not None:
+            yield from _direction(turn.axis, (*where, key, "axis"))
+    for key, values in (("rotation_table", "angles"), ("translation_table", "displacements")):
+        table = getattr(moving, key)
+        if table is None:
+            continue
+        if len(table.times) != len(getattr(table, values)):
+            text = f"has {len(table.times)} entries and {values} {len(getattr(table, values))}; give one for each time"
+            yield Problem((*where, key, "times"), text)
+        falls = np.flatnonzero(np.diff(table.times) <= 0.0)
+        if len(falls):
+            text = f"must rise: {table.times[falls[0]]} is followed by {table.times[falls[0] + 1]}"
+            yield Problem((*where, key, "times", int(falls[0]) + 1), text)
 
 
 def _detection(case: Case) -> Iterator[Problem]:

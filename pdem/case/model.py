@@ -15,6 +15,7 @@ from pdem.case.base import Section
 from pdem.case.checks import problems_of_case
 from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.messages import Problem, problem_of
+from pdem.case.motions import Moving
 from pdem.case.overrides import apply_override
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
@@ -44,6 +45,8 @@ class Case(Section):
         The groups, whose particles are numbered one group after the other.
     walls : tuple of Wall
         The meshes.
+    motions : dict of str to Moving
+        By name: frames that carry walls and each other.
     """
 
     title: str = ""
@@ -53,6 +56,7 @@ class Case(Section):
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
     walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    motions: dict[str, Moving] = Field(default_factory=dict)
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()
     limits: Limits = Limits()

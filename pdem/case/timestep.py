@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
+from pdem.case.motions import motion_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,14 +184,9 @@ def _compliance(material: Material) -> float:
 
 
 def _wall_speed(case: Case, wall: Wall) -> float:
-    speed = math.hypot(*wall.translation.velocity) if wall.translation else 0.0
-    if wall.rotation is None:
-        return speed
-    # Particles are inside the domain, so no point of a wall further from the axis than its corners matters.
+    # Particles are inside the domain, so no point of a wall further from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
-    axis = np.asarray(wall.rotation.axis) / math.hypot(*wall.rotation.axis)
-    arms = np.linalg.norm(np.cross(corners - np.asarray(wall.rotation.centre), axis), axis=1)
-    return speed + abs(wall.rotation.rate) * float(arms.max())
+    return motion_of(wall, case.motions).largest_speed(corners)
 
 
 def _initial_speed(case: Case, index: int) -> float:

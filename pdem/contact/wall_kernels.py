@@ -98,12 +98,14 @@ def wall_forces(
 
     Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
     angular_velocity, radius, material; `walls` vertices, normals, facet_wall, material, centre, angular velocity,
-    velocity; `result` and `before` kind, feature, facet and history; `scratch` the two tables of `resolve_h2`,
+    velocity, mean_turn, mean_velocity;
+    `result` and `before` kind, feature, facet and history; `scratch` the two tables of `resolve_h2`,
     point, normal, overlap and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
     """
     position, velocity, angular_velocity, radius, material = particles
-    vertices, normals, facet_wall, wall_material, centre, wall_spin, wall_velocity = walls
+    (vertices, normals, facet_wall, wall_material, centre, wall_spin, wall_velocity, mean_turn,
+     mean_velocity) = walls  # fmt: skip
     real, integer, point, normal, overlap, match = scratch
     kind, feature, facet, new = result
     old_kind, old_feature, old_facet, old = before
@@ -148,12 +150,12 @@ def wall_forces(
             ox, oy, oz = wall_spin[w, 0], wall_spin[w, 1], wall_spin[w, 2]
             cx, cy, cz = oy * az - oz * ay, oz * ax - ox * az, ox * ay - oy * ax
             ex, ey, ez = wall_velocity[w, 0] + cx, wall_velocity[w, 1] + cy, wall_velocity[w, 2] + cz
-            angle = dt * dt * (ox * ox + oy * oy + oz * oz)
-            less, bend = angle / 6.0, dt * (0.5 - angle / 24.0)
-            hx = ex - less * cx - bend * (oy * cz - oz * cy)
-            hy = ey - less * cy - bend * (oz * cx - ox * cz)
-            hz = ez - less * cz - bend * (ox * cy - oy * cx)
-            vx, vy, vz = velocity[p, 0] - hx, velocity[p, 1] - hy, velocity[p, 2] - hz
+            hx = mean_turn[w, 0, 0] * ax + mean_turn[w, 0, 1] * ay + mean_turn[w, 0, 2] * az
+            hy = mean_turn[w, 1, 0] * ax + mean_turn[w, 1, 1] * ay + mean_turn[w, 1, 2] * az
+            hz = mean_turn[w, 2, 0] * ax + mean_turn[w, 2, 1] * ay + mean_turn[w, 2, 2] * az
+            vx = velocity[p, 0] - (mean_velocity[w, 0] + hx)
+            vy = velocity[p, 1] - (mean_velocity[w, 1] + hy)
+            vz = velocity[p, 2] - (mean_velocity[w, 2] + hz)
             sx, sy, sz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
             ux = vx - r * (sy * mz - sz * my)
             uy = vy - r * (sz * mx - sx * mz)

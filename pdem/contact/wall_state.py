@@ -211,7 +211,7 @@ class WallContacts:
              column("material")),
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, self._materials, walls.centre,
-             walls.angular_velocity, walls.velocity),
+             walls.angular_velocity, walls.velocity, walls.mean_turn, walls.mean_velocity),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
             self._old.counts, density, table.reshape(-1), self._force, self.total,
         )  # fmt: skip

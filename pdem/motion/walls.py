@@ -1,9 +1,8 @@
-"""Rigid motion of walls, evaluated from the time and never accumulated."""
+"""Walls that move as rigid bodies, each by its motion, evaluated from the time and never accumulated."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,41 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
-
-
-@dataclass(frozen=True)
-class RigidMotion:
-    """Turning about an axis that moves along at constant velocity.
-
-    Attributes
-    ----------
-    rate : float
-        Angular velocity about `axis` [rad/s].
-    axis : tuple of 3 float
-        Direction of any length but zero.
-    centre : tuple of 3 float
-        A point on the axis at time 0 [m].
-    velocity : tuple of 3 float
-        Of the axis [m/s].
-    """
-
-    rate: float = 0.0
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    @property
-    def moves(self) -> bool:
-        """Whether there is any motion."""
-        return self.rate != 0.0 or any(self.velocity)
-
-    def rotation(self, time: float) -> NDArray[np.float64]:
-        """Return the rotation matrix (3, 3) at a time, by Rodrigues' formula."""
-        direction = np.array(self.axis) / math.hypot(*self.axis)
-        angle = math.remainder(self.rate * time, 2.0 * math.pi)
-        x, y, z = direction
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    from pdem.motion.motions import Motion
 
 
 @kernel
@@ -58,19 +23,16 @@ def _place(
     first: int,
     last: int,
     rotation: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    shifted: NDArray[np.float64],
+    shift: NDArray[np.float64],
     reference: NDArray[np.float64],
     result: NDArray[np.float64],
 ) -> None:
-    """Write rotation (x - centre) + shifted for the rows first:last."""
+    """Write rotation x + shift for the rows first:last."""
     for row in range(first, last):
-        x = reference[row, 0] - centre[0]
-        y = reference[row, 1] - centre[1]
-        z = reference[row, 2] - centre[2]
+        x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
         for axis in range(3):
             result[row, axis] = (
-                rotation[axis, 0] * x + rotation[axis, 1] * y + rotation[axis, 2] * z + shifted[axis]
+                rotation[axis, 0] * x + rotation[axis, 1] * y + rotation[axis, 2] * z + shift[axis]
             )
 
 
@@ -83,15 +45,20 @@ class MovingWalls:
         All walls joined, at time 0.
     facet_wall, vertex_wall : int arrays, shapes (F,) and (V,)
         Wall of each facet and vertex, rising.
-    motions : sequence of RigidMotion
+    motions : sequence of Motion
         One per wall.
 
     Attributes
     ----------
     vertices, normals : (V, 3) and (F, 3) arrays
         Present places [m] and unit normals.
-    centre, angular_velocity, velocity : (W, 3) arrays
-        Present place of each wall's centre [m], its angular velocity [rad/s] and that of its axis [m/s].
+    centre : (W, 3) array
+        Present place of each wall's centre [m].
+    angular_velocity, velocity : (W, 3) arrays
+        Angular velocity [rad/s], and velocity of the centre [m/s].
+    mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
+        Over the last step the body point now at x has moved at the mean velocity
+        ``mean_velocity + mean_turn (x - centre)`` [1/s, m/s].
     """
 
     def __init__(
@@ -99,7 +66,7 @@ class MovingWalls:
         mesh: Mesh,
         facet_wall: NDArray[np.int32],
         vertex_wall: NDArray[np.int32],
-        motions: Sequence[RigidMotion],
+        motions: Sequence[Motion],
     ) -> None:
         self.mesh = mesh
         self.facet_wall = facet_wall
@@ -111,41 +78,65 @@ class MovingWalls:
         self._vertices = np.array(mesh.vertices, dtype=np.float64)
         self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
         self.centre = np.zeros((count, 3))
-        self.angular_velocity = np.zeros((count, 3))
-        self.velocity = np.zeros((count, 3))
-        self._speed = np.zeros(count)
-        self._zero = np.zeros(3)
+        self.angular_velocity, self.velocity = np.zeros((count, 3)), np.zeros((count, 3))
+        self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
+        self._moving = [wall for wall, motion in enumerate(self.motions) if motion.moves]
+        self._corners = np.array([self._box_of(wall) for wall in self._moving]).reshape(-1, 8, 3)
+        self._places = self._corners.copy()
+        self._listed = self._corners.copy()
         for wall, motion in enumerate(self.motions):
-            direction = np.array(motion.axis) / math.hypot(*motion.axis)
-            self.angular_velocity[wall] = motion.rate * direction
-            self.velocity[wall] = motion.velocity
-            own = self._vertices[self._vertex_rows[wall] : self._vertex_rows[wall + 1]]
-            arms = np.cross(direction, own - np.array(motion.centre))
-            largest = float(np.sqrt((arms**2).sum(axis=1)).max(initial=0.0))
-            self._speed[wall] = abs(motion.rate) * largest + math.hypot(*motion.velocity)
-        self.time = -math.inf
-        self.place(0.0)
+            self.centre[wall] = motion.centre
+        self._times = -math.inf, -math.inf
+        self.place(0.0, 0.0)
 
-    def place(self, time: float) -> None:
-        """Put every moving wall where it is at a time [s]."""
-        if time == self.time:
+    def _box_of(self, wall: int) -> NDArray[np.float64]:
+        """Return the corners of a box around a wall at time 0 [m]."""
+        own = self._vertices[self._vertex_rows[wall] : self._vertex_rows[wall + 1]]
+        low, high = own.min(axis=0), own.max(axis=0)
+        return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
+
+    def place(self, time: float, before: float) -> None:
+        """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""
+        if self._times == (time, before):
             return
-        self.time = time
-        for wall, motion in enumerate(self.motions):
-            centre = np.array(motion.centre)
-            self.centre[wall] = centre + time * self.velocity[wall]
-            if not motion.moves:
-                continue
-            rotation = motion.rotation(time)
-            rows, facets = self._vertex_rows, self._facet_rows
-            _place(
-                rows[wall], rows[wall + 1], rotation, centre, self.centre[wall], self._vertices, self.vertices
-            )
-            _place(
-                facets[wall], facets[wall + 1], rotation, self._zero, self._zero, self._normals, self.normals
-            )
+        self._times = time, before
+        rows, facets = self._vertex_rows, self._facet_rows
+        for number, wall in enumerate(self._moving):
+            motion = self.motions[wall]
+            now = motion.pose(time)
+            self.centre[wall] = now.place(motion.centre)
+            self.angular_velocity[wall] = now.spin
+            self.velocity[wall] = now.velocity(self.centre[wall])
+            self._average(wall, time, before)
+            self._places[number] = now.place(self._corners[number])
+            _place(rows[wall], rows[wall + 1], now.rotation, now.shift, self._vertices, self.vertices)
+            _place(facets[wall], facets[wall + 1], now.rotation, np.zeros(3), self._normals, self.normals)
+
+    def _average(self, wall: int, time: float, before: float) -> None:
+        """Find the mean velocities since a time before; there are none if no time has passed."""
+        step, motion = time - before, self.motions[wall]
+        if step == 0.0:
+            x, y, z = self.angular_velocity[wall]
+            self.mean_turn[wall] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
+            self.mean_velocity[wall] = self.velocity[wall]
+            return
+        now, then = motion.pose(time), motion.pose(before)
+        self.mean_turn[wall] = (np.eye(3) - then.rotation @ now.rotation.T) / step
+        self.mean_velocity[wall] = (self.centre[wall] - then.place(motion.centre)) / step
+
+    def note_places(self) -> None:
+        """Let `moved` count from where the walls are now."""
+        self._listed[:] = self._places
 
     @property
-    def speed(self) -> float:
-        """Largest speed of any point of the walls [m/s]."""
-        return float(self._speed.max(initial=0.0))
+    def moves(self) -> bool:
+        """Whether any wall moves at all."""
+        return bool(self._moving)
+
+    @property
+    def moved(self) -> float:
+        """How far any point of the walls is from where it was at `note_places`, at most [m].
+
+        The displacement is linear in the place, so that nothing inside a box moves farther than its corners.
+        """
+        return float(np.sqrt(((self._places - self._listed) ** 2).sum(axis=-1)).max(initial=0.0))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.motions import motion_of
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
 from pdem.detection.skins import Skins
-from pdem.motion.walls import MovingWalls, RigidMotion
+from pdem.motion.walls import MovingWalls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
 
 AUTOMATIC_SKIN = 0.3
@@ -98,22 +98,13 @@ def constants_of(case: Case) -> Constants:
     )  # fmt: skip
 
 
-def motion_of(wall: Wall) -> RigidMotion:
-    """Return the motion of a wall of a case."""
-    velocity = wall.translation.velocity if wall.translation else (0.0, 0.0, 0.0)
-    if wall.rotation is None:
-        return RigidMotion(velocity=velocity)
-    turn = wall.rotation
-    return RigidMotion(turn.rate, turn.axis, turn.centre, velocity)
-
-
 def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     """Return the walls of a case, None without any."""
     if not meshes:
         return None
     joined = join_meshes(meshes)
     return MovingWalls(
-        joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall) for wall in case.walls]
+        joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall, case.motions) for wall in case.walls]
     )
 
 

@@ -92,7 +92,7 @@ class Simulation:
         )
         handed = adopt(self.system, groups)
         if moving is not None:
-            moving.place(self.time)
+            moving.place(self.time, self.system.time_of(self.step - 1))
         self.phases.start()
         relist(self.system, handed, self.phases)
         self._begin(continued)

@@ -36,7 +36,7 @@ def advance(system: System, phases: Phases) -> int:
     system.step += 1
     stale = begin(system)
     if system.walls is not None:
-        system.walls.walls.place(system.time)
+        system.walls.walls.place(system.time, system.time_of(system.step - 1))
     phases.lap("integrate")
     requested, stale = agree(system, stale)
     phases.lap("wait")
@@ -167,9 +167,9 @@ def list_facets(system: System, carried: Carried | None) -> None:
         if len(system.no_wall_forces) < system.particles.count:
             system.no_wall_forces = np.zeros((2 * system.particles.count, 6))
         return
-    moving = system.walls.walls.speed > 0.0
-    system.wall_margin = float(system.skin.mean()) if moving and system.particles.count else 0.0
-    system.facets_listed = system.time
+    walls = system.walls.walls
+    system.wall_margin = float(system.skin.mean()) if walls.moves and system.particles.count else 0.0
+    walls.note_places()
     reaches = system.reach[: system.particles.count] + system.wall_margin
     system.walls.take_candidates(system.particles, system.reference, reaches, carried, system.ended)
 
@@ -178,8 +178,7 @@ def refresh_facets(system: System) -> None:
     """List facets anew where the walls have moved by their margin since."""
     if system.walls is None:
         return
-    moved = system.walls.walls.speed * (system.time - system.facets_listed)
-    if moved > system.wall_margin:
+    if system.walls.walls.moved > system.wall_margin:
         list_facets(system, system.walls.carry(system.particles))
 
 

@@ -114,7 +114,6 @@ class System:
         self._skin = np.zeros(0)
         self._reach = np.zeros(0)
         self.wall_margin = 0.0
-        self.facets_listed = 0.0
         self.no_wall_forces = np.zeros((0, 6))
         self.trouble: list[tuple[int, int, int]] = []
         self.stop_requested: Callable[[], int] = nothing_requested
@@ -140,7 +139,11 @@ class System:
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self.step * self.constants.step
+        return self.time_of(self.step)
+
+    def time_of(self, step: int) -> float:
+        """Return the time at the end of a step, not before 0 [s]."""
+        return max(step, 0) * self.constants.step
 
     @property
     def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

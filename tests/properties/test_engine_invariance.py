@@ -99,6 +99,31 @@ def test_a_restart_changes_no_bit(tmp_path, stop, expected):
     same(again, expected)
 
 
+@pytest.mark.parametrize("stop", [1, 90])
+def test_walls_that_swing_and_shake_are_where_they_were_after_a_restart(tmp_path, stop):
+    grains, given = options()
+    shaken = {
+        "mesh": given["walls"][0]["mesh"],
+        "swing": {"amplitude": 0.4, "frequency": 60.0, "phase": 0.3, "axis": [0.0, 1.0, 0.5]},
+        "oscillation": {"amplitude": [R, 0.0, 2.0 * R], "frequency": 110.0},
+        "translation_table": {
+            "times": [0.0, 1.1e-3, 5.0],
+            "displacements": [[0.0] * 3, [0.0, R, 0.0], [0.0] * 3],
+        },
+    }
+    given["walls"] = (shaken,)
+    through = simulate(tmp_path, grains, **given)
+    through.advance(stop)
+    again = simulate(tmp_path, grains, state=state_of(through), **given)
+    again.first_balance = through.first_balance
+    narrow = simulate(tmp_path, grains, detection={"skin": 0.02}, **given)
+    narrow.advance(stop)
+    for run in (through, again, narrow):
+        run.advance(STEPS - stop)
+    same(again, (through.gather(), through.energies()))
+    same(narrow, (through.gather(), through.energies()))
+
+
 def test_asking_for_results_changes_none(tmp_path, expected):
     grains, given = options()
     run = simulate(tmp_path, grains, **given)

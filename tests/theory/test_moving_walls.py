@@ -68,7 +68,7 @@ def test_friction_holds_a_sphere_in_a_turning_frame(tmp_path, axis):
     )  # fmt: skip
 
     def in_frame():
-        turn = run.system.walls.walls.motions[0].rotation(run.time)
+        turn = run.system.walls.walls.motions[0].pose(run.time).rotation
         held = run.gather()
         spin = turn.T @ held["angular_velocity"][0] - rate * unit
         return turn.T @ held["position"][0], turn.T @ held["velocity"][0], spin
@@ -128,3 +128,38 @@ def test_a_piston_does_work_on_a_gas(tmp_path):
     gained = sum(energies[name] - first[name] for name in ("translation", "rotation", "elastic"))
     assert energies["wall_work"] > 0.05 * first["translation"]
     assert gained == pytest.approx(energies["wall_work"], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("motion", "at"),
+    [
+        ({"oscillation": {"amplitude": [4e-3, 0.0, 1e-3], "frequency": 5.0}}, [0.02, 0.01]),
+        (
+            {"swing": {"amplitude": 0.02, "frequency": 5.0, "axis": [0, 1, 0], "centre": [0, 0, -0.1]}},
+            [0.0, 0.01],
+        ),
+    ],
+    ids=["oscillation", "swing"],
+)
+def test_a_sphere_between_plates_that_go_to_and_fro_goes_with_them(tmp_path, motion, at):
+    """Friction holds it; the ledger stays level while the wall works on it and takes work back."""
+    run = simulate(
+        tmp_path, Grains([[*at, 0.0]], R), law=ROUGH, step=2e-5, gravity=(0.0, 0.0, -G),
+        walls=({"mesh": plates(0.5, 2.0 * (R - squeezed(60.0))), **motion},),
+    )  # fmt: skip
+    pose = run.system.walls.walls.motions[0].pose
+    works, speeds = [], []
+    for _ in range(20):
+        run.advance(500)
+        held = run.gather()
+        carried = pose(run.time).place(np.array([[*at, 0.0]]))[0]
+        assert np.linalg.norm(held["position"][0] - carried) < 0.01 * R
+        np.testing.assert_allclose(held["velocity"][0], pose(run.time).velocity(carried), atol=3e-3)
+        np.testing.assert_allclose(held["angular_velocity"][0], pose(run.time).spin, atol=0.05)
+        energies = run.energies()
+        works.append(energies["wall_work"])
+        speeds.append(np.linalg.norm(held["velocity"][0]))
+    assert max(speeds) > 0.05
+    kinetic = 0.5 * MASS * max(speeds) ** 2
+    assert max(works) - min(works) > 0.5 * kinetic
+    assert abs(energies["residual"]) < 0.02 * kinetic

@@ -1,0 +1,180 @@
+"""How walls move, as a case says it, and the motion that follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from pdem.case.base import Name, Positive, Section, Vector
+from pdem.motion.motions import Motion, Oscillating, Shift, Steady, Tabulated, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Values = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
+Vectors = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
+
+
+class About(Section):
+    """An axis, as it lies at time 0.
+
+    Attributes
+    ----------
+    axis : tuple of 3 float
+        Direction, of any length but zero; turning is right-handed about it.
+    centre : tuple of 3 float
+        A point on the axis, in m.
+    """
+
+    axis: Vector
+    centre: Vector = (0.0, 0.0, 0.0)
+
+
+class Rotation(About):
+    """``rotation``: turning at a constant rate.
+
+    Attributes
+    ----------
+    rate : float
+        In rad/s.
+    """
+
+    rate: float
+
+
+class Swing(About):
+    """``swing``: turning to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+
+    Attributes
+    ----------
+    amplitude, phase : float
+        In rad.
+    frequency : float
+        In Hz.
+    """
+
+    amplitude: float
+    frequency: Positive
+    phase: float = 0.0
+
+
+class RotationTable(About):
+    """``rotation_table``: turning in straight lines between given angles.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Rising, in s; before the first and after the last nothing turns.
+    angles : tuple of float
+        In rad; the one of time 0 is where the mesh is.
+    """
+
+    times: Values
+    angles: Values
+
+
+class Translation(Section):
+    """``translation``: moving at constant velocity.
+
+    Attributes
+    ----------
+    velocity : tuple of 3 float
+        In m/s.
+    """
+
+    velocity: Vector
+
+
+class Oscillation(Section):
+    """``oscillation``: moving to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+
+    Attributes
+    ----------
+    amplitude : tuple of 3 float
+        In m.
+    frequency : float
+        In Hz.
+    phase : float
+        In rad.
+    """
+
+    amplitude: Vector
+    frequency: Positive
+    phase: float = 0.0
+
+
+class TranslationTable(Section):
+    """``translation_table``: moving in straight lines between given displacements.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Rising, in s; before the first and after the last nothing moves.
+    displacements : tuple of vectors
+        In m; the one of time 0 is where the mesh is.
+    """
+
+    times: Values
+    displacements: Vectors
+
+
+class Moving(Section):
+    """What moves: ``[motions.NAME]``, a frame that carries others, and every wall.
+
+    What turns, turns first, and all of it is then moved along: axes move with it. Axes and centres are those
+    of time 0.
+
+    Attributes
+    ----------
+    on : str or None
+        Name of the motion that carries this one.
+    rotation, swing, rotation_table : optional
+        Turning, the table first, then the swing, then the rotation.
+    translation, oscillation, translation_table : optional
+        Moving along; what several of them say adds up.
+    """
+
+    on: Name | None = None
+    rotation: Rotation | None = None
+    swing: Swing | None = None
+    rotation_table: RotationTable | None = None
+    translation: Translation | None = None
+    oscillation: Oscillation | None = None
+    translation_table: TranslationTable | None = None
+
+
+def motion_of(wall: Moving, motions: Mapping[str, Moving]) -> Motion:
+    """Return the motion of a wall, carried by those it is on; torques are about its own innermost axis."""
+    chain = [wall]
+    while chain[-1].on is not None:
+        chain.append(motions[chain[-1].on])
+    parts = [part for one in reversed(chain) for part in _parts(one)]
+    centres = [turn.centre for one in chain for turn in (one.rotation, one.swing, one.rotation_table) if turn]
+    return Motion(parts, centres[0] if centres else (0.0, 0.0, 0.0))
+
+
+def _parts(one: Moving) -> Iterator[Turn | Shift]:
+    """Return what a frame does itself, the outermost first."""
+    for shift in (one.translation, one.oscillation, one.translation_table):
+        if shift is not None:
+            yield Shift(_courses(shift))
+    if one.rotation is not None:
+        yield Turn(one.rotation.axis, one.rotation.centre, Steady(one.rotation.rate))
+    if one.swing is not None:
+        swing = one.swing
+        yield Turn(swing.axis, swing.centre, Oscillating(swing.amplitude, swing.frequency, swing.phase))
+    if one.rotation_table is not None:
+        table = one.rotation_table
+        yield Turn(table.axis, table.centre, Tabulated(table.times, table.angles))
+
+
+def _courses(
+    shift: Translation | Oscillation | TranslationTable,
+) -> tuple[Steady | Oscillating | Tabulated, ...]:
+    """Return how x, y and z change."""
+    if isinstance(shift, Translation):
+        return tuple(Steady(rate) for rate in shift.velocity)
+    if isinstance(shift, Oscillation):
+        return tuple(Oscillating(amplitude, shift.frequency, shift.phase) for amplitude in shift.amplitude)
+    return tuple(Tabulated(shift.times, values) for values in zip(*shift.displacements, strict=True))
