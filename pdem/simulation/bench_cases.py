@@ -83,7 +83,7 @@ restitution = 0.8
 material = "grain"
 radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max = {largest!r}}}
 fill = {{volume_fraction = {fraction!r}, seed = 7}}
-velocity = {{random = 0.05, seed = 7}}
+velocity = {{random = 0.1, seed = 7}}
 """
 
 _GAS_FRACTION = 0.55
