@@ -2,21 +2,23 @@
 
 Two styles. ``granular`` is the same law as pdem's: Hertz, damping ``2 gamma sqrt(m k_n)`` with the same gamma, no
 tension, Mindlin's tangential force kept as a force and rescaled on unloading, tangential damping in the same
-ratio, Coulomb's limit, the history turned from the half step's into the full step's tangent plane. What remains
-different:
+ratio, Coulomb's limit. Without friction and damping the two agree to rounding. What remains different:
 
-* Velocity: LAMMPS takes that of the middle of the step for all damping; pdem extrapolates to its end and solves for
-  the part the normal force itself brings about.
+* Velocity: LAMMPS takes that of the middle of the step for all damping; pdem extrapolates normal damping to the end
+  and solves for the part the normal force itself brings about.
 * Beginning: pdem's first damping of a contact is a mean from the touch on, and slip is counted from the touch on.
+* History: LAMMPS projects it and its growth onto the tangent plane of the end of the step; pdem's grows in that of the
+  middle and turns with the contact about its normal. LAMMPS' option ``synchronized_verlet`` is left off: it has
+  the middle's plane too, but in the version at hand also gives normal forces the middle's direction, and costs time.
 * Sliding: LAMMPS keeps tangential damping inside Coulomb's limit; pdem damps only what sticks, and limits the damping
   to what stays stable.
-* Spin about the normal turns pdem's history, not LAMMPS'.
 * Contact point: LAMMPS takes both arms shorter by half the overlap for torques and whole radii for velocities; pdem
-  divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii.
+  divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii. Rebounds of
+  sticking impacts differ by about twice the overlap over the radius for it.
 
 ``gran/hertz/history`` is LAMMPS' fastest: history is a displacement that is not rescaled, damping grows with the
 contact radius, so that restitution depends on speed. Its coefficient is chosen to equal pdem's in the deepest
-moment of a typical impact (see `typical_contact_radius`). All of it at no more cost than LAMMPS' own examples.
+moment of a typical impact (see `typical_contact_radius`).
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ TSUJI = math.sqrt(5.0 / 6.0)
 """gamma over the logarithmic decrement by which ``coeff_restitution`` has its damping."""
 
 MOST_NEIGHBOURS = 20000
+_LEAST_DAMPING = 1e-9
+"""LAMMPS divides by gamma_n at walls: in its place where there is none [1/(m s)]."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
             f"hertz {normal!r} {restitution_of(law)!r} tangential mindlin_rescale/force {tangential!r} "
             f"{share!r} {law.friction!r} damping coeff_restitution limit_damping"
         )
-        return f"granular {coefficients}" if is_wall else f"{coefficients} synchronized_verlet"
+        return f"granular {coefficients}" if is_wall else coefficients
     damping = _viscoelastic_damping(problem, law)
     return (
         f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 "
@@ -168,7 +172,7 @@ def restitution_of(law: Law) -> float:
 def _viscoelastic_damping(problem: Problem, law: Law) -> float:
     """Return gamma_n [1/(m s)] of a damping coefficient gamma_n a m equal to pdem's at the typical contact."""
     mass, contact_radius = typical_contact_radius(problem, law)
-    return 2.0 * law.damping * math.sqrt(law.stiffness / (mass * contact_radius))
+    return max(2.0 * law.damping * math.sqrt(law.stiffness / (mass * contact_radius)), _LEAST_DAMPING)
 
 
 def typical_contact_radius(problem: Problem, law: Law) -> tuple[float, float]:
