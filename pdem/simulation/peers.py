@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 PEERS = ("lammps",)
 """Codes that can be run beside pdem."""
+BUSY = 0.9
+"""Part of a core that each must have had of the clock's time for ratios by the clock to mean something."""
 PARTS = 5
 """The measured steps are taken in as many parts, each by pdem and then by every style of the peer."""
 
@@ -56,6 +58,8 @@ class PeerResult:
         pdem's rate over this one, of median parts.
     ratios : tuple of float
         Of each part over the part of pdem just before it, by the clock.
+    core_shares : tuple of 2 float
+        Part of the clock's time that pdem and the peer spent on the core; the rest other programs had.
     rebuilds_per_1000_steps : float
         How often neighbour lists were made.
     kinetic_energy : float
@@ -76,6 +80,7 @@ class PeerResult:
     ratio: float
     core_ratio: float
     ratios: tuple[float, ...]
+    core_shares: tuple[float, float]
     rebuilds_per_1000_steps: float
     kinetic_energy: float
 
@@ -86,12 +91,18 @@ class PeerResult:
     def __str__(self) -> str:
         """Return the lines that users see."""
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
+        busy = (
+            ""
+            if min(self.core_shares) >= BUSY
+            else f"\n  other programs were busy: pdem had {self.core_shares[0]:.0%} of a core and {self.peer} "
+            f"{self.core_shares[1]:.0%}; take the ratio by core time, or measure again"
+        )
         return (
             f"{self.name}, {self.peer} {self.version} {self.style}: {quantity(self.rate)} particle-steps/s "
             f"(parts differ by {spread:.0f} %); pdem is {self.ratio:.2f} times as fast "
             f"(parts {min(self.ratios):.2f} to {max(self.ratios):.2f}; by core time {self.core_ratio:.2f})\n"
             f"  {self.settings}, best of {len(self.tried)} tried; {self.rebuilds_per_1000_steps:.1f} rebuilds per "
-            f"1000 steps, kinetic energy {self.kinetic_energy:.3g} of pdem's"
+            f"1000 steps, kinetic energy {self.kinetic_energy:.3g} of pdem's{busy}"
         )
 
 
@@ -178,6 +189,7 @@ class _Rates:
         self.particles, self.steps = particles, sum(parts)
         self.by_clock = tuple(particles * steps / took[0] for steps, took in pairs)
         self.by_core = tuple(particles * steps / took[1] for steps, took in pairs)
+        self.core_share = sum(took[1] for took in seconds) / sum(took[0] for took in seconds)
 
 
 def _peer_result(
@@ -200,6 +212,7 @@ def _peer_result(
         ratio=median(mine.by_clock) / rate,
         core_ratio=median(mine.by_core) / core_rate,
         ratios=tuple(a / b for a, b in zip(mine.by_clock, theirs.by_clock, strict=True)),
+        core_shares=(mine.core_share, theirs.core_share),
         rebuilds_per_1000_steps=1000.0 * rival.rebuilds() / theirs.steps,
         kinetic_energy=_kinetic_energy(rival.problem, rival.state()["velocity"]) / max(own_energy, 1e-300),
     )

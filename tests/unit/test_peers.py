@@ -129,6 +129,9 @@ def test_figures_of_a_peer(rival):
     assert first.ratios == pytest.approx([rate / 3000.0 for rate in own.rates])
     assert first.rebuilds_per_1000_steps == pytest.approx(300.0)
     assert first.kinetic_energy == pytest.approx(4.0, rel=0.01)  # gravity has worked on pdem's alone
+    assert first.core_shares[1] == pytest.approx(0.5)
+    assert "lammps 50%; take the ratio by core time" in str(first)
+    assert "busy" not in str(replace(first, core_shares=(0.95, 0.99)))
     assert {"peer", "version", "style", "settings", "tried", "ratio"} <= set(first.as_dict())
     assert f"pdem is {first.ratio:.2f} times as fast" in str(first)
 
