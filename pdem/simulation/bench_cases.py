@@ -285,7 +285,7 @@ CASES = (
     BenchCase("dense-bed", _dense_bed),
     BenchCase("dense-bed-100k", _large_bed),
     BenchCase("polydisperse-10", _polydisperse(10.0, 20000)),
-    BenchCase("polydisperse-50", _polydisperse(50.0, 50000)),
+    BenchCase("polydisperse-50", _polydisperse(50.0, 50000), 3e7),
     BenchCase("mixer", _mixer),
 )
 """All cases, in the order in which they are measured."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,6 +152,8 @@ def test_what_peers_cannot_do_is_skipped():
 def test_several_ranks_or_threads_are_refused():
     with pytest.raises(InputError, match="1 ranks x 2 threads; leave mpirun away and give --threads 1"):
         peers.require_peer("lammps", None, 2)
+    with pytest.raises(InputError, match="3 ranks x 1 threads"):
+        peers.require_peer("lammps", SimpleNamespace(size=3), 1)
 
 
 def test_a_missing_peer_is_one_line_with_its_remedy(monkeypatch):
