@@ -28,9 +28,9 @@ SKINS = (0.1, 0.05, 0.2, 0.4)
 COLLECTIONS = (4, 2, 3, 6)
 """Numbers of collections tried where sizes differ by more than `POLYDISPERSE`."""
 POLYDISPERSE = 1.5
-TRIAL = 4e6
+TRIAL = 1.5e7
 """Particle-steps of one trial, in `FEWEST` to `MOST` steps."""
-FEWEST, MOST = 40, 400
+FEWEST, MOST = 100, 400
 _SETTLING = 20
 
 
