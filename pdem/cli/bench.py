@@ -17,23 +17,46 @@ if TYPE_CHECKING:
 @click.command(short_help="Measure the speed of this machine.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--steps", type=click.IntRange(min=1), help="Steps to measure; by default about a few seconds.")
+@click.option(
+    "--peer",
+    type=click.Choice(["lammps"]),
+    help="Also run this code from the same start, part by part in alternation, one core each.",
+)
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
 @threads_option
-def bench(names: tuple[str, ...], steps: int | None, file: str | None, threads: int | None) -> int:
+def bench(
+    names: tuple[str, ...], steps: int | None, peer: str | None, file: str | None, threads: int | None
+) -> int:
     """Measure particle-steps per second, phase by phase, on fixed cases; all of them unless named.
 
     dense-bed (8,192 particles of one size under gravity), dense-bed-100k, polydisperse-10 and -50 (ratio of
     the largest to the smallest radius), mixer (where its settled bed is on disk): under mpirun on all ranks.
     detection: the making of lists alone, for several methods, numbers of particles and size ratios, on one rank.
+
+    --peer lammps: LAMMPS beside it, by the same law and by its fastest one, with the fastest of several settings
+    of its neighbour lists; where a case has what LAMMPS has. On one rank and one thread.
     """
-    return collective(lambda communicator, own: _bench(communicator, own, names, steps, file), threads)
+    own_threads = 1 if peer is not None and threads is None else threads
+    return collective(
+        lambda communicator, own: _bench(communicator, own, names, steps, peer, file), own_threads
+    )
 
 
-def _bench(communicator: Any, threads: int, names: Sequence[str], steps: int | None, file: str | None) -> int:
+def _bench(
+    communicator: Any,
+    threads: int,
+    names: Sequence[str],
+    steps: int | None,
+    peer: str | None,
+    file: str | None,
+) -> int:
     from pdem.output.log import environment
     from pdem.simulation.bench import outcomes
     from pdem.simulation.bench_cases import Skipped, check_names, names_of_cases
+    from pdem.simulation.peers import outcomes_beside, require_peer
 
+    if peer is not None:
+        require_peer(peer, communicator, threads)
     speaks = is_root(communicator)
     chosen = check_names(names) or names_of_cases()
     load_kernels(communicator, None, threads)
@@ -45,7 +68,10 @@ def _bench(communicator: Any, threads: int, names: Sequence[str], steps: int | N
     results: list[dict[str, Any]] = []
     for name in chosen:
         try:
-            for outcome in outcomes(name, communicator, threads, steps):
+            measured = (
+                outcomes(name, communicator, threads, steps) if peer is None else outcomes_beside(name, steps)
+            )
+            for outcome in measured:
                 results.append(outcome.as_dict())
                 if speaks:
                     click.echo(str(outcome))

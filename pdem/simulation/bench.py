@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,9 +16,9 @@ from pdem.simulation.bench_detection import measure_detection
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from pdem.simulation.bench_cases import BenchCase
+    from pdem.simulation.bench_cases import BenchCase, Prepared
 
 WARM_UP_STEPS = 800
 """Lists have grown and the skin has been tuned by then."""
@@ -130,7 +131,15 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     Skipped
         If it cannot be had here.
     """
-    start = case.prepare(communicator, threads)
+    simulation = warmed_up(case.prepare(communicator, threads), communicator, threads)
+    steps = steps_of(case, simulation, PARTS) if steps is None else steps
+    detections = simulation.system.detections
+    rates = [timed(simulation, part) for part in parts_of(steps, PARTS)]
+    return result_of(case.name, simulation, rates, steps, simulation.system.detections - detections)
+
+
+def warmed_up(start: Prepared, communicator: Any, threads: int) -> Simulation:
+    """Return a simulation that has taken `WARM_UP_STEPS` from a case's start. Collective."""
     simulation = Simulation(
         start.case,
         communicator,
@@ -140,30 +149,33 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
         meshes=start.meshes,
     )
     simulation.advance(WARM_UP_STEPS)
-    particles = simulation.measures().particles
-    if steps is None:
-        steps = max(PARTS, round(case.particle_steps / max(particles, 1)))
     simulation.phases.count_anew()
-    detections = simulation.system.detections
-    rates = _timed(simulation, steps, particles)
-    return _result(case.name, simulation, steps, rates, simulation.system.detections - detections)
+    return simulation
 
 
-def _timed(simulation: Simulation, steps: int, particles: int) -> tuple[float, ...]:
-    """Return the rates of `PARTS` parts of the steps."""
-    ends = [round(steps * (part + 1) / PARTS) for part in range(PARTS)]
-    rates = []
-    for begin, end in zip([0, *ends], ends, strict=False):
-        if end > begin:
-            clock = time.perf_counter()
-            simulation.advance(end - begin)
-            rates.append(particles * (end - begin) / (time.perf_counter() - clock))
-    return tuple(rates)
+def steps_of(case: BenchCase, simulation: Simulation, parts: int) -> int:
+    """Return the number of steps that make the case's number of particle-steps, at least one per part."""
+    return max(parts, round(case.particle_steps / max(simulation.measures().particles, 1)))
 
 
-def _result(
-    name: str, simulation: Simulation, steps: int, rates: tuple[float, ...], detections: int
+def parts_of(steps: int, count: int) -> list[int]:
+    """Return the steps of `count` parts of nearly the same length, without empty ones."""
+    ends = [round(steps * part / count) for part in range(count + 1)]
+    return [end - begin for begin, end in pairwise(ends) if end > begin]
+
+
+def timed(simulation: Simulation, steps: int) -> float:
+    """Take steps; return particle-steps per second."""
+    particles = simulation.measures().particles
+    clock = time.perf_counter()
+    simulation.advance(steps)
+    return particles * steps / (time.perf_counter() - clock)
+
+
+def result_of(
+    name: str, simulation: Simulation, rates: Sequence[float], steps: int, detections: int
 ) -> Result:
+    """Return what a simulation has shown over `steps` steps, timed in parts, since phases were counted anew."""
     measured, exchange = simulation.measures(), simulation.system.exchange
     held = exchange.add(np.array([[simulation.system.memory()]], np.int64))
     work = max(measured.particles, 1) * steps
@@ -175,7 +187,7 @@ def _result(
         cores=exchange.size * exchange.threads,
         contacts_per_particle=measured.contacts_per_particle,
         rate=median(rates),
-        rates=rates,
+        rates=tuple(rates),
         nanoseconds={phase: 1e9 * seconds / work for phase, seconds in phases},
         bytes_per_particle=int(held[0, 0]) / max(measured.particles, 1),
         detections_per_1000_steps=1000.0 * detections / steps,

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.packing import spread
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
@@ -81,9 +82,13 @@ restitution = 0.8
 [[particles]]
 material = "grain"
 radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max = {largest!r}}}
-fill = {{volume_fraction = 0.4, seed = 7}}
-velocity = {{random = 0.2, seed = 7}}
+fill = {{volume_fraction = {fraction!r}, seed = 7}}
+velocity = {{random = 0.1, seed = 7}}
 """
+
+_GAS_FRACTION = 0.55
+_PLACED_FRACTION = 0.4
+"""Up to which spheres find places at random; from there they grow and push each other apart."""
 
 
 class Skipped(Exception):
@@ -228,21 +233,38 @@ def _tiled(state: Groups) -> Groups:
     return {**large, "counters": {**state["counters"], "next_id": next_id}}
 
 
-def _polydisperse(ratio: float) -> Callable[[Any, int], Prepared]:
+def _polydisperse(ratio: float, count: int) -> Callable[[Any, int], Prepared]:
     def prepare(communicator: Any, threads: int) -> Prepared:
-        largest = ratio * _RADIUS
-        case = Case.from_text(_GAS.format(width=_gas_width(ratio), smallest=_RADIUS, largest=largest))
+        case = _gas_case(ratio, count, 1.0)
         is_first = communicator is None or communicator.rank == 0
-        return Prepared(case, [], initial_particles(case, []) if is_first else None)
+        return Prepared(case, [], _gas_particles(case, ratio, count) if is_first else None)
 
     return prepare
 
 
-def _gas_width(ratio: float, count: int = 20000, volume_fraction: float = 0.4) -> float:
-    """Return the side of a box [m] that holds about `count` particles of the power law with exponent -3."""
+def _gas_case(ratio: float, count: int, scale: float) -> Case:
+    """Return a gas of about `count` spheres whose radii are scaled, in the box made for full radii."""
     # mean of r^3 with the density ~ r^-3 on [1, ratio]
     cube = 2.0 * (ratio - 1.0) / (1.0 - ratio**-2.0)
-    return float((count * 4.0 / 3.0 * np.pi * cube / volume_fraction) ** (1.0 / 3.0) * _RADIUS)
+    width = float((count * 4.0 / 3.0 * np.pi * cube / _GAS_FRACTION) ** (1.0 / 3.0) * _RADIUS)
+    return Case.from_text(
+        _GAS.format(
+            width=width,
+            smallest=scale * _RADIUS,
+            largest=scale * ratio * _RADIUS,
+            fraction=scale**3 * _GAS_FRACTION,
+        )
+    )
+
+
+def _gas_particles(case: Case, ratio: float, count: int) -> Columns:
+    """Return the spheres of a gas: placed while they are smaller, then spread."""
+    scale = (_PLACED_FRACTION / _GAS_FRACTION) ** (1.0 / 3.0)
+    particles = initial_particles(_gas_case(ratio, count, scale), [])
+    particles["radius"] = particles["radius"] / scale
+    corners = np.array(case.domain.lower), np.array(case.domain.upper)
+    particles["position"] = spread(particles["position"], particles["radius"], *corners)
+    return particles
 
 
 def _mixer(communicator: Any, threads: int) -> Prepared:
@@ -263,8 +285,8 @@ def _mixer(communicator: Any, threads: int) -> Prepared:
 CASES = (
     BenchCase("dense-bed", _dense_bed),
     BenchCase("dense-bed-100k", _large_bed),
-    BenchCase("polydisperse-10", _polydisperse(10.0)),
-    BenchCase("polydisperse-50", _polydisperse(50.0)),
+    BenchCase("polydisperse-10", _polydisperse(10.0, 20000)),
+    BenchCase("polydisperse-50", _polydisperse(50.0, 50000), 3e7),
     BenchCase("mixer", _mixer),
 )
 """All cases, in the order in which they are measured."""
