@@ -57,6 +57,7 @@ class PairContacts:
         self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
         self._row_now = np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
+        self._touched, self._no_walls = np.empty(0, np.int8), np.empty((0, 6))
         self._table = id_table.table_for(0)
         self._history, self._history_before = np.zeros((HISTORY, 1)), np.zeros((HISTORY, 1))
         self._forces = np.zeros((kernels.FORCES, 1))
@@ -217,12 +218,44 @@ class PairContacts:
     def _chunks(self) -> int:
         return -(-self.candidates // kernels.CHUNK)
 
-    def add_up(self, particles: Particles, wall: NDArray[np.float64]) -> None:
-        """Set force and torque of the owned particles; `wall` (n, 6) holds those from walls."""
+    def add_up(
+        self,
+        particles: Particles,
+        wall: NDArray[np.float64] | None,
+        half: float,
+        gravity: NDArray[np.float64],
+        free: NDArray[np.float64],
+        density: NDArray[np.float64],
+    ) -> None:
+        """Set force and torque of the owned particles, and let them act.
+
+        Parameters
+        ----------
+        particles : Particles
+            Owned and ghosts.
+        wall : (n, 6) array or None
+            Force and torque from walls, if there are any.
+        half : float
+            Time for which the forces then act on the velocities [s], 0 for none.
+        gravity, free, density : arrays
+            As `pdem.motion.integration.drift` takes them.
+        """
         column = particles.column
+        rows = particles.count + particles.ghosts
+        if len(self._touched) < rows:
+            self._touched = np.empty(len(column("id")), np.int8)
+        if (
+            self.count < particles.count // 2
+        ):  # else most have contacts, and looking for those without is in vain
+            kernels.flag_touching(
+                rows, self.count, self._touching[1:], self.lower, self.higher, self._touched
+            )
+        else:
+            self._touched[:rows] = 1
         kernels.sum_forces(
-            particles.count, self._start, self._entry, self._slot, self._forces, wall, column("force"),
-            column("torque"),
+            particles.count, self._start, self._entry, self._slot, self._touched, self._forces,
+            wall is not None, self._no_walls if wall is None else wall, half, gravity, free, density,
+            *(column(name) for name in ("material", "radius", "velocity", "angular_velocity", "force", "torque")),
         )  # fmt: skip
 
     @property

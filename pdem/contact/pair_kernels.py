@@ -19,6 +19,7 @@ import numpy as np
 from pdem.contact.law import TINY, contact_law, square_root
 from pdem.foundation.geometry_kernels import nearest_image, sphere_mass
 from pdem.foundation.kernels import ROW, kernel, prange, threaded_kernel
+from pdem.motion.integration import half_kick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -250,25 +251,53 @@ def pair_forces(
 
 
 @threaded_kernel
+def flag_touching(
+    rows: int,
+    count: int,
+    touching: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    touched: NDArray[np.int8],
+) -> None:
+    """Write which particles have a contact; that two threads may write the same 1 does no harm."""
+    touched[:rows] = 0
+    for c in prange(count):
+        k = touching[c] & ROW
+        touched[lower[k] & ROW] = 1
+        touched[higher[k] & ROW] = 1
+
+
+@threaded_kernel
 def sum_forces(
     owned: int,
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     slot: NDArray[np.int32],
+    touched: NDArray[np.int8],
     contact: NDArray[np.float64],
+    walls: bool,
     wall: NDArray[np.float64],
+    half: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    density: NDArray[np.float64],
+    material: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
 ) -> None:
     """Add up the contact forces of each owned particle in the order of its partners' ids, then its walls'.
 
     ``entry[start[p]:start[p + 1]]`` are p's candidates, as ``2 k`` where p is the lower and ``2 k + 1`` where
-    it is the higher particle; `contact` holds the columns of forces by slot, `wall` force and torque (n, 6) from
-    the walls.
+    it is the higher particle; `touched` tells who has any contact; `contact` holds the columns of forces by slot,
+    `wall` force and torque (n, 6) from the walls, if there are any. If `half` is not 0 the forces then act for this
+    time [s], which ends the step while they are at hand.
     """
     for p in prange(owned):
         fx = fy = fz = tx = ty = tz = 0.0
-        for place in range(start[p], start[p + 1]):
+        for place in range(start[p], start[p + touched[p]]):
             which = entry[place] & ROW
             side = which & 1
             c = slot[which >> 1] & ROW
@@ -279,9 +308,22 @@ def sum_forces(
             tx += contact[3 + 3 * side, c]
             ty += contact[4 + 3 * side, c]
             tz += contact[5 + 3 * side, c]
-        force[p, 0] = fx + wall[p, 0]
-        force[p, 1] = fy + wall[p, 1]
-        force[p, 2] = fz + wall[p, 2]
-        torque[p, 0] = tx + wall[p, 3]
-        torque[p, 1] = ty + wall[p, 4]
-        torque[p, 2] = tz + wall[p, 5]
+        if walls:
+            fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
+            tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
+        force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
+        torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+        if half != 0.0:
+            mass = sphere_mass(density[material[p]], radius[p])
+            half_kick(
+                p,
+                half,
+                mass,
+                radius[p],
+                gravity,
+                free,
+                velocity,
+                angular_velocity,
+                (fx, fy, fz),
+                (tx, ty, tz),
+            )

@@ -21,6 +21,7 @@ from numba.np.ufunc import parallel as _pool
 
 from pdem.foundation.cache import cache_directory, serialise_writes
 from pdem.foundation.errors import LaunchError
+from pdem.foundation.lone_thread import call_directly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,3 +109,4 @@ def _start_pool(count: int) -> None:
     """Start `count` threads; numba by itself starts one per core in every rank, idle ones included."""
     numba.config.NUMBA_NUM_THREADS = _pool.NUM_THREADS = count
     _pool._launch_threads()
+    call_directly()

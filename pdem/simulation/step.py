@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.motion.integration import GONE, LOST, drift, kick
+from pdem.motion.integration import GONE, LOST, drift
 from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
@@ -48,8 +48,6 @@ def advance(system: System, phases: Phases) -> int:
         refresh_facets(system)
         phases.lap("detect facets")
     evaluate(system, system.constants.step, phases)
-    end(system)
-    phases.lap("integrate")
     return requested
 
 
@@ -74,13 +72,6 @@ def agree(system: System, stale: int) -> tuple[int, int]:
     if seen[2]:
         stop_if_troubled(system)
     return int(seen[1]), int(seen[0])
-
-
-def end(system: System) -> None:
-    """Kick by the other half."""
-    own, constants = system.particles, system.constants
-    columns = [own.column(name) for name in MEMBERS if name not in ("position", "image")]
-    kick(own.count, constants.step, constants.gravity, constants.free, constants.density, *columns)
 
 
 def detect(system: System, phases: Phases, gone: bool = False) -> None:
@@ -164,8 +155,6 @@ def _order_of_cells(system: System) -> NDArray[np.int32]:
 def list_facets(system: System, carried: Carried | None) -> None:
     """List the facets that owned particles may touch before their skins and the walls' margin are used up."""
     if system.walls is None or carried is None:
-        if len(system.no_wall_forces) < system.particles.count:
-            system.no_wall_forces = np.zeros((2 * system.particles.count, 6))
         return
     walls = system.walls.walls
     system.wall_margin = float(system.skin.mean()) if walls.moves and system.particles.count else 0.0
@@ -183,7 +172,10 @@ def refresh_facets(system: System) -> None:
 
 
 def evaluate(system: System, dt: float, phases: Phases) -> None:
-    """Set the contact forces of the owned particles; histories grow by `dt` [s]."""
+    """Set the contact forces of the owned particles and kick by the other half; histories grow by `dt` [s].
+
+    With `dt` = 0 forces are measured, and nothing is kicked.
+    """
     constants, particles = system.constants, system.particles
     law = constants.density, constants.table, dt, constants.step, constants.largest_overlap, system.ended
     beyond = system.pairs.evaluate(particles, system.box, *law)
@@ -192,12 +184,12 @@ def evaluate(system: System, dt: float, phases: Phases) -> None:
         a, b = system.pairs.lower[beyond - 1], system.pairs.higher[beyond - 1]
         system.trouble.append((PAIR, int(ids[a]), int(ids[b])))
     phases.lap("pairs")
-    forces = system.no_wall_forces
+    forces = None
     if system.walls is not None:
         beyond = system.walls.evaluate(particles, *law)
         if beyond:
             system.trouble.append((WALL, int(particles.id[beyond - 1]), 0))
         forces = system.walls.total
         phases.lap("walls")
-    system.pairs.add_up(particles, forces)
+    system.pairs.add_up(particles, forces, 0.5 * dt, constants.gravity, constants.free, constants.density)
     phases.lap("sum")

@@ -114,7 +114,6 @@ class System:
         self._skin = np.zeros(0)
         self._reach = np.zeros(0)
         self.wall_margin = 0.0
-        self.no_wall_forces = np.zeros((0, 6))
         self.trouble: list[tuple[int, int, int]] = []
         self.stop_requested: Callable[[], int] = nothing_requested
 
