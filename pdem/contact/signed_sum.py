@@ -283,7 +283,7 @@ def resolve_signed(
     )  # fmt: skip
     written = 0
     for root in range(first, first + count):
-        if total > 1 and integer[root, 4] != root:
+        if root > first and (total == 1 or integer[root, 4] != root):
             continue
         number = 0
         fx = fy = fz = energy = deepest = 0.0

@@ -142,7 +142,7 @@ def _surface(mesh: Mesh) -> Surface:
 
 
 def _named_features(
-    surface: Surface, mesh: Mesh, kind: NDArray[np.int8], feature: NDArray[np.int64]
+    surface: Surface, mesh: Mesh, kind: NDArray[Any], feature: NDArray[Any]
 ) -> NDArray[np.int64]:
     """Return the numbers in the mesh of features of its surface, -1 for edges that the mesh does not have."""
     named = np.full(len(kind), -1, dtype=np.int64)
