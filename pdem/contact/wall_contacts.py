@@ -11,7 +11,8 @@ from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.contact.facet_weights import facet_weights
 from pdem.contact.hierarchy import resolve_h2
-from pdem.contact.signed_sum import SIGNED_COLUMNS, resolve_signed
+from pdem.contact.signed_patches import SIGNED_COLUMNS
+from pdem.contact.signed_sum import resolve_signed
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -58,7 +59,8 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
             Shares of the facet's nodes in the force, in the order of ``mesh.loop(facet)``; zeros behind.
         ``count`` (int64)
             How often the contact counts: 1; by the signed sum -1 for the crease between two touched facets of a
-            concave surface, and other whole numbers where many meet.
+            concave surface, and other whole numbers where many meet. A centre right over an edge may have
+            both facets and the edge, all with one point, normal and overlap: their counts add up to 1.
 
     Raises
     ------

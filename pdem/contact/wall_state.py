@@ -10,7 +10,7 @@ from pdem.contact import wall_kernels as kernels
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
-from pdem.contact.signed_sum import SIGNED_COLUMNS
+from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
