@@ -68,14 +68,8 @@ def _direction(value: Any) -> Any:
     return "top-down" if value == "auto" else value
 
 
-def _wall_method(value: Any) -> Any:
-    if value == "signed":
-        raise PydanticCustomError("not_yet", 'not available in this version: use "h2"')
-    return value
-
-
 class Detection(Section):
-    """``[detection]``: how contacts are found. None of it changes results.
+    """``[detection]``: how contacts are found. Of all this only `walls` changes results.
 
     Attributes
     ----------
@@ -90,8 +84,9 @@ class Detection(Section):
     skin : float or "auto"
         Width by which the lists of near pairs reach beyond contact, as a fraction of each level's largest
         radius; 0 detects in every step, ``"auto"`` is tuned while running by measured times.
-    walls : {"h2"}
-        How the contacts of a sphere with a mesh are resolved: the double hierarchy method.
+    walls : {"signed", "h2"}
+        How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
+        a surface and without jumps over concave creases, or by the double hierarchy method as published.
     """
 
     method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = "hgrid"
@@ -99,7 +94,7 @@ class Detection(Section):
     levels: AutoOrCount = "auto"
     cell_sizes: AutoOrSizes = "auto"
     skin: AutoOrNotNegative = "auto"
-    walls: Annotated[Literal["h2"], BeforeValidator(_wall_method)] = "h2"
+    walls: Literal["signed", "h2"] = "h2"
 
 
 def _decomposition_method(value: Any) -> Any:

@@ -132,7 +132,7 @@ def resolve_h2(
     long as the candidate list, with ``scratch_first = out_first = first`` and
     ``scratch_last = out_last = last``: neither can then overflow.
     """
-    count = _nominate(
+    count = nominate(
         x, y, z, radius, candidates, first, last, vertices, normals, facet_start, facet_vertices,
         facet_edges, edges, real_scratch, integer_scratch, scratch_first, scratch_last,
     )  # fmt: skip
@@ -168,7 +168,7 @@ def resolve_h2(
 
 
 @inlined
-def _nominate(
+def nominate(
     x: float,
     y: float,
     z: float,

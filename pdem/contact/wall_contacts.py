@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.contact.facet_weights import facet_weights
 from pdem.contact.hierarchy import resolve_h2
+from pdem.contact.signed_patches import SIGNED_COLUMNS
+from pdem.contact.signed_sum import resolve_signed
 from pdem.containers.mesh import Mesh
+from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-METHODS = ("h2",)
+METHODS = ("signed", "h2")
 """Resolutions of wall contacts that exist."""
 
 
@@ -31,7 +36,8 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
     mesh : Mesh
         The wall.
     method : str
-        ``"h2"``, the double hierarchy (see `pdem.contact.hierarchy`).
+        ``"signed"``, the signed contact sum (see `pdem.contact.signed_sum`), or ``"h2"``, the double hierarchy
+        (see `pdem.contact.hierarchy`). Both agree on flat and convex walls.
 
     Returns
     -------
@@ -41,7 +47,8 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
         ``facet`` (int64)
             A facet on which the contact point lies; `weights` are for its nodes.
         ``kind`` (int8), ``feature`` (int64)
-            What is touched, 0 facet, 1 edge, 2 vertex, and its number in the mesh.
+            What is touched, 0 facet, 1 edge, 2 vertex, and its number in the mesh (-1 for a part of an edge between
+            hanging nodes that is none of the mesh's edges).
         ``point`` (3 float64)
             Contact point on the wall [m].
         ``normal`` (3 float64)
@@ -51,7 +58,9 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
         ``weights`` (float64, as many as the largest facet has nodes)
             Shares of the facet's nodes in the force, in the order of ``mesh.loop(facet)``; zeros behind.
         ``count`` (int64)
-            How often the contact counts: 1.
+            How often the contact counts: 1; by the signed sum -1 for the crease between two touched facets of a
+            concave surface, and other whole numbers where many meet. A centre right over an edge may have
+            both facets and the edge, all with one point, normal and overlap: their counts add up to 1.
 
     Raises
     ------
@@ -59,35 +68,94 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h
         If the centre is not three finite numbers, the radius is not finite and positive, `mesh` is no
         `Mesh` or the method is unknown.
     """
-    x, y, z = _checked(centre, radius, mesh, method)
-    near = _facets_near(np.array([x, y, z]), float(radius), mesh)
-    contacts = np.zeros(len(near), dtype=contact_dtype(mesh.largest_order))
+    place = _checked(centre, radius, mesh, method)
+    find = _signed_features if method == "signed" else _hierarchy
+    columns = find(place, float(radius), mesh)
+    contacts = np.zeros(len(columns["kind"]), dtype=contact_dtype(mesh.largest_order))
+    for name, column in columns.items():
+        contacts[name] = column
+    weights = np.zeros((len(contacts), mesh.largest_order))
+    for row, contact in enumerate(contacts):
+        # an edge that ends at a hanging node is none of its facet: there the point alone tells
+        named = (int(contact["kind"]), int(contact["feature"])) if contact["feature"] >= 0 else (0, -1)
+        facet_weights(
+            *contact["point"].tolist(), *named, int(contact["facet"]), mesh.vertices, mesh.facet_normals,
+            *mesh.topology[:4], weights, row,
+        )  # fmt: skip
+    contacts["weights"] = weights
+    return contacts
+
+
+def _hierarchy(centre: tuple[float, float, float], radius: float, mesh: Mesh) -> dict[str, NDArray[Any]]:
+    """Return the contacts of the double hierarchy by the names of their fields."""
+    near = _facets_near(np.array(centre), radius, mesh)
     kind, feature, facet = (np.empty(len(near), dtype=t) for t in (np.int8, np.int64, np.int64))
     point, normal, overlap = np.empty((len(near), 3)), np.empty((len(near), 3)), np.empty(len(near))
     real = np.empty((len(near), REAL_COLUMNS))
     integer = np.empty((len(near), INTEGER_COLUMNS), dtype=np.int64)
     count = resolve_h2(
-        x, y, z, float(radius), near, 0, len(near), mesh.vertices, mesh.facet_normals, *mesh.topology,
+        *centre, radius, near, 0, len(near), mesh.vertices, mesh.facet_normals, *mesh.topology,
         real, integer, 0, len(near), kind, feature, facet, point, normal, overlap, 0, len(near),
     )  # fmt: skip
-    weights = np.zeros((count, mesh.largest_order))
-    for row in range(count):
-        touched = int(kind[row]), int(feature[row]), int(facet[row])
-        facet_weights(
-            *point[row].tolist(),
-            *touched,
-            mesh.vertices,
-            mesh.facet_normals,
-            *mesh.topology[:4],
-            weights,
-            row,
-        )
-    contacts = contacts[:count]
     columns = {"facet": facet, "kind": kind, "feature": feature, "point": point, "normal": normal}
-    for name, column in {**columns, "overlap": overlap, "weights": weights}.items():
-        contacts[name] = column[:count]
-    contacts["count"] = 1
-    return contacts
+    found = {name: column[:count] for name, column in {**columns, "overlap": overlap}.items()}
+    return {**found, "count": np.ones(count, dtype=np.int64)}
+
+
+def _signed_features(
+    centre: tuple[float, float, float], radius: float, mesh: Mesh
+) -> dict[str, NDArray[Any]]:
+    """Return the features of the signed contact sum by the names of their fields."""
+    surface = _surface(mesh)
+    parts = surface.mesh
+    near = _facets_near(np.array(centre), radius, parts)
+    room = int((1 + 2 * np.diff(parts.facet_start)[near]).sum())
+    kind, feature, facet = (np.empty(room, dtype=t) for t in (np.int8, np.int64, np.int64))
+    point, normal, overlap, energy = (
+        np.empty((room, 3)),
+        np.empty((room, 3)),
+        np.empty(room),
+        np.empty(room),
+    )
+    weight = np.empty(room, dtype=np.int64)
+    count = resolve_signed(
+        *centre, radius, near, 0, len(near), parts.vertices, parts.facet_normals, *parts.topology,
+        parts.facet_side, parts.facet_body, np.zeros(parts.facet_count, np.int32), np.zeros(1, np.int32),
+        np.zeros(COEFFICIENTS), 0, np.empty((len(near), REAL_COLUMNS)),
+        np.empty((len(near), SIGNED_COLUMNS), dtype=np.int64),
+        kind, feature, facet, point, normal, overlap, energy, weight, False, 0, room,
+    )  # fmt: skip
+    order = np.lexsort((kind[:count], -overlap[:count]))
+    columns = {"kind": kind, "point": point, "normal": normal, "overlap": overlap, "count": weight}
+    found: dict[str, NDArray[Any]] = {name: column[order] for name, column in columns.items()}
+    found["facet"] = surface.facet_origin[facet[order]]
+    found["feature"] = _named_features(surface, mesh, kind[order], feature[order])
+    return found
+
+
+_surfaces: WeakKeyDictionary[Mesh, Surface] = WeakKeyDictionary()
+
+
+def _surface(mesh: Mesh) -> Surface:
+    """Return the surface of a mesh, made once."""
+    if mesh not in _surfaces:
+        _surfaces[mesh] = surface_of(mesh)
+    return _surfaces[mesh]
+
+
+def _named_features(
+    surface: Surface, mesh: Mesh, kind: NDArray[Any], feature: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the numbers in the mesh of features of its surface, -1 for edges that the mesh does not have."""
+    named = np.full(len(kind), -1, dtype=np.int64)
+    named[kind == 0] = surface.facet_origin[feature[kind == 0]]
+    named[kind == 2] = surface.vertex_origin[feature[kind == 2]]
+    ends = np.sort(surface.vertex_origin[surface.mesh.edges[feature[kind == 1]]], axis=1)
+    keys = mesh.edges @ (mesh.vertex_count, 1)
+    wanted = ends @ (mesh.vertex_count, 1)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    named[kind == 1] = np.where(keys[place] == wanted, place, -1)
+    return named
 
 
 def contact_dtype(largest_order: int) -> np.dtype[np.void]:

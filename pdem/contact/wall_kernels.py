@@ -1,8 +1,9 @@
 """Kernels of the contacts between particles and walls.
 
-The rows of one particle's facet candidates also hold its contacts, nearest first, so nothing can overflow and
-threads never meet. Histories go on by feature (facet, edge, vertex), and from one feature to the next of the
-same wall where the normal has hardly turned: a sphere that rolls across an edge keeps its friction.
+The rows of one particle's facet candidates also hold its contacts, so nothing can overflow and threads never meet.
+By the double hierarchy contacts come nearest first, and histories go on by feature (facet, edge, vertex), and from one
+feature to the next of the same wall where the normal has hardly turned: a sphere that rolls across an edge keeps
+its friction. By the signed contact sum contacts are patches (`pdem.contact.patch_history`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.law import DAMPED, HISTORY, OVERLAP, ROLLED, SLID, STORED, TINY, contact_law
+from pdem.contact.patch_history import match_patches
+from pdem.contact.signed_sum import resolve_signed
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 from pdem.foundation.sums import add_exactly
@@ -74,6 +77,7 @@ def _match(
 
 @threaded_kernel
 def wall_forces(
+    signed: bool,
     near: NDArray[np.int32],
     dt: float,
     step: float,
@@ -96,17 +100,17 @@ def wall_forces(
 ) -> int:
     """Evaluate the wall contacts of the particles `near`; return one beyond the overlap limit + 1, or 0.
 
+    Contacts are resolved by the signed contact sum or the double hierarchy.
     Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
-    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, material, centre, angular velocity,
-    velocity, mean_turn, mean_velocity;
-    `result` and `before` kind, feature, facet and history; `scratch` the two tables of `resolve_h2`,
-    point, normal, overlap and the matches.
+    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, material, centre,
+    angular velocity, velocity, mean_turn, mean_velocity; `result` and `before` kind, feature, facet and history;
+    `scratch` the two tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
     """
     position, velocity, angular_velocity, radius, material = particles
-    (vertices, normals, facet_wall, wall_material, centre, wall_spin, wall_velocity, mean_turn,
-     mean_velocity) = walls  # fmt: skip
-    real, integer, point, normal, overlap, match = scratch
+    (vertices, normals, facet_wall, facet_side, facet_body, wall_material, centre, wall_spin, wall_velocity,
+     mean_turn, mean_velocity) = walls  # fmt: skip
+    real, integer, point, normal, overlap, energetic, weight, match = scratch
     kind, feature, facet, new = result
     old_kind, old_feature, old_facet, old = before
     (facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
@@ -118,16 +122,31 @@ def wall_forces(
         p = near[q]
         first, last = start[p], end[p]
         r = radius[p]
-        count = resolve_h2(
-            position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
-            facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
-            vertex_facets, real, integer, first, last, kind, feature, facet, point, normal, overlap, first,
-            last,
-        )  # fmt: skip
-        _match(
-            first, count, counts_before[p], kind, feature, facet, normal, old_kind, old_feature, old_facet,
-            old, facet_wall, match,
-        )  # fmt: skip
+        if signed:
+            count = resolve_signed(
+                position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
+                facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
+                vertex_facets, facet_side, facet_body, facet_wall, wall_material, coefficient,
+                material[p] * materials, real, integer, kind, feature, facet, point, normal, overlap, energetic,
+                weight, True, first, last,
+            )  # fmt: skip
+            match_patches(
+                r, first, count, counts_before[p], facet, normal, overlap, old_kind, old_facet, old, facet_wall,
+                match,
+            )  # fmt: skip
+        else:
+            count = resolve_h2(
+                position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
+                facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
+                vertex_facets, real, integer, first, last, kind, feature, facet, point, normal, overlap, first,
+                last,
+            )  # fmt: skip
+            for c in range(first, first + count):
+                energetic[c], weight[c] = overlap[c], 1
+            _match(
+                first, count, counts_before[p], kind, feature, facet, normal, old_kind, old_feature, old_facet,
+                old, facet_wall, match,
+            )  # fmt: skip
         counts[p] = count
         mass = sphere_mass(density[material[p]], r)
         fx = fy = fz = tx = ty = tz = 0.0
@@ -161,11 +180,13 @@ def wall_forces(
             uy = vy - r * (sz * mx - sx * mz)
             uz = vz - r * (sx * my - sy * mx)
             h = match[c]
+            earlier = overlap[c] + dt * (vx * mx + vy * my + vz * mz)
+            if weight[c] > 1 and h > 0:  # the force of a patch does not follow from the way along its normal
+                earlier = overlap[c] * old[OVERLAP, h] / max(energetic[c], TINY)
             px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, push, stored, damped, slid, rolled = contact_law(
-                dt, rate, overlap[c], overlap[c] + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz),
-                (mx, my, mz), (ux, uy, uz), 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz),
-                (sx - ox, sy - oy, sz - oz), r, mass, 1.0 / mass, 0.4 * mass * r * r, coefficient,
-                material[p] * materials + wall_material[w], h > 0,
+                dt, rate, overlap[c], earlier, (nx, ny, nz), (mx, my, mz), (ux, uy, uz),
+                0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz), (sx - ox, sy - oy, sz - oz), r, mass,
+                1.0 / mass, 0.4 * mass * r * r, coefficient, material[p] * materials + wall_material[w], h > 0,
                 (old[0, h], old[1, h], old[2, h], old[3, h], old[4, h], old[5, h], old[6, h], old[7, h],
                  old[8, h], old[9, h], old[10, h]),
             )  # fmt: skip
@@ -180,7 +201,7 @@ def wall_forces(
             new[0, row], new[1, row], new[2, row], new[3, row] = jx, jy, jz, push
             new[4, row], new[5, row], new[6, row] = ux, uy, uz
             new[STORED, row], new[DAMPED, row], new[SLID, row] = stored, damped, slid
-            new[ROLLED, row], new[OVERLAP, row] = rolled, overlap[c]
+            new[ROLLED, row], new[OVERLAP, row] = rolled, energetic[c]
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
             work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt

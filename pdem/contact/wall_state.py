@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact import wall_kernels as kernels
-from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
+from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
@@ -66,10 +67,13 @@ class WallContacts:
         All walls.
     materials : sequence of int
         Material of each wall.
+    method : {"signed", "h2"}
+        How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
     """
 
-    def __init__(self, walls: MovingWalls, materials: Sequence[int]) -> None:
+    def __init__(self, walls: MovingWalls, materials: Sequence[int], method: str) -> None:
         self.walls = walls
+        self._signed = method == "signed"
         self._materials = np.array(materials, np.int32)
         self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh)
@@ -86,8 +90,9 @@ class WallContacts:
     @staticmethod
     def _make_scratch(rows: int) -> tuple[NDArray[np.float64], ...]:
         return (
-            np.empty((rows, REAL_COLUMNS)), np.empty((rows, INTEGER_COLUMNS), np.int64),
-            np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows, np.int64),
+            np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64),
+            np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows),
+            np.empty(rows, np.int64), np.empty(rows, np.int64),
         )  # fmt: skip
 
     def take_candidates(
@@ -206,12 +211,13 @@ class WallContacts:
         column = particles.column
         walls = self.walls
         worst = kernels.wall_forces(
-            self._near, dt, step, largest_overlap,
+            self._signed, self._near, dt, step, largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
             self._start, self._end, self._candidates,
-            (walls.vertices, walls.normals, walls.facet_wall, self._materials, walls.centre,
-             walls.angular_velocity, walls.velocity, walls.mean_turn, walls.mean_velocity),
+            (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
+             self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
+             walls.mean_velocity),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
             self._old.counts, density, table.reshape(-1), self._force, self.total,
         )  # fmt: skip

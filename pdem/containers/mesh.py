@@ -51,6 +51,9 @@ class Mesh:
         Areas [m2].
     facet_wall, vertex_wall : ndarray, shapes (F,) and (V,), int32
         Which of the joined meshes a facet or vertex came from (zeros unless made by `join_meshes`).
+    facet_body, facet_side : ndarray, shape (F,), int64 and int8
+        Connected piece of each facet, and 1 or -1 by the way it is turned where the piece is closed (zeros unless
+        made by `pdem.containers.surface.surface_of`).
     topology : Topology
         Loops, edges and adjacency, also available one by one under their own names.
 
@@ -227,7 +230,22 @@ class Mesh:
         self.facet_areas = areas
         self.origin = origin
         self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
+        self.facet_body = np.zeros(self.facet_count, dtype=np.int64)
+        self.facet_side = np.zeros(self.facet_count, dtype=np.int8)
         self.vertex_wall = np.zeros(self.vertex_count, dtype=np.int32)
+
+
+def mesh_of_loops(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    origin: MeshOrigin,
+) -> Mesh:
+    """Return the mesh of vertices and facets that have been welded and checked before, just as they are."""
+    mesh = Mesh.__new__(Mesh)
+    normals, areas = topology.normals_and_areas(vertices, start, loops)
+    mesh._set(vertices, topology.topology_of(start, loops, len(vertices)), normals, areas, origin)
+    return mesh
 
 
 def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
@@ -275,6 +293,8 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     walls = np.arange(len(meshes), dtype=np.int32)
     joined.facet_wall = np.repeat(walls, [m.facet_count for m in meshes])
     joined.vertex_wall = np.repeat(walls, [m.vertex_count for m in meshes])
+    joined.facet_body = _shifted([m.facet_body for m in meshes], facet)  # fewer bodies than facets: none meet
+    joined.facet_side = np.concatenate([m.facet_side for m in meshes])
     return joined
 
 

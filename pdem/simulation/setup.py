@@ -11,6 +11,7 @@ import numpy as np
 from pdem.case.motions import motion_of
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
+from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
@@ -102,6 +103,8 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     """Return the walls of a case, None without any."""
     if not meshes:
         return None
+    if case.detection.walls == "signed":
+        meshes = [surface_of(mesh).mesh for mesh in meshes]
     joined = join_meshes(meshes)
     return MovingWalls(
         joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall, case.motions) for wall in case.walls]

@@ -94,7 +94,9 @@ class System:
         self.walls = (
             None
             if walls is None
-            else WallContacts(walls, [case.material_index(wall.material) for wall in case.walls])
+            else WallContacts(
+                walls, [case.material_index(wall.material) for wall in case.walls], case.detection.walls
+            )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension
         self.choose_levels = choose_levels

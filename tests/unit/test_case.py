@@ -175,7 +175,7 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("detection.method='hgird'", 'detection.method = "hgird": must be "hgrid", "linked-cell"'),
         ("detection.cell_sizes=[1, -2]", "detection.cell_sizes[1] = -2: must be greater than 0"),
         ("detection.levels=1.5", "detection.levels = 1.5: must be a whole number"),
-        ("detection.walls='signed'", 'not available in this version: use "h2"'),
+        ("detection.walls='h3'", 'detection.walls = "h3": must be "signed" or "h2"'),
         ("decomposition.method='bisection'", 'not available in this version: use "slabs"'),
         ("output.fields_every=0", "output.fields_every = 0: must be greater than 0"),
         ("time.end.x=3", "time.end is a single value and has no 'x' in it"),

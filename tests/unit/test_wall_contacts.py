@@ -141,7 +141,7 @@ def test_weights_at_a_hanging_node():
         ([0, 0, 0], -1.0, SQUARE, "h2", "positive"),
         ([0, 0, 0], np.inf, SQUARE, "h2", "positive finite"),
         ([0, 0, 0], 1.0, [[0, 0, 0]], "h2", r"list; a pdem\.Mesh is needed"),
-        ([0, 0, 0], 1.0, SQUARE, "signed", "'signed'.*resolved by h2"),
+        ([0, 0, 0], 1.0, SQUARE, "h3", "'h3'.*resolved by signed, h2"),
     ],
 )
 def test_bad_arguments_are_refused(centre, radius, mesh, method, words):

@@ -1,0 +1,299 @@
+"""Contact patches of one sphere that touches more than one facet: the sum of `pdem.contact.signed_sum`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.coefficients import COEFFICIENTS, HERTZIAN
+from pdem.contact.contact_rows import move, row_of, sort_by_facet
+from pdem.contact.hierarchy import NO_DIRECTION, OUTPUT_FULL
+from pdem.contact.intersection import from_edge, from_vertex
+from pdem.contact.signed_weights import weigh
+from pdem.contact.solid_weights import side_of_body, solid_weight
+from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.kernels import inlined
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SIGNED_COLUMNS = 6
+"""Columns of the integer scratch here: those of the double hierarchy (the last of which holds the number of weighted
+features that the row stands for), then the row that this one hangs together with, and the side of the body."""
+
+RING = 1e-9
+"""A sum that falls short of its nearest feature's energy by less than this part of it is rounding."""
+
+
+@inlined
+def _find(row: int, integer: NDArray[np.int64]) -> int:
+    """Return the row that speaks for all that hang together with this one."""
+    while integer[row, 4] != row:
+        integer[row, 4] = integer[integer[row, 4], 4]
+        row = integer[row, 4]
+    return row
+
+
+@inlined
+def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: int) -> None:
+    """Put a row and that of a facet together; the lower row speaks."""
+    other = row_of(facet, integer, first, count)
+    if other >= 0:
+        one, other = _find(row, integer), _find(other, integer)
+        integer[max(one, other), 4] = min(one, other)
+
+
+@inlined
+def _join(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    vertices: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
+    integer: NDArray[np.int64],
+    first: int,
+    count: int,
+) -> None:
+    """Find which touched facets hang together by edges and vertices within reach."""
+    for row in range(first, first + count):
+        integer[row, 4] = row
+    reach = radius * radius
+    for row in range(first, first + count):
+        facet = integer[row, 0]
+        for place in range(facet_start[facet], facet_start[facet + 1]):
+            edge, vertex = facet_edges[place], facet_vertices[place]
+            within, _, _, _, squared = from_edge(x, y, z, edge, vertices, edges)
+            if within and squared < reach:
+                _unite(row, edge_facet_ids[edge_facet_start[edge]], integer, first, count)
+            _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
+            if squared < reach:
+                _unite(row, vertex_facet_ids[vertex_facet_start[vertex]], integer, first, count)
+
+
+@inlined
+def _direction(
+    row: int,
+    slot: int,
+    radius: float,
+    rx: float,
+    ry: float,
+    rz: float,
+    distance: float,
+    normals: NDArray[np.float64],
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+) -> tuple[float, float, float]:
+    """Return the unit normal of a feature towards the centre."""
+    if slot <= 0:
+        return real[row, 5], real[row, 6], real[row, 7]
+    if distance <= NO_DIRECTION * radius:
+        facet = integer[row, 0]
+        nx, ny, nz = normals[facet, 0], normals[facet, 1], normals[facet, 2]
+        sign = -1.0 if rx * nx + ry * ny + rz * nz < 0.0 else 1.0
+        return sign * nx, sign * ny, sign * nz
+    return rx / distance, ry / distance, rz / distance
+
+
+@inlined
+def _prepare(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
+    facet_side: NDArray[np.int8],
+    facet_body: NDArray[np.int64],
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    first: int,
+    count: int,
+) -> tuple[int, int, int]:
+    """Put the rows of the touched facets in order; return their number, that of weighted features, and a slot.
+
+    With more than one of these features, rows know which others they hang together with, and on which side of their
+    body the centre is. The slot is that of a sole feature, -1 for what the sole touched facet nominates.
+    """
+    sort_by_facet(real, integer, first, count)
+    kept = first
+    for row in range(first + 1, first + count):
+        if integer[row, 0] != integer[kept, 0]:
+            kept += 1
+            if kept != row:
+                move(real, integer, row, kept)
+    count = kept + 1 - first
+    total, last_slot = 0, -1
+    for row in range(first, first + count if count > 1 else first):
+        number = 0
+        facet = integer[row, 0]
+        for slot in range(1 + 2 * (facet_start[facet + 1] - facet_start[facet])):
+            weight, _, _, _, _, _, _ = weigh(
+                x, y, z, radius, row, slot, vertices, facet_start, facet_vertices, facet_edges, edges,
+                edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, real, integer,
+                first, count,
+            )  # fmt: skip
+            if weight != 0:
+                number += 1
+                last_slot = slot
+        integer[row, 3] = number
+        total += number
+    if count == 1:  # the same facet several times
+        total = integer[first, 3] = 1
+    if total > 1:
+        _join(
+            x, y, z, radius, vertices, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
+            edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, first, count,
+        )  # fmt: skip
+        body, side = -1, 1
+        for row in range(first, first + count):
+            facet = integer[row, 0]
+            if facet_side[facet] != 0 and integer[row, 3] > 0:
+                if facet_body[facet] != body:
+                    body = facet_body[facet]
+                    side = side_of_body(
+                        x, y, z, body, vertices, normals, facet_start, facet_vertices, facet_side, facet_body,
+                        real, integer, first, count,
+                    )  # fmt: skip
+                integer[row, 5] = side
+    return count, total, last_slot
+
+
+@geometry_kernel
+def sum_patches(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
+    facet_side: NDArray[np.int8],
+    facet_body: NDArray[np.int64],
+    facet_wall: NDArray[np.int32],
+    wall_material: NDArray[np.int32],
+    coefficient: NDArray[np.float64],
+    pair: int,
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    first: int,
+    count: int,
+    kind_out: NDArray[np.int8],
+    feature_out: NDArray[np.int64],
+    facet_out: NDArray[np.int64],
+    point_out: NDArray[np.float64],
+    normal_out: NDArray[np.float64],
+    overlap_out: NDArray[np.float64],
+    energy_out: NDArray[np.float64],
+    weight_out: NDArray[np.int64],
+    patches: bool,
+    out_first: int,
+    out_last: int,
+) -> int:
+    """Write the patches of the touched facets in rows ``first:first + count``, or their features.
+
+    Parameters and the number returned as in `pdem.contact.signed_sum.resolve_signed`. Apart from that one because
+    calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
+    """
+    count, total, single = _prepare(
+        x, y, z, radius, vertices, normals, facet_start, facet_vertices, facet_edges,
+        edges, edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body,
+        real, integer, first, count,
+    )  # fmt: skip
+    written = 0
+    for root in range(first, first + count):
+        if root > first and (total == 1 or integer[root, 4] != root):
+            continue
+        number = 0
+        fx = fy = fz = energy = deepest = 0.0
+        near_x = near_y = near_z = 0.0
+        hertzian = coefficient[
+            COEFFICIENTS * (pair + wall_material[facet_wall[integer[root, 0]]]) + HERTZIAN
+        ] > 0.5  # fmt: skip
+        for row in range(root, first + count):
+            if integer[row, 3] == 0 or (total > 1 and _find(row, integer) != root):
+                continue
+            facet = integer[row, 0]
+            slots = 1 + 2 * (facet_start[facet + 1] - facet_start[facet])
+            for slot in range(single if total == 1 else 0, single + 1 if total == 1 else slots):
+                if slot >= 0:
+                    weight, kind, feature, rx, ry, rz, distance = weigh(
+                        x, y, z, radius, row, slot, vertices, facet_start, facet_vertices, facet_edges, edges,
+                        edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, real, integer,
+                        first, count,
+                    )  # fmt: skip
+                else:
+                    weight, kind, feature = 1, integer[row, 1], integer[row, 2]
+                    rx, ry, rz, distance = real[row, 2], real[row, 3], real[row, 4], real[row, 1]
+                if weight != 0 and total > 1 and facet_side[facet] != 0:
+                    weight = solid_weight(
+                        x, y, z, radius, integer[row, 5], weight, kind, feature, vertices, normals,
+                        facet_start, facet_vertices, facet_edges, edges, edge_facet_start, edge_facet_ids,
+                        vertex_facet_start, vertex_facet_ids, facet_side, integer, first, count,
+                    )  # fmt: skip
+                if weight == 0:
+                    continue
+                nx, ny, nz = _direction(row, slot, radius, rx, ry, rz, distance, normals, real, integer)
+                overlap = radius - distance
+                at = out_first + written
+                if at >= out_last:
+                    return OUTPUT_FULL
+                if number == 0 or not patches or overlap > deepest:
+                    deepest = overlap
+                    near_x, near_y, near_z = nx, ny, nz
+                    kind_out[at], feature_out[at], facet_out[at] = kind, feature, facet
+                    point_out[at, 0], point_out[at, 1], point_out[at, 2] = x - rx, y - ry, z - rz
+                    normal_out[at, 0], normal_out[at, 1], normal_out[at, 2] = nx, ny, nz
+                    overlap_out[at] = energy_out[at] = overlap
+                    weight_out[at] = weight
+                if not patches:
+                    written += 1
+                    continue
+                number += 1
+                size = weight * (overlap * math.sqrt(overlap) if hertzian else overlap)
+                fx, fy, fz = fx + size * nx, fy + size * ny, fz + size * nz
+                energy += size * overlap
+        if number == 0:
+            continue
+        at = out_first + written
+        written += 1
+        weight_out[at] = number
+        alone = deepest * deepest * (math.sqrt(deepest) if hertzian else 1.0)
+        if number == 1 or energy < (1.0 - RING) * alone:
+            continue
+        force = math.sqrt(fx * fx + fy * fy + fz * fz)
+        overlap = force ** (2.0 / 3.0) if hertzian else force
+        energy_out[at] = energy**0.4 if hertzian else math.sqrt(energy)
+        overlap_out[at] = overlap
+        if force > 0.0:
+            near_x, near_y, near_z = fx / force, fy / force, fz / force
+        for axis in range(3):
+            direction = near_x if axis == 0 else (near_y if axis == 1 else near_z)
+            normal_out[at, axis] = direction
+        point_out[at, 0] = x - (radius - overlap) * near_x
+        point_out[at, 1] = y - (radius - overlap) * near_y
+        point_out[at, 2] = z - (radius - overlap) * near_z
+    return written

@@ -1,0 +1,90 @@
+"""`surface_of`: one list of numbers for all meshes of a surface."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases import box
+from pdem.contact.wall_contacts import wall_contacts
+from pdem.containers.mesh import Mesh, join_meshes
+from pdem.containers.surface import surface_of
+
+JUNCTION = Mesh(
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0.5, 0], [2, 0, 0], [2, 0.5, 0], [2, 1, 0]],
+    [[0, 1, 2, 3], [1, 5, 6, 4], [4, 2, 7, 6], [0, 3, 2, 1]],
+)
+"""A square beside two half ones, and the square once more, turned round."""
+
+
+def test_a_hanging_node_becomes_a_corner_and_a_repeated_facet_goes():
+    mesh, facets, vertices = surface_of(JUNCTION)
+    assert sorted(facets.tolist()) == [0, 1, 2]
+    square = mesh.loop(facets.tolist().index(0))
+    assert vertices[square].tolist() == [0, 3, 2, 4, 1]
+    assert np.bincount(np.diff(mesh.edge_facet_start)).tolist() == [0, 7, 3]
+    np.testing.assert_array_equal(mesh.vertices, JUNCTION.vertices[vertices])
+    assert (np.lexsort(mesh.vertices.T[::-1]) == np.arange(8)).all()
+
+
+def test_features_are_named_as_in_the_mesh_and_weights_are_for_its_nodes():
+    contacts = wall_contacts([1.0, 0.25, 0.9], 1.0, JUNCTION, method="signed")  # over the part of an edge
+    assert contacts["count"].sum() == 1
+    for contact in contacts:
+        loop = JUNCTION.loop(int(contact["facet"]))
+        np.testing.assert_allclose(
+            contact["weights"][: len(loop)] @ JUNCTION.vertices[loop], [1.0, 0.25, 0.0]
+        )
+    (contact,) = wall_contacts([-0.1, -0.1, 0.5], 1.0, JUNCTION, method="signed")
+    assert (contact["kind"], contact["feature"]) == (2, 0)
+    (contact,) = wall_contacts([0.5, -0.1, 0.5], 1.0, JUNCTION, method="signed")
+    assert contact["kind"] == 1
+    assert JUNCTION.edges[contact["feature"]].tolist() == [0, 1]
+
+
+def test_sides_are_known_of_closed_pieces_whichever_way_their_facets_turn():
+    block = box([0.0] * 3, [1.0] * 3)
+    for turned in range(6):
+        loops = [block.loop(k)[:: -1 if k <= turned else 1] for k in range(6)]
+        mesh = surface_of(Mesh(block.vertices, loops)).mesh
+        middle = np.array([mesh.vertices[mesh.loop(k)].mean(axis=0) for k in range(6)])
+        outward = np.einsum("ij,ij->i", mesh.facet_normals * mesh.facet_side[:, None], middle - 0.5)
+        assert (np.abs(outward) == 0.5).all()
+        assert abs(outward.sum()) == 3.0  # all out or all in
+    lid = Mesh(block.vertices, [block.loop(k) for k in range(5)])
+    assert not surface_of(lid).mesh.facet_side.any()
+
+
+def test_a_one_sided_band_has_no_sides():
+    """Four squares in a ring that closes with half a turn, both rims filled by fans, would be no solid."""
+    angle = np.pi * np.arange(6) / 3.0
+    centre = np.column_stack((3.0 * np.cos(angle), 3.0 * np.sin(angle), 0.0 * angle))
+    arm = np.column_stack(
+        (np.cos(angle) * np.cos(angle / 2), np.sin(angle) * np.cos(angle / 2), np.sin(angle / 2))
+    )
+    points = np.vstack((centre - arm, centre + arm))
+    low, high = [*range(6), 6], [*range(6, 12), 0]
+    facets = [
+        t for k in range(6) for t in ([low[k], low[k + 1], high[k + 1]], [low[k], high[k + 1], high[k]])
+    ]
+    band = surface_of(Mesh(points, facets)).mesh
+    assert band.facet_body.max() == 0
+    assert not band.facet_side.any()
+
+
+def test_pieces_stay_apart():
+    """Two blocks that share a corner are surfaces; joined walls share nothing, their hanging nodes included."""
+    one, other = box([0.0] * 3, [1.0] * 3), box([1.0] * 3, [2.0] * 3)
+    both = Mesh(
+        np.vstack((one.vertices, other.vertices)),
+        np.vstack((one.facet_vertices.reshape(-1, 4), 8 + other.facet_vertices.reshape(-1, 4))),
+    )
+    assert both.vertex_count == 15
+    mesh = surface_of(both).mesh
+    assert set(mesh.facet_body.tolist()) == {0, 1}
+    assert not mesh.facet_side.any()
+    walls = surface_of(join_meshes([one, other])).mesh
+    assert walls.facet_side.all()
+    assert walls.vertex_count == 16
+    half = Mesh([[1, 0, 0], [2, 0, 0], [2, 0.5, 0], [1, 0.5, 0]], [[0, 1, 2, 3]])
+    square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+    assert np.diff(surface_of(join_meshes([square, half])).mesh.facet_start).tolist() == [4, 4]
