@@ -17,6 +17,10 @@ RELATIVE_OVERLAPS = st.floats(1e-3, 0.9)
 DIRECTION = 1e-9
 
 
+def h2_contacts(centre, radius, mesh):
+    return wall_contacts(centre, radius, mesh, method="h2")
+
+
 @pytest.mark.parametrize("surface", FLAT)
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
@@ -30,7 +34,7 @@ def test_one_contact_on_a_flat_surface(surface, seed, relative):
         radius = 10 ** generator.uniform(-2, 0.5)
         normal = turn[:, 2] * generator.choice([-1, 1])
         foot = turn[:, :2] @ random_place(generator, points, facets) + shift
-        contacts = wall_contacts(foot + (1 - relative) * radius * normal, radius, mesh)
+        contacts = h2_contacts(foot + (1 - relative) * radius * normal, radius, mesh)
         assert len(contacts) == 1
         assert np.linalg.norm(contacts["normal"][0] - normal) < DIRECTION
         assert contacts["overlap"][0] == pytest.approx(relative * radius, rel=1e-9)
@@ -50,7 +54,7 @@ def test_one_contact_outside_a_convex_polyhedron(seed, relative):
         centre += away * 10 ** generator.uniform(-2, 0.5)
         foot = nearest_on_hull(centre, cloud, facets)
         distance = np.linalg.norm(centre - foot)
-        contacts = wall_contacts(centre, distance / (1 - relative), mesh)
+        contacts = h2_contacts(centre, distance / (1 - relative), mesh)
         assert len(contacts) == 1
         np.testing.assert_allclose(contacts["normal"][0], (centre - foot) / distance, atol=1e-7)
         assert contacts["overlap"][0] == pytest.approx(distance * relative / (1 - relative), rel=1e-9)
@@ -85,7 +89,7 @@ def test_order_of_facets_and_start_of_loops_do_not_matter(surface, seed):
         radius = 10 ** generator.uniform(-2, 0.5)
         foot = random_place(generator, vertices, facets)
         centre = foot + generator.normal(size=3) * radius * generator.choice([0.0, 0.1, 0.5])
-        one, other = wall_contacts(centre, radius, mesh), wall_contacts(centre, radius, shuffled)
+        one, other = h2_contacts(centre, radius, mesh), h2_contacts(centre, radius, shuffled)
         assert_same_bits(one, mesh, other, shuffled, order)
 
 
@@ -110,7 +114,7 @@ def test_concave_corners_have_one_contact_per_wall(seed, relative, sides):
     distance = 1 - relative
     centre = np.array([distance] * sides + [2.0] * (3 - sides)) * generator.uniform(0.9, 1.0, 3)
     turn, _, vertices = moved(generator, np.vstack([*walls, [centre]]))
-    contacts = wall_contacts(vertices[-1], 1.0, Mesh(vertices, facets))
+    contacts = h2_contacts(vertices[-1], 1.0, Mesh(vertices, facets))
     normals = contacts["normal"] @ turn
     assert len(contacts) == sides
     np.testing.assert_allclose(np.sort(normals.argmax(axis=1)), np.arange(sides))
@@ -134,7 +138,7 @@ def test_unwelded_walls_and_hanging_nodes_give_one_contact(seed, relative):
     walls = join_meshes([strip(1.0), strip(-1.0), strip(1.0)])
     radius = 10 ** generator.uniform(-2, 0)
     foot = np.array([radius * generator.choice([0.0, 1e-12, 3e-9, 0.1, -0.3]), generator.uniform(), 0.0])
-    contacts = wall_contacts(foot + np.array([0, 0, (1 - relative) * radius]), radius, walls)
+    contacts = h2_contacts(foot + np.array([0, 0, (1 - relative) * radius]), radius, walls)
     assert len(contacts) == 1
     assert np.linalg.norm(contacts["normal"][0] - [0, 0, 1]) < DIRECTION
     assert contacts["overlap"][0] == pytest.approx(relative * radius, rel=1e-9)
@@ -149,7 +153,7 @@ def test_results_are_finite_wherever_the_centre_is(seed):
     tiny = generator.choice([0.0, 1e-300, 1e-170, 1e-16, 1e-9])
     for _ in range(5):
         centre = random_place(generator, points, facets) + tiny * generator.normal(size=3)
-        contacts = wall_contacts(centre, 10 ** generator.uniform(-6, 0), mesh)
+        contacts = h2_contacts(centre, 10 ** generator.uniform(-6, 0), mesh)
         assert len(contacts) >= 1
         for name in ("point", "normal", "overlap", "weights"):
             assert np.isfinite(contacts[name]).all()
@@ -165,6 +169,6 @@ def test_facet_beats_the_rim_of_a_neighbour_that_rounding_puts_nearer():
         turn, shift, vertices = moved(generator, np.vstack((plate, plate * [-1.0, 1.0])))
         walls = join_meshes([Mesh(vertices[4:], [[0, 1, 2, 3]]), Mesh(vertices[:4], [[0, 1, 2, 3]])])
         centre = turn @ [5e-9, generator.uniform(-0.5, 0.5), 0.7] + shift
-        (contact,) = wall_contacts(centre, 1.0, walls)
+        (contact,) = h2_contacts(centre, 1.0, walls)
         assert (contact["kind"], contact["facet"]) == (0, 1)
         assert np.linalg.norm(contact["normal"] - turn[:, 2]) < DIRECTION

@@ -14,7 +14,8 @@ SPLIT = [[loop[a] for a in part] for loop in CUBE for part in ((0, 1, 2), (0, 2,
 
 
 @pytest.mark.parametrize("facets", [CUBE, SPLIT])
-def test_constant_indentation_around_a_convex_edge_and_vertex(facets):
+@pytest.mark.parametrize("method", ["signed", "h2"])
+def test_constant_indentation_around_a_convex_edge_and_vertex(facets, method):
     """6.1.2: R = 0.3 m carried at 0.01 m indentation over facet, edge, vertex: one contact of 0.01 m."""
     mesh = Mesh(CUBE_CORNERS, facets)
     kinds = set()
@@ -22,7 +23,7 @@ def test_constant_indentation_around_a_convex_edge_and_vertex(facets):
         edge = np.array([np.sin(angle), 0.0, np.cos(angle)])
         tilt = 0.5 * np.array([np.sin(angle), np.cos(angle), 1.0]) ** 2
         for foot, way in (([0.0, -0.4, 0.0], edge), ([0.0, 0.0, 0.0], tilt / np.linalg.norm(tilt))):
-            (contact,) = wall_contacts(np.array(foot) + 0.29 * way, 0.3, mesh)
+            (contact,) = wall_contacts(np.array(foot) + 0.29 * way, 0.3, mesh, method=method)
             assert contact["overlap"] == pytest.approx(0.01, abs=2e-16 * 4)
             np.testing.assert_allclose(contact["normal"], way, atol=2e-15)
             kinds.add(int(contact["kind"]))
@@ -49,7 +50,7 @@ def test_concave_crease_of_170_degrees(overlap, strips):
     height = 1.0 - overlap
     appears = -height * np.tan(slope)  # the normal through the crease of the rising side
     for position in appears + np.array([-0.3, -0.1, -1e-4, -1e-6, 1e-3, 1e-2, 0.05]):
-        contacts = wall_contacts([position, 0.3, height], 1.0, mesh)
+        contacts = wall_contacts([position, 0.3, height], 1.0, mesh, method="h2")
         assert len(contacts) == (1 if position < appears else 2)
         assert contacts["overlap"][0] == pytest.approx(overlap)
     second = contacts["overlap"][1]

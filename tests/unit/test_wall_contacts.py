@@ -46,7 +46,7 @@ def test_nothing_in_reach_gives_an_empty_array_with_the_same_fields():
 
 def test_centre_on_the_surface_takes_the_facet_normal():
     for point in ([0.5, 0.5, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]):
-        (contact,) = wall_contacts(point, 0.1, SQUARE)
+        (contact,) = wall_contacts(point, 0.1, SQUARE, method="h2")
         np.testing.assert_array_equal(contact["normal"], [0, 0, 1])
         assert contact["overlap"] == 0.1
 
@@ -56,10 +56,10 @@ def test_two_walls_close_together_both_count():
         [[0, 0, z] for z in (0.0, 0.9)] + [[9, 0, z] for z in (0.0, 0.9)] + [[0, 9, z] for z in (0.0, 0.9)],
         [[0, 2, 4], [1, 3, 5]],
     )
-    contacts = wall_contacts([2.0, 2.0, 0.4], 1.0, plates)
+    contacts = wall_contacts([2.0, 2.0, 0.4], 1.0, plates, method="h2")
     np.testing.assert_allclose(contacts["normal"], [[0, 0, 1], [0, 0, -1]])
     np.testing.assert_allclose(contacts["overlap"], [0.6, 0.5])
-    (hidden,) = wall_contacts([2.0, 2.0, 1.1], 1.5, plates)
+    (hidden,) = wall_contacts([2.0, 2.0, 1.1], 1.5, plates, method="h2")
     assert hidden["facet"] == 1
 
 
@@ -79,7 +79,7 @@ def test_step_is_felt_however_the_floor_is_meshed():
         last = 2 * n
         corners += [[0.85, -2.0, 0.3], [0.85, 2.0, 0.3], [3.0, -2.0, 0.3], [3.0, 2.0, 0.3]]
         step = [[last, last + 1, last + 3, last + 2], [last + 2, last + 3, last + 5, last + 4]]
-        contacts = wall_contacts([0.0, 0.1, 0.5], 1.0, Mesh(corners, floor + step))
+        contacts = wall_contacts([0.0, 0.1, 0.5], 1.0, Mesh(corners, floor + step), method="h2")
         counts.add(len(contacts))
         np.testing.assert_allclose(contacts["point"], [[0, 0.1, 0], [0.85, 0.1, 0.3]], atol=1e-15)
     assert counts == {2}
