@@ -244,9 +244,8 @@ class PairContacts:
         rows = particles.count + particles.ghosts
         if len(self._touched) < rows:
             self._touched = np.empty(len(column("id")), np.int8)
-        if (
-            self.count < particles.count // 2
-        ):  # else most have contacts, and looking for those without is in vain
+        # where most have contacts, looking for those without is in vain
+        if self.count < particles.count // 2:
             kernels.flag_touching(
                 rows, self.count, self._touching[1:], self.lower, self.higher, self._touched
             )

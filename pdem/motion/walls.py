@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
-    from pdem.motion.motions import Motion
+    from pdem.motion.motions import Motion, Pose
 
 
 @kernel
@@ -107,12 +107,12 @@ class MovingWalls:
             self.centre[wall] = now.place(motion.centre)
             self.angular_velocity[wall] = now.spin
             self.velocity[wall] = now.velocity(self.centre[wall])
-            self._average(wall, time, before)
+            self._average(wall, now, time, before)
             self._places[number] = now.place(self._corners[number])
             _place(rows[wall], rows[wall + 1], now.rotation, now.shift, self._vertices, self.vertices)
             _place(facets[wall], facets[wall + 1], now.rotation, np.zeros(3), self._normals, self.normals)
 
-    def _average(self, wall: int, time: float, before: float) -> None:
+    def _average(self, wall: int, now: Pose, time: float, before: float) -> None:
         """Find the mean velocities since a time before; there are none if no time has passed."""
         step, motion = time - before, self.motions[wall]
         if step == 0.0:
@@ -120,7 +120,7 @@ class MovingWalls:
             self.mean_turn[wall] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
             self.mean_velocity[wall] = self.velocity[wall]
             return
-        now, then = motion.pose(time), motion.pose(before)
+        then = motion.pose(before)
         self.mean_turn[wall] = (np.eye(3) - then.rotation @ now.rotation.T) / step
         self.mean_velocity[wall] = (self.centre[wall] - then.place(motion.centre)) / step
 

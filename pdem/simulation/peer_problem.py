@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.motions import motion_of
 from pdem.contact.coefficients import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
 from pdem.simulation.bench_cases import Skipped
 from pdem.simulation.setup import constants_of
@@ -133,7 +134,7 @@ def _floor(start: Prepared, grain: int, table: Floats) -> Floor | None:
         return None
     walls = start.case.walls
     heights = np.unique(start.meshes[0].vertices[:, 2])
-    moves = any(wall.rotation is not None or wall.translation is not None for wall in walls)
+    moves = any(motion_of(wall, start.case.motions).moves for wall in walls)
     if len(walls) > 1 or len(heights) > 1 or moves:
         raise Skipped("peers are given no walls but one floor; meshes and moving walls are beyond them")
     count = len(start.case.materials)

@@ -45,14 +45,14 @@ def take_out(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Recor
     gone = _of_all_ranks(system, ids)
     own = system.particles
     pairs, walls = system.records()
-    _note_outflow(system, gone, late)
+    away = np.isin(own.id, gone)
+    _note_outflow(system, gone, away, late)
     ends = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
     add_ended(system.ended, pairs.history, _rows(ends & np.isin(pairs.lower, own.id)))
     ends_at_wall = np.isin(walls.id, gone)
     if system.walls is not None:
         system.walls.end(walls.history, _rows(ends_at_wall), system.ended)
-    kept = ~np.isin(own.id, gone)
-    own.replace({name: own[name][kept] for name in FIELDS})
+    own.replace({name: own[name][~away] for name in FIELDS})
     system.changed += len(gone)
     return pairs.take(~ends), walls.take(~ends_at_wall)
 
@@ -68,10 +68,12 @@ def _of_all_ranks(system: System, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def _note_outflow(system: System, gone: NDArray[np.int64], late: float) -> None:
-    """Add the energy of particles and their elastic contacts to what has left, each by one rank."""
+def _note_outflow(system: System, gone: NDArray[np.int64], away: NDArray[np.bool_], late: float) -> None:
+    """Add the energy of particles and their elastic contacts to what has left, each by one rank.
+
+    `gone` are the ids on all ranks, `away` tells which particles of this one are among them.
+    """
     own, constants, ended = system.particles, system.constants, system.ended
-    away = np.isin(own.id, gone)
     columns = {name: own[name][away] for name in FIELDS}
     columns["velocity"] += late * constants.gravity * constants.free[:3]
     for values in particle_energies(columns, constants):
