@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
@@ -90,3 +92,66 @@ def rough(generator):
     """Return a surface with ridges, valleys, peaks and pits."""
     points, facets = delaunay(generator)
     return np.column_stack((points, 0.3 * generator.uniform(size=len(points)))), facets
+
+
+def blocks(generator):
+    """Return which blocks of a random grid are solid, the grid, and the surface of this body."""
+    while True:
+        shape = generator.integers(1, 4, 3)
+        solid = generator.uniform(size=shape) < generator.uniform(0.3, 0.9)
+        solid.flat[generator.integers(solid.size)] = True
+        steps = [generator.uniform(0.05, 1.0, n) * 10 ** generator.uniform(-1, 0) for n in shape]
+        lines = [np.concatenate(([0.0], np.cumsum(step))) for step in steps]
+        points, facets = _sides_of_blocks(solid, lines)
+        if _is_manifold(facets):
+            return solid, lines, points, facets
+
+
+def _sides_of_blocks(solid, lines):
+    """Rectangles between solid and air."""
+    padded, number, facets = np.pad(solid, 1), {}, []
+    for block in np.argwhere(solid):
+        for axis, side in product(range(3), range(2)):
+            unit = np.eye(3, dtype=int)
+            if padded[tuple(block + 1 + (2 * side - 1) * unit[axis])]:
+                continue
+            first, second = unit[axis - 2], unit[axis - 1]
+            corners = block + side * unit[axis] + np.array([0 * first, first, first + second, second])
+            facets.append([number.setdefault(tuple(corner), len(number)) for corner in corners.tolist()])
+    return np.array([[line[k] for line, k in zip(lines, place, strict=True)] for place in number]), facets
+
+
+def _is_manifold(facets):
+    """Two facets at every edge, and one round of facets at every vertex."""
+    sides = [{frozenset((loop[k - 1], loop[k])) for k in range(4)} for loop in facets]
+    if any(sum(edge in other for other in sides) != 2 for side in sides for edge in side):
+        return False
+    for vertex in {vertex for loop in facets for vertex in loop}:
+        around = [{edge for edge in side if vertex in edge} for side in sides]
+        left = [edges for edges in around if edges]
+        reached = left.pop()
+        while any(edges & reached for edges in left):
+            reached = reached.union(*(edges for edges in left if edges & reached))
+            left = [edges for edges in left if not edges & reached]
+        if left:
+            return False
+    return True
+
+
+def block_cells(solid, lines):
+    """Return the blocks, sides, edges and corners of a solid as boxes, and how often each counts in its Euler sum.
+
+    A block counts once, what several blocks share as often as makes one with all it is a part of.
+    """
+    keys = {
+        tuple(2 * block + place) for block in np.argwhere(solid) for place in product((0, 1, 2), repeat=3)
+    }
+    counts = {}
+    for key in sorted(keys, key=lambda key: -sum(place % 2 for place in key)):
+        around = product(*((place,) if place % 2 else (place - 1, place, place + 1) for place in key))
+        counts[key] = 1 - sum(counts.get(other, 0) for other in around if other != key)
+    box = [
+        [np.array([line[(k + up) // 2] for line, k in zip(lines, key, strict=True)]) for up in (0, 1)]
+        for key in counts
+    ]
+    return [(low, high, count) for (low, high), count in zip(box, counts.values(), strict=True) if count]

@@ -168,7 +168,8 @@ def _prepare(
                 if facet_body[facet] != body:
                     body = facet_body[facet]
                     side = side_of_body(
-                        x, y, z, body, vertices, normals, facet_start, facet_vertices, facet_side, facet_body,
+                        x, y, z, body, vertices, normals, facet_start, facet_vertices, edge_facet_start,
+                        edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body,
                         real, integer, first, count,
                     )  # fmt: skip
                 integer[row, 5] = side

@@ -28,6 +28,27 @@ IN_PLANE = 1e-9
 
 
 @inlined
+def corner_angle(
+    vertex: int,
+    facet: int,
+    vertices: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+) -> float:
+    """Return the angle [rad] of a facet at one of its vertices."""
+    begin, end = facet_start[facet], facet_start[facet + 1]
+    place = begin
+    while facet_vertices[place] != vertex:
+        place += 1
+    one = facet_vertices[begin if place + 1 == end else place + 1]
+    other = facet_vertices[edge_before(place, begin, end)]
+    ax, ay, az, _ = from_vertex(vertices[one, 0], vertices[one, 1], vertices[one, 2], vertex, vertices)
+    bx, by, bz, _ = from_vertex(vertices[other, 0], vertices[other, 1], vertices[other, 2], vertex, vertices)
+    cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    return math.atan2(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
+
+
+@inlined
 def side_of_body(
     x: float,
     y: float,
@@ -37,6 +58,10 @@ def side_of_body(
     normals: NDArray[np.float64],
     facet_start: NDArray[np.int64],
     facet_vertices: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
     facet_side: NDArray[np.int8],
     facet_body: NDArray[np.int64],
     real: NDArray[np.float64],
@@ -44,23 +69,34 @@ def side_of_body(
     first: int,
     count: int,
 ) -> int:
-    """Return on which side of a closed body a centre is, 1 or -1: that of the facet nearest to it.
+    """Return on which side of a closed body a centre is, 1 or -1: that of its nearest feature.
 
-    Of several that are equally near, the one whose plane is farthest tells.
+    The normal of an edge is that of its two facets, of a vertex that of all of its facets, each weighted with
+    its angle there: its sign is right however sharp the vertex is (Baerentzen and Aanaes, IEEE Trans. Vis. Comput.
+    Graph. 11 (2005) 243), where the facet whose plane is farthest may be the wrong one.
     """
-    nearest = math.inf
+    near = -1
     for row in range(first, first + count):
-        if facet_body[integer[row, 0]] == body:
-            nearest = min(nearest, real[row, 1])
-    best = 0.0
-    for row in range(first, first + count):
-        facet = integer[row, 0]
-        if facet_body[facet] == body and real[row, 1] <= nearest * (1.0 + IN_PLANE):
-            height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
-            height *= facet_side[facet]
-            if abs(height) > abs(best):
-                best = height
-    return -1 if best < 0.0 else 1
+        if facet_body[integer[row, 0]] == body and (near < 0 or real[row, 1] < real[near, 1]):
+            near = row
+    kind, feature = integer[near, 1], integer[near, 2]
+    begin, end = 0, 1
+    if kind == 1:
+        begin, end = edge_facet_start[feature], edge_facet_start[feature + 1]
+    elif kind == 2:
+        begin, end = vertex_facet_start[feature], vertex_facet_start[feature + 1]
+    total = 0.0
+    for member in range(begin, end):
+        facet = feature
+        share = 1.0
+        if kind == 1:
+            facet = edge_facet_ids[member]
+        elif kind == 2:
+            facet = vertex_facet_ids[member]
+            share = corner_angle(feature, facet, vertices, facet_start, facet_vertices)
+        height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
+        total += share * facet_side[facet] * height
+    return -1 if total < 0.0 else 1
 
 
 @inlined

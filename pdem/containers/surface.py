@@ -50,7 +50,7 @@ def surface_of(mesh: Mesh) -> Surface:
 
     Notes
     -----
-    A vertex of a rim within `WELD` (of the diagonal of the box) from the inside of an edge is taken for a hanging
+    A vertex within `WELD` (of the diagonal of the box) from the inside of an edge is taken for a hanging
     node and becomes a corner, of half a turn, of the facets along the edge.
     """
     used = np.unique(mesh.facet_vertices)
@@ -59,8 +59,10 @@ def surface_of(mesh: Mesh) -> Surface:
     number[vertex_origin] = np.arange(len(vertex_origin))
     vertices = np.ascontiguousarray(mesh.vertices[vertex_origin])
     wall = mesh.vertex_wall[vertex_origin]
-    start, loops = _with_hanging_nodes(vertices, wall, mesh.facet_start, number[mesh.facet_vertices])
-    start, loops, facet_origin = _sorted_once(start, _one_way(start, topology.canonical_loops(start, loops)))
+    start, loops, facet_origin = _sorted_once(mesh.facet_start, number[mesh.facet_vertices])
+    start, loops = _with_hanging_nodes(vertices, wall, start, loops)
+    start, loops, kept = _sorted_once(start, loops)
+    facet_origin = facet_origin[kept]
     surface = mesh_of_loops(vertices, start, loops, mesh.origin)
     surface.facet_wall, surface.vertex_wall = mesh.facet_wall[facet_origin], wall
     surface.facet_body, surface.facet_side = _bodies(surface)
@@ -79,7 +81,8 @@ def _one_way(start: NDArray[np.int64], loops: NDArray[np.int64]) -> NDArray[np.i
 def _sorted_once(
     start: NDArray[np.int64], loops: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sort facets by size and loop and drop repeated ones; also return which facets these were."""
+    """Sort facets by size and loop, whichever way round it goes, and drop repeats; also return which these were."""
+    loops = _one_way(start, topology.canonical_loops(start, loops))
     sides = np.diff(start)
     parts, origin = [], []
     for size in np.unique(sides):
@@ -101,12 +104,9 @@ def _with_hanging_nodes(
     start: NDArray[np.int64],
     loops: NDArray[np.int64],
 ) -> Loops:
-    """Insert the vertices of rims that lie within an edge into the loops along this edge."""
+    """Insert the vertices that lie within an edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
-    rim = np.bincount(facet_edges, minlength=len(edges)) == 1
-    if not rim.any():
-        return start, loops
-    edge, node, part = _nodes_on_edges(vertices, wall, edges, np.unique(edges[rim]))
+    edge, node, part = _nodes_on_edges(vertices, wall, edges)
     if not len(edge):
         return start, loops
     order = np.lexsort((part, edge))
@@ -126,15 +126,17 @@ def _nodes_on_edges(
     vertices: NDArray[np.float64],
     wall: NDArray[np.int32],
     edges: NDArray[np.int64],
-    nodes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return pairs of an edge and a node that lies within it, and at which part of its length."""
     tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
     low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
     length = np.linalg.norm(along, axis=1)
-    near = cKDTree(vertices[nodes]).query_ball_point(low + 0.5 * along, 0.5 * length + tolerance)
-    edge = np.repeat(np.arange(len(edges)), [len(found) for found in near])
-    node = nodes[np.concatenate([np.asarray(found, dtype=np.int64) for found in near])]
+    # no vertex lies nearer to the middle than the ends of nearly all edges: lists are made for the others
+    tree, middle = cKDTree(vertices), low + 0.5 * along
+    long = np.flatnonzero(tree.query(middle, workers=-1)[0] < 0.5 * length)
+    near = tree.query_ball_point(middle[long], 0.5 * length[long] + tolerance)
+    edge = np.repeat(long, [len(found) for found in near])
+    node = np.concatenate([np.asarray(found, dtype=np.int64) for found in (*near, [])])
     arm = vertices[node] - low[edge]
     part = np.einsum("ij,ij->i", arm, along[edge]) / length[edge] ** 2
     aside = np.linalg.norm(arm - part[:, None] * along[edge], axis=1)

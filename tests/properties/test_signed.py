@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from surfaces import FLAT, moved, nearest_on_hull, random_place, rough
+from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough
 
 from pdem.contact.wall_contacts import wall_contacts
 from pdem.containers.mesh import Mesh, join_meshes
 
 SEEDS = st.integers(0, 2**32 - 1)
 RELATIVE_OVERLAPS = st.floats(1e-3, 0.9)
-
-# About one in a hundred of the most degenerate examples (hanging nodes on repeated needles, paper-thin bodies) is
-# resolved wrongly, and not understood yet: the reason why the signed sum is not the default.
-DEGENERATE = pytest.mark.xfail(strict=False, reason="a few degenerate examples count an edge too much")
 
 
 def signed(centre, radius, mesh):
@@ -66,7 +62,6 @@ def _middle(points, middle, a, b):
     return middle[key]
 
 
-@DEGENERATE
 @pytest.mark.parametrize("surface", FLAT)
 @settings(max_examples=40, derandomize=True)
 @given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
@@ -88,7 +83,6 @@ def test_one_force_on_a_flat_surface(surface, seed, relative):
         np.testing.assert_allclose(force(contacts) / (relative * radius) ** 1.5, normal, atol=2e-9)
 
 
-@DEGENERATE
 @settings(max_examples=60, derandomize=True)
 @given(seed=SEEDS, relative=RELATIVE_OVERLAPS)
 def test_one_contact_outside_a_convex_polyhedron(seed, relative):
@@ -309,12 +303,46 @@ def test_results_are_finite_wherever_the_centre_is(seed):
 
 
 @pytest.mark.parametrize("surface", FLAT)
-def test_nearly_all_of_many_flat_surfaces_give_one_force(surface):
-    """What `DEGENERATE` says, counted over fixed examples."""
-    wrong = 0
-    for seed in range(100):
-        try:
-            test_one_force_on_a_flat_surface.hypothesis.inner_test(surface, seed, 0.5)
-        except AssertionError:
-            wrong += 1
-    assert wrong <= 2
+def test_one_force_on_many_flat_surfaces(surface):
+    """The same ones in every run: a rule that fails once in a thousand surfaces is found here."""
+    for seed in (*range(150), 421, 15239, 164927, 268129377):
+        test_one_force_on_a_flat_surface.hypothesis.inner_test(surface, seed, 0.5)
+
+
+def test_one_contact_outside_many_convex_polyhedra():
+    """So deep that most of the body is within reach, and its sharp ends tell its sides badly."""
+    for seed in range(320):
+        test_one_contact_outside_a_convex_polyhedron.hypothesis.inner_test(seed, 0.85)
+
+
+@settings(max_examples=150, derandomize=True)
+@given(seed=SEEDS)
+def test_a_solid_of_blocks_is_the_sum_over_its_cells(seed):
+    """Rings, steps, pits and pillars, however meshed, against distances from the blocks, their sides and edges."""
+    generator = np.random.default_rng(seed)
+    solid, lines, points, facets = blocks(generator)
+    fine, parts = points, facets
+    if generator.integers(2):
+        fine, parts = subdivided(
+            generator, points, facets, generator.uniform(), int(generator.integers(1, 4))
+        )
+    parts = [loop[::-1] if generator.integers(2) else loop for loop in parts]
+    turn, shift, vertices = moved(generator, fine)
+    mesh, cells = Mesh(vertices, parts), block_cells(solid, lines)
+    for _ in range(12):
+        radius = 10 ** generator.uniform(-1.5, 0.5)
+        centre = random_place(generator, fine, parts) + generator.normal(size=3) * radius * generator.choice(
+            [0.3, 1]
+        )
+        if generator.integers(3) == 0:  # in the plane of facets
+            axis = generator.integers(3)
+            centre[axis] = generator.choice(lines[axis])
+        arms = np.array([in_box(centre, low, high) for low, high, _ in cells])
+        distance, counts = np.linalg.norm(arms, axis=1), np.array([count for _, _, count in cells])
+        if distance.min() < 1e-3 * radius:
+            continue
+        overlap = np.maximum(1.0 - distance / radius, 0.0)
+        contacts = signed(turn @ centre + shift, radius, mesh)
+        pull = turn @ ((counts * overlap**1.5 / distance) @ arms)
+        np.testing.assert_allclose(force(contacts) / radius**1.5, pull, atol=1e-8)
+        assert energy(contacts) / radius**2.5 == pytest.approx(0.4 * counts @ overlap**2.5, abs=1e-9)

@@ -26,6 +26,24 @@ def test_a_hanging_node_becomes_a_corner_and_a_repeated_facet_goes():
     assert (np.lexsort(mesh.vertices.T[::-1]) == np.arange(8)).all()
 
 
+def test_hanging_nodes_are_found_among_repeated_facets_and_where_four_sheets_meet():
+    """Though no edge there has one facet only."""
+    halves = [[1, 5, 6, 4], [4, 2, 7, 6]]
+    repeated = Mesh(JUNCTION.vertices, [[0, 1, 2, 3], *halves, *halves])
+    assert len(surface_of(repeated).mesh.loop(2)) == 5
+    raised = [[1, 0, 1], [1, 1, 1], [1, 0, -1], [1, 1, -1], [1, 0.5, 1], [1, 0.5, -1]]
+    sheets = [
+        [0, 1, 2, 3],
+        [1, 2, 9, 8],
+        [4, 6, 5, 1],
+        [6, 7, 2, 4],
+    ]  # up and on the left long, on the right short
+    crossing = Mesh([*JUNCTION.vertices.tolist(), *raised], [*sheets, [1, 4, 13, 10], [4, 2, 11, 13]])
+    surface = surface_of(crossing).mesh
+    assert sorted(np.diff(surface.facet_start).tolist()) == [4, 4, 4, 4, 5, 5]
+    assert np.diff(surface.edge_facet_start).max() == 4
+
+
 def test_features_are_named_as_in_the_mesh_and_weights_are_for_its_nodes():
     contacts = wall_contacts([1.0, 0.25, 0.9], 1.0, JUNCTION, method="signed")  # over the part of an edge
     assert contacts["count"].sum() == 1
