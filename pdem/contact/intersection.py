@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import inlined
+from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ NEAR_TIE = 1e-10
 """Squared distances of two edges that differ by less than this part are compared from their common vertex."""
 
 
-@inlined
+@inlined_geometry
 def plane_height(
     x: float,
     y: float,
@@ -43,7 +43,7 @@ def plane_height(
     )
 
 
-@inlined
+@inlined_geometry
 def edge_side(
     x: float,
     y: float,
@@ -85,7 +85,7 @@ def edge_side(
     return side, ex * ex + ey * ey + ez * ez
 
 
-@inlined
+@inlined_geometry
 def from_vertex(
     x: float, y: float, z: float, vertex: int, vertices: NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
@@ -96,7 +96,7 @@ def from_vertex(
     return rx, ry, rz, rx * rx + ry * ry + rz * rz
 
 
-@inlined
+@inlined_geometry
 def from_edge(
     x: float, y: float, z: float, edge: int, vertices: NDArray[np.float64], edges: NDArray[np.int64]
 ) -> tuple[bool, float, float, float, float]:
@@ -137,7 +137,7 @@ def from_edge(
     return within, rx, ry, rz, rx * rx + ry * ry + rz * rz
 
 
-@inlined
+@inlined_geometry
 def sphere_touches_facet(
     x: float,
     y: float,
@@ -158,7 +158,7 @@ def sphere_touches_facet(
     return kind >= 0 and squared <= radius * radius
 
 
-@inlined
+@inlined_geometry
 def nearest_feature(
     x: float,
     y: float,
@@ -177,7 +177,7 @@ def nearest_feature(
     )
 
 
-@inlined
+@inlined_geometry
 def nearest_within(
     x: float,
     y: float,
@@ -242,7 +242,7 @@ def nearest_within(
     return nearest_on_outline(x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges)
 
 
-@inlined
+@inlined_geometry
 def nearest_on_outline(
     x: float,
     y: float,
@@ -280,7 +280,7 @@ def nearest_on_outline(
     return kind, feature, bx, by, bz, best
 
 
-@inlined
+@inlined_geometry
 def edge_nearer(
     x: float,
     y: float,
@@ -310,7 +310,7 @@ def edge_nearer(
     return one < other
 
 
-@inlined
+@inlined_geometry
 def _gain(
     x: float,
     y: float,

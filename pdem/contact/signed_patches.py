@@ -9,10 +9,9 @@ from pdem.contact.coefficients import COEFFICIENTS, HERTZIAN
 from pdem.contact.contact_rows import move, row_of, sort_by_facet
 from pdem.contact.hierarchy import NO_DIRECTION, OUTPUT_FULL
 from pdem.contact.intersection import from_edge, from_vertex
-from pdem.contact.signed_weights import weigh
-from pdem.contact.solid_weights import side_of_body, solid_weight
-from pdem.foundation.geometry_kernels import geometry_kernel
-from pdem.foundation.kernels import inlined
+from pdem.contact.signed_cells import count_cells, feature_of
+from pdem.contact.solid_cells import side_of_body
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +25,7 @@ RING = 1e-9
 """A sum that falls short of its nearest feature's energy by less than this part of it is rounding."""
 
 
-@inlined
+@inlined_geometry
 def _find(row: int, integer: NDArray[np.int64]) -> int:
     """Return the row that speaks for all that hang together with this one."""
     while integer[row, 4] != row:
@@ -35,7 +34,7 @@ def _find(row: int, integer: NDArray[np.int64]) -> int:
     return row
 
 
-@inlined
+@inlined_geometry
 def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: int) -> None:
     """Put a row and that of a facet together; the lower row speaks."""
     other = row_of(facet, integer, first, count)
@@ -44,7 +43,7 @@ def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: 
         integer[max(one, other), 4] = min(one, other)
 
 
-@inlined
+@inlined_geometry
 def _join(
     x: float,
     y: float,
@@ -79,7 +78,7 @@ def _join(
                 _unite(row, vertex_facet_ids[vertex_facet_start[vertex]], integer, first, count)
 
 
-@inlined
+@inlined_geometry
 def _direction(
     row: int,
     slot: int,
@@ -103,18 +102,44 @@ def _direction(
     return rx / distance, ry / distance, rz / distance
 
 
-@inlined
-def _prepare(
+@inlined_geometry
+def _sort_once(
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    tally: NDArray[np.int32],
+    first: int,
+    count: int,
+    facet_start: NDArray[np.int64],
+) -> int:
+    """Sort rows by facet, drop repeats and clear their tallies; return the end of the rows."""
+    sort_by_facet(real, integer, first, count)
+    kept = first
+    for row in range(first + 1, first + count):
+        if integer[row, 0] != integer[kept, 0]:
+            kept += 1
+            if kept != row:
+                move(real, integer, row, kept)
+    for row in range(first, kept + 1):
+        for slot in range(_slots(integer[row, 0], facet_start)):
+            tally[row, slot] = 0
+    return kept + 1
+
+
+@inlined_geometry
+def _slots(facet: int, facet_start: NDArray[np.int64]) -> int:
+    """Return the number of a facet and its edges and vertices."""
+    return 1 + 2 * (facet_start[facet + 1] - facet_start[facet])
+
+
+@inlined_geometry
+def _tell_sides(
     x: float,
     y: float,
     z: float,
-    radius: float,
     vertices: NDArray[np.float64],
     normals: NDArray[np.float64],
     facet_start: NDArray[np.int64],
     facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
     edge_facet_start: NDArray[np.int64],
     edge_facet_ids: NDArray[np.int64],
     vertex_facet_start: NDArray[np.int64],
@@ -124,56 +149,40 @@ def _prepare(
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
     first: int,
-    count: int,
-) -> tuple[int, int, int]:
-    """Put the rows of the touched facets in order; return their number, that of weighted features, and a slot.
-
-    With more than one of these features, rows know which others they hang together with, and on which side of their
-    body the centre is. The slot is that of a sole feature, -1 for what the sole touched facet nominates.
-    """
-    sort_by_facet(real, integer, first, count)
-    kept = first
-    for row in range(first + 1, first + count):
-        if integer[row, 0] != integer[kept, 0]:
-            kept += 1
-            if kept != row:
-                move(real, integer, row, kept)
-    count = kept + 1 - first
-    total, last_slot = 0, -1
-    for row in range(first, first + count if count > 1 else first):
-        number = 0
+    last: int,
+) -> None:
+    """Write into the rows on which side of their closed body the centre is, 0 where it makes no difference."""
+    body, side = -1, 0
+    for row in range(first, last):
         facet = integer[row, 0]
-        for slot in range(1 + 2 * (facet_start[facet + 1] - facet_start[facet])):
-            weight, _, _, _, _, _, _ = weigh(
-                x, y, z, radius, row, slot, vertices, facet_start, facet_vertices, facet_edges, edges,
-                edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, real, integer,
-                first, count,
-            )  # fmt: skip
-            if weight != 0:
-                number += 1
-                last_slot = slot
-        integer[row, 3] = number
-        total += number
-    if count == 1:  # the same facet several times
-        total = integer[first, 3] = 1
-    if total > 1:
-        _join(
-            x, y, z, radius, vertices, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
-            edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, first, count,
-        )  # fmt: skip
-        body, side = -1, 1
-        for row in range(first, first + count):
-            facet = integer[row, 0]
-            if facet_side[facet] != 0 and integer[row, 3] > 0:
-                if facet_body[facet] != body:
-                    body = facet_body[facet]
-                    side = side_of_body(
-                        x, y, z, body, vertices, normals, facet_start, facet_vertices, edge_facet_start,
-                        edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body,
-                        real, integer, first, count,
-                    )  # fmt: skip
-                integer[row, 5] = side
-    return count, total, last_slot
+        integer[row, 5] = 0
+        if facet_side[facet] != 0:
+            if facet_body[facet] != body:
+                body = facet_body[facet]
+                side = side_of_body(
+                    x, y, z, body, vertices, normals, facet_start, facet_vertices, edge_facet_start,
+                    edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body, real, integer,
+                    first, last,
+                )  # fmt: skip
+            integer[row, 5] = side
+
+
+@inlined_geometry
+def _count_features(
+    integer: NDArray[np.int64],
+    tally: NDArray[np.int32],
+    first: int,
+    last: int,
+    facet_start: NDArray[np.int64],
+) -> int:
+    """Write into the rows how many of their features push; return how many there are."""
+    total = 0
+    for row in range(first, last):
+        integer[row, 3] = 0
+        for slot in range(_slots(integer[row, 0], facet_start)):
+            integer[row, 3] += 1 if tally[row, slot] != 0 else 0
+        total += integer[row, 3]
+    return total
 
 
 @geometry_kernel
@@ -194,12 +203,14 @@ def sum_patches(
     vertex_facet_ids: NDArray[np.int64],
     facet_side: NDArray[np.int8],
     facet_body: NDArray[np.int64],
+    vertex_euler: NDArray[np.int32],
     facet_wall: NDArray[np.int32],
     wall_material: NDArray[np.int32],
     coefficient: NDArray[np.float64],
     pair: int,
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
+    tally: NDArray[np.int32],
     first: int,
     count: int,
     kind_out: NDArray[np.int8],
@@ -219,14 +230,24 @@ def sum_patches(
     Parameters and the number returned as in `pdem.contact.signed_sum.resolve_signed`. Apart from that one because
     calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
     """
-    count, total, single = _prepare(
-        x, y, z, radius, vertices, normals, facet_start, facet_vertices, facet_edges,
-        edges, edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body,
-        real, integer, first, count,
+    last = _sort_once(real, integer, tally, first, count, facet_start)
+    _tell_sides(
+        x, y, z, vertices, normals, facet_start, facet_vertices, edge_facet_start, edge_facet_ids,
+        vertex_facet_start, vertex_facet_ids, facet_side, facet_body, real, integer, first, last,
     )  # fmt: skip
+    count_cells(
+        x, y, z, radius, vertices, normals, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
+        edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, vertex_euler, integer, tally, first, last,
+    )  # fmt: skip
+    total = _count_features(integer, tally, first, last, facet_start)
+    if total > 1:
+        _join(
+            x, y, z, radius, vertices, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
+            edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, first, last - first,
+        )  # fmt: skip
     written = 0
-    for root in range(first, first + count):
-        if root > first and (total == 1 or integer[root, 4] != root):
+    for root in range(first, last):
+        if (total == 1 and integer[root, 3] == 0) or (total > 1 and integer[root, 4] != root):
             continue
         number = 0
         fx = fy = fz = energy = deepest = 0.0
@@ -234,29 +255,28 @@ def sum_patches(
         hertzian = coefficient[
             COEFFICIENTS * (pair + wall_material[facet_wall[integer[root, 0]]]) + HERTZIAN
         ] > 0.5  # fmt: skip
-        for row in range(root, first + count):
+        for row in range(root, last if total > 1 else root + 1):
             if integer[row, 3] == 0 or (total > 1 and _find(row, integer) != root):
                 continue
             facet = integer[row, 0]
-            slots = 1 + 2 * (facet_start[facet + 1] - facet_start[facet])
-            for slot in range(single if total == 1 else 0, single + 1 if total == 1 else slots):
-                if slot >= 0:
-                    weight, kind, feature, rx, ry, rz, distance = weigh(
-                        x, y, z, radius, row, slot, vertices, facet_start, facet_vertices, facet_edges, edges,
-                        edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, real, integer,
-                        first, count,
-                    )  # fmt: skip
-                else:
-                    weight, kind, feature = 1, integer[row, 1], integer[row, 2]
-                    rx, ry, rz, distance = real[row, 2], real[row, 3], real[row, 4], real[row, 1]
-                if weight != 0 and total > 1 and facet_side[facet] != 0:
-                    weight = solid_weight(
-                        x, y, z, radius, integer[row, 5], weight, kind, feature, vertices, normals,
-                        facet_start, facet_vertices, facet_edges, edges, edge_facet_start, edge_facet_ids,
-                        vertex_facet_start, vertex_facet_ids, facet_side, integer, first, count,
-                    )  # fmt: skip
+            for slot in range(_slots(facet, facet_start)):
+                weight = tally[row, slot]
                 if weight == 0:
                     continue
+                kind, feature, rx, ry, rz, distance = feature_of(
+                    x,
+                    y,
+                    z,
+                    row,
+                    slot,
+                    vertices,
+                    facet_start,
+                    facet_vertices,
+                    facet_edges,
+                    edges,
+                    real,
+                    integer,
+                )
                 nx, ny, nz = _direction(row, slot, radius, rx, ry, rz, distance, normals, real, integer)
                 overlap = radius - distance
                 at = out_first + written

@@ -57,12 +57,14 @@ def resolve_signed(
     vertex_facet_ids: NDArray[np.int64],
     facet_side: NDArray[np.int8],
     facet_body: NDArray[np.int64],
+    vertex_euler: NDArray[np.int32],
     facet_wall: NDArray[np.int32],
     wall_material: NDArray[np.int32],
     coefficient: NDArray[np.float64],
     pair: int,
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
+    tally: NDArray[np.int32],
     kind_out: NDArray[np.int8],
     feature_out: NDArray[np.int64],
     facet_out: NDArray[np.int64],
@@ -81,14 +83,14 @@ def resolve_signed(
     ----------
     x, y, z, radius, candidates, first, last, vertices, ..., vertex_facet_ids
         As in `pdem.contact.hierarchy.resolve_h2`, of `pdem.containers.surface.surface_of`.
-    facet_side, facet_body : ndarray
+    facet_side, facet_body, vertex_euler : ndarray
         As in `Mesh`.
     facet_wall, wall_material : ndarray, int32
         Wall of each facet, material of each wall.
     coefficient, pair
         Flat pair table and its row of the sphere's material with material 0: whether the force grows with the
         overlap or its power 3/2.
-    real, integer : ndarray, shapes (S, 8) and (S, 6)
+    real, integer, tally : ndarray, shapes (S, 8), (S, 6) and (S, 1 + 2 largest number of sides)
         Rows ``first:last`` are overwritten.
     kind_out, feature_out, facet_out : ndarray, shape (M,)
         What is touched (0 facet, 1 edge, 2 vertex), its number, and a facet that has it; of a patch of several, the
@@ -116,9 +118,9 @@ def resolve_signed(
     if count > 1:
         return sum_patches(
             x, y, z, radius, vertices, normals, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
-            edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body, facet_wall, wall_material,
-            coefficient, pair, real, integer, first, count, kind_out, feature_out, facet_out, point_out,
-            normal_out, overlap_out, energy_out, weight_out, patches, out_first, out_last,
+            edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side, facet_body, vertex_euler, facet_wall,
+            wall_material, coefficient, pair, real, integer, tally, first, count, kind_out, feature_out, facet_out,
+            point_out, normal_out, overlap_out, energy_out, weight_out, patches, out_first, out_last,
         )  # fmt: skip
     if count == 1:  # what the only facet nominates
         if out_first >= out_last:

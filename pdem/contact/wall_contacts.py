@@ -120,9 +120,10 @@ def _signed_features(
     weight = np.empty(room, dtype=np.int64)
     count = resolve_signed(
         *centre, radius, near, 0, len(near), parts.vertices, parts.facet_normals, *parts.topology,
-        parts.facet_side, parts.facet_body, np.zeros(parts.facet_count, np.int32), np.zeros(1, np.int32),
-        np.zeros(COEFFICIENTS), 0, np.empty((len(near), REAL_COLUMNS)),
+        parts.facet_side, parts.facet_body, parts.vertex_euler, np.zeros(parts.facet_count, np.int32),
+        np.zeros(1, np.int32), np.zeros(COEFFICIENTS), 0, np.empty((len(near), REAL_COLUMNS)),
         np.empty((len(near), SIGNED_COLUMNS), dtype=np.int64),
+        np.empty((len(near), 1 + 2 * parts.largest_order), dtype=np.int32),
         kind, feature, facet, point, normal, overlap, energy, weight, False, 0, room,
     )  # fmt: skip
     order = np.lexsort((kind[:count], -overlap[:count]))

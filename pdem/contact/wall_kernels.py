@@ -102,15 +102,16 @@ def wall_forces(
 
     Contacts are resolved by the signed contact sum or the double hierarchy.
     Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
-    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, material, centre,
-    angular velocity, velocity, mean_turn, mean_velocity; `result` and `before` kind, feature, facet and history;
-    `scratch` the two tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
+    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, vertex_euler,
+    material, centre, angular velocity, velocity, mean_turn, mean_velocity; `result` and
+    `before` kind, feature, facet and history;
+    `scratch` the three tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
     """
     position, velocity, angular_velocity, radius, material = particles
-    (vertices, normals, facet_wall, facet_side, facet_body, wall_material, centre, wall_spin, wall_velocity,
-     mean_turn, mean_velocity) = walls  # fmt: skip
-    real, integer, point, normal, overlap, energetic, weight, match = scratch
+    (vertices, normals, facet_wall, facet_side, facet_body, vertex_euler, wall_material, centre, wall_spin,
+     wall_velocity, mean_turn, mean_velocity) = walls  # fmt: skip
+    real, integer, tally, point, normal, overlap, energetic, weight, match = scratch
     kind, feature, facet, new = result
     old_kind, old_feature, old_facet, old = before
     (facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
@@ -126,8 +127,8 @@ def wall_forces(
             count = resolve_signed(
                 position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
                 facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
-                vertex_facets, facet_side, facet_body, facet_wall, wall_material, coefficient,
-                material[p] * materials, real, integer, kind, feature, facet, point, normal, overlap, energetic,
+                vertex_facets, facet_side, facet_body, vertex_euler, facet_wall, wall_material, coefficient,
+                material[p] * materials, real, integer, tally, kind, feature, facet, point, normal, overlap, energetic,
                 weight, True, first, last,
             )  # fmt: skip
             match_patches(

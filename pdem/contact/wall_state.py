@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -87,10 +87,11 @@ class WallContacts:
         self._table = id_table.table_for(0)
         self.total = np.zeros((0, 6))
 
-    @staticmethod
-    def _make_scratch(rows: int) -> tuple[NDArray[np.float64], ...]:
+    def _make_scratch(self, rows: int) -> tuple[NDArray[Any], ...]:
+        slots = 1 + 2 * self.walls.mesh.largest_order if self._signed else 1
         return (
             np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64),
+            np.empty((rows, slots), np.int32),
             np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows),
             np.empty(rows, np.int64), np.empty(rows, np.int64),
         )  # fmt: skip
@@ -216,8 +217,8 @@ class WallContacts:
              column("material")),
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
-             self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
-             walls.mean_velocity),
+             walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
+             walls.mean_turn, walls.mean_velocity),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
             self._old.counts, density, table.reshape(-1), self._force, self.total,
         )  # fmt: skip
@@ -273,7 +274,7 @@ class WallContacts:
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
         walls = self.walls
         kernels.add_loads(
-            self._near, self._start, self._new.counts, self._new.facet, self._scratch[2], walls.facet_wall,
+            self._near, self._start, self._new.counts, self._new.facet, self._scratch[3], walls.facet_wall,
             walls.centre, walls.angular_velocity, walls.velocity, self._force, sums.limbs,
         )  # fmt: skip
         sums.normalise()

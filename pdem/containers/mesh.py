@@ -54,6 +54,8 @@ class Mesh:
     facet_body, facet_side : ndarray, shape (F,), int64 and int8
         Connected piece of each facet, and 1 or -1 by the way it is turned where the piece is closed (zeros unless
         made by `pdem.containers.surface.surface_of`).
+    vertex_euler : ndarray, shape (V,), int32
+        How often each vertex counts in the Euler sum of the surface, 1 inside and 0 at a rim (made there too).
     topology : Topology
         Loops, edges and adjacency, also available one by one under their own names.
 
@@ -232,6 +234,7 @@ class Mesh:
         self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
         self.facet_body = np.zeros(self.facet_count, dtype=np.int64)
         self.facet_side = np.zeros(self.facet_count, dtype=np.int8)
+        self.vertex_euler = np.zeros(self.vertex_count, dtype=np.int32)
         self.vertex_wall = np.zeros(self.vertex_count, dtype=np.int32)
 
 
@@ -295,6 +298,7 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     joined.vertex_wall = np.repeat(walls, [m.vertex_count for m in meshes])
     joined.facet_body = _shifted([m.facet_body for m in meshes], facet)  # fewer bodies than facets: none meet
     joined.facet_side = np.concatenate([m.facet_side for m in meshes])
+    joined.vertex_euler = np.concatenate([m.vertex_euler for m in meshes])
     return joined
 
 

@@ -66,6 +66,7 @@ def surface_of(mesh: Mesh) -> Surface:
     surface = mesh_of_loops(vertices, start, loops, mesh.origin)
     surface.facet_wall, surface.vertex_wall = mesh.facet_wall[facet_origin], wall
     surface.facet_body, surface.facet_side = _bodies(surface)
+    surface.vertex_euler = _vertex_euler(surface)
     return Surface(surface, facet_origin, vertex_origin)
 
 
@@ -144,6 +145,14 @@ def _nodes_on_edges(
     other &= wall[node] == wall[edges[edge, 0]]
     on = other & (aside <= tolerance) & (part > 0.0) & (part < 1.0)
     return edge[on], node[on], part[on]
+
+
+def _vertex_euler(mesh: Mesh) -> NDArray[np.int32]:
+    """Return how often each vertex counts in the Euler sum: once, less what its facets and edges count already."""
+    edges = np.diff(mesh.edge_facet_start) - 1
+    of_edges = np.zeros(mesh.vertex_count, np.int64)
+    np.add.at(of_edges, mesh.edges, edges[:, None])
+    return (1 - np.diff(mesh.vertex_facet_start) + of_edges).astype(np.int32)
 
 
 def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

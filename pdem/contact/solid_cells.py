@@ -3,11 +3,8 @@
 A closed wall bounds a solid on the far side from the sphere: of a thin plate the sphere touches one face. The energy
 then counts the pieces of the solid, not of its surface, within reach. A ray from the centre cuts the solid
 in pieces that begin where it enters; so the solid counts like the part of its surface that rays enter: facets that
-face the centre, and edges and vertices seen from there through air. With such an m of 0 or 1 for each of them,
-an edge weighs its own m, less the sum over facets that come nearer elsewhere; a vertex its own m, less the sum over
-edges that come nearer elsewhere, plus that over facets both of whose edges at the vertex do.
-
-All facets facing the centre this is the weight in the surface; none, it is 0. Only features between are worked out.
+face the centre, and edges and vertices seen from there through air. As in the surface, each counts once, less what
+the others that it bounds count already. Where all facets face the centre this is the sum over the surface.
 """
 
 from __future__ import annotations
@@ -16,8 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.intersection import edge_side, from_vertex, plane_height
-from pdem.contact.signed_weights import edge_before, is_elsewhere, leaves_vertex
-from pdem.foundation.kernels import inlined
+from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +23,13 @@ IN_PLANE = 1e-9
 """A facet faces a centre that is behind its plane by less than this part of the radius: facets of one plane agree."""
 
 
-@inlined
+@inlined_geometry
+def edge_before(place: int, begin: int, end: int) -> int:
+    """Return the place before another one in a facet's loop: its edge ends at the vertex of `place`."""
+    return end - 1 if place == begin else place - 1
+
+
+@inlined_geometry
 def corner_angle(
     vertex: int,
     facet: int,
@@ -48,7 +50,7 @@ def corner_angle(
     return math.atan2(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
 
 
-@inlined
+@inlined_geometry
 def side_of_body(
     x: float,
     y: float,
@@ -67,18 +69,31 @@ def side_of_body(
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
     first: int,
-    count: int,
+    last: int,
 ) -> int:
     """Return on which side of a closed body a centre is, 1 or -1: that of its nearest feature.
 
+    0 if all of its touched facets face the centre: that need not be told apart then from a surface.
+
+    Notes
+    -----
     The normal of an edge is that of its two facets, of a vertex that of all of its facets, each weighted with
     its angle there: its sign is right however sharp the vertex is (Baerentzen and Aanaes, IEEE Trans. Vis. Comput.
     Graph. 11 (2005) 243), where the facet whose plane is farthest may be the wrong one.
     """
     near = -1
-    for row in range(first, first + count):
-        if facet_body[integer[row, 0]] == body and (near < 0 or real[row, 1] < real[near, 1]):
-            near = row
+    low, high = math.inf, -math.inf
+    for row in range(first, last):
+        facet = integer[row, 0]
+        if facet_body[facet] == body:
+            if near < 0 or real[row, 1] < real[near, 1]:
+                near = row
+            height = facet_side[facet] * plane_height(
+                x, y, z, facet, vertices, normals, facet_start, facet_vertices
+            )
+            low, high = min(low, height), max(high, height)
+    if low > 0.0 or high < 0.0:
+        return 0
     kind, feature = integer[near, 1], integer[near, 2]
     begin, end = 0, 1
     if kind == 1:
@@ -99,7 +114,7 @@ def side_of_body(
     return -1 if total < 0.0 else 1
 
 
-@inlined
+@inlined_geometry
 def faces(
     x: float,
     y: float,
@@ -118,7 +133,7 @@ def faces(
     return 1 if side * facet_side[facet] * height > -IN_PLANE * radius else 0
 
 
-@inlined
+@inlined_geometry
 def edge_seen(
     x: float,
     y: float,
@@ -155,7 +170,7 @@ def edge_seen(
     return 1 if side * facet_side[one] * height < 0.0 else 0
 
 
-@inlined
+@inlined_geometry
 def vertex_seen(
     x: float,
     y: float,
@@ -216,16 +231,43 @@ def vertex_seen(
     return seen
 
 
-@inlined
-def solid_weight(
+@inlined_geometry
+def edge_coefficient(
     x: float,
     y: float,
     z: float,
     radius: float,
     side: int,
-    weight: int,
-    kind: int,
-    feature: int,
+    edge: int,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_side: NDArray[np.int8],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+) -> int:
+    """Return how often an edge of a closed body counts: once if seen, less once for each facet that faces."""
+    one = edge_facet_ids[edge_facet_start[edge]]
+    other = edge_facet_ids[edge_facet_start[edge] + 1]
+    seen = edge_seen(
+        x, y, z, radius, side, edge, vertices, normals, facet_start, facet_vertices, facet_side,
+        edge_facet_start, edge_facet_ids,
+    )  # fmt: skip
+    facing = faces(x, y, z, radius, side, one, vertices, normals, facet_start, facet_vertices, facet_side)
+    facing += faces(x, y, z, radius, side, other, vertices, normals, facet_start, facet_vertices, facet_side)
+    return seen - facing
+
+
+@inlined_geometry
+def vertex_coefficient(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    side: int,
+    vertex: int,
+    whole: int,
     vertices: NDArray[np.float64],
     normals: NDArray[np.float64],
     facet_start: NDArray[np.int64],
@@ -237,74 +279,37 @@ def solid_weight(
     vertex_facet_start: NDArray[np.int64],
     vertex_facet_ids: NDArray[np.int64],
     facet_side: NDArray[np.int8],
-    integer: NDArray[np.int64],
-    first: int,
-    count: int,
 ) -> int:
-    """Return the weight in the solid of a feature of a closed body that has a `weight` in its surface.
+    """Return how often a vertex of a closed body counts; `whole` if all of its facets face the centre.
 
-    Parameters
-    ----------
-    x, y, z, radius : float
-        The sphere [m].
-    side : int
-        On which side of the body it is.
-    weight, kind, feature : int
-        Weight in the surface, and what it is the weight of.
-    vertices, ..., vertex_facet_ids
-        As in `pdem.contact.hierarchy.resolve_h2`.
-    facet_side : ndarray, shape (F,), int8
-        How facets are turned.
-    integer, first, count
-        Rows of the touched facets.
+    Once if seen, less once for each edge seen, plus once for each facet that faces.
     """
-    if kind == 0:
-        return faces(
-            x, y, z, radius, side, feature, vertices, normals, facet_start, facet_vertices, facet_side
-        )
-    begin = edge_facet_start[feature] if kind == 1 else vertex_facet_start[feature]
-    end = edge_facet_start[feature + 1] if kind == 1 else vertex_facet_start[feature + 1]
-    facing = 0
+    begin, end = vertex_facet_start[vertex], vertex_facet_start[vertex + 1]
+    facing = edges_seen = 0
     for member in range(begin, end):
-        facet = edge_facet_ids[member] if kind == 1 else vertex_facet_ids[member]
+        facet = vertex_facet_ids[member]
         facing += faces(
             x, y, z, radius, side, facet, vertices, normals, facet_start, facet_vertices, facet_side
         )
     if facing == 0:
         return 0
     if facing == end - begin:
-        return weight
-    if kind == 1:
-        mixed = edge_seen(
-            x, y, z, radius, side, feature, vertices, normals, facet_start, facet_vertices, facet_side,
-            edge_facet_start, edge_facet_ids,
-        )  # fmt: skip
-    else:
-        mixed = vertex_seen(
-            x, y, z, radius, side, feature, vertices, normals, facet_start, facet_vertices, facet_edges, edges,
-            edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side,
-        )  # fmt: skip
+        return whole
     for member in range(begin, end):
-        facet = edge_facet_ids[member] if kind == 1 else vertex_facet_ids[member]
-        face = faces(x, y, z, radius, side, facet, vertices, normals, facet_start, facet_vertices, facet_side)
-        if kind == 1:
-            if is_elsewhere(facet, 1, feature, integer, first, count):
-                mixed -= face
-            continue
+        facet = vertex_facet_ids[member]
         place = facet_start[facet]
-        while facet_vertices[place] != feature:
+        while facet_vertices[place] != vertex:
             place += 1
-        leaving = 0
         for turn in range(2):
             at = place if turn == 0 else edge_before(place, facet_start[facet], facet_start[facet + 1])
             edge = facet_edges[at]
-            if leaves_vertex(x, y, z, edge, feature, vertices, edges):
-                leaving += 1
-                if edge_facet_ids[edge_facet_start[edge]] == facet:
-                    mixed -= edge_seen(
-                        x, y, z, radius, side, edge, vertices, normals, facet_start, facet_vertices, facet_side,
-                        edge_facet_start, edge_facet_ids,
-                    )  # fmt: skip
-        if leaving == 2:
-            mixed += face
-    return mixed
+            if edge_facet_ids[edge_facet_start[edge]] == facet:
+                edges_seen += edge_seen(
+                    x, y, z, radius, side, edge, vertices, normals, facet_start, facet_vertices, facet_side,
+                    edge_facet_start, edge_facet_ids,
+                )  # fmt: skip
+    seen = vertex_seen(
+        x, y, z, radius, side, vertex, vertices, normals, facet_start, facet_vertices, facet_edges, edges,
+        edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, facet_side,
+    )  # fmt: skip
+    return seen - edges_seen + facing
