@@ -40,7 +40,7 @@ def nearest_end(
 
 
 @inlined_geometry
-def _add(
+def count_feature(
     count: int,
     kind: int,
     feature: int,
@@ -57,7 +57,10 @@ def _add(
     first: int,
     last: int,
 ) -> None:
-    """Count an edge or a vertex, seen from the facet of a row."""
+    """Add to the count of a facet, edge or vertex, seen from the facet of a row."""
+    if kind == 0:
+        tally[row, 0] += count
+        return
     owner = (
         edge_facet_ids[edge_facet_start[feature]]
         if kind == 1
@@ -117,10 +120,8 @@ def count_cells(
             seen = faces(
                 x, y, z, radius, side, facet, vertices, normals, facet_start, facet_vertices, facet_side
             )
-        if seen != 0 and integer[row, 1] == 0:
-            tally[row, 0] += 1
-        elif seen != 0:
-            _add(
+        if seen != 0:
+            count_feature(
                 1, integer[row, 1], integer[row, 2], row, facet_start, facet_vertices, facet_edges,
                 edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, tally, first, last,
             )  # fmt: skip
@@ -141,7 +142,7 @@ def count_cells(
                         vertex = nearest_end(x, y, z, edge, vertices, edges)
                         _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
                         if squared < reach:
-                            _add(
+                            count_feature(
                                 count, 2, vertex, row, facet_start, facet_vertices, facet_edges,
                                 edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids,
                                 integer, tally, first, last,

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.coefficients import COEFFICIENTS, HERTZIAN
-from pdem.contact.contact_rows import move, row_of, sort_by_facet
+from pdem.contact.contact_rows import move, sort_by_facet
 from pdem.contact.hierarchy import NO_DIRECTION, OUTPUT_FULL
-from pdem.contact.intersection import from_edge, from_vertex
 from pdem.contact.signed_cells import count_cells, feature_of
+from pdem.contact.signed_pieces import REDUCED, drop_repeated_pieces, join_pieces
 from pdem.contact.solid_cells import side_of_body
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
@@ -23,59 +23,6 @@ features that the row stands for), then the row that this one hangs together wit
 
 RING = 1e-9
 """A sum that falls short of its nearest feature's energy by less than this part of it is rounding."""
-
-
-@inlined_geometry
-def _find(row: int, integer: NDArray[np.int64]) -> int:
-    """Return the row that speaks for all that hang together with this one."""
-    while integer[row, 4] != row:
-        integer[row, 4] = integer[integer[row, 4], 4]
-        row = integer[row, 4]
-    return row
-
-
-@inlined_geometry
-def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: int) -> None:
-    """Put a row and that of a facet together; the lower row speaks."""
-    other = row_of(facet, integer, first, count)
-    if other >= 0:
-        one, other = _find(row, integer), _find(other, integer)
-        integer[max(one, other), 4] = min(one, other)
-
-
-@inlined_geometry
-def _join(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    vertices: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
-    integer: NDArray[np.int64],
-    first: int,
-    count: int,
-) -> None:
-    """Find which touched facets hang together by edges and vertices within reach."""
-    for row in range(first, first + count):
-        integer[row, 4] = row
-    reach = radius * radius
-    for row in range(first, first + count):
-        facet = integer[row, 0]
-        for place in range(facet_start[facet], facet_start[facet + 1]):
-            edge, vertex = facet_edges[place], facet_vertices[place]
-            within, _, _, _, squared = from_edge(x, y, z, edge, vertices, edges)
-            if within and squared < reach:
-                _unite(row, edge_facet_ids[edge_facet_start[edge]], integer, first, count)
-            _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
-            if squared < reach:
-                _unite(row, vertex_facet_ids[vertex_facet_start[vertex]], integer, first, count)
 
 
 @inlined_geometry
@@ -241,10 +188,15 @@ def sum_patches(
     )  # fmt: skip
     total = _count_features(integer, tally, first, last, facet_start)
     if total > 1:
-        _join(
+        join_pieces(
             x, y, z, radius, vertices, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
             edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, first, last - first,
         )  # fmt: skip
+        drop_repeated_pieces(
+            x, y, z, radius, vertices, normals, facet_start, facet_vertices, facet_edges, edges, edge_facet_start,
+            edge_facet_ids, vertex_facet_start, vertex_facet_ids, real, integer, tally, first, last,
+        )  # fmt: skip
+        _count_features(integer, tally, first, last, facet_start)
     written = 0
     for root in range(first, last):
         if (total == 1 and integer[root, 3] == 0) or (total > 1 and integer[root, 4] != root):
@@ -256,7 +208,7 @@ def sum_patches(
             COEFFICIENTS * (pair + wall_material[facet_wall[integer[root, 0]]]) + HERTZIAN
         ] > 0.5  # fmt: skip
         for row in range(root, last if total > 1 else root + 1):
-            if integer[row, 3] == 0 or (total > 1 and _find(row, integer) != root):
+            if integer[row, 3] == 0 or (total > 1 and integer[row, 4] != root):
                 continue
             facet = integer[row, 0]
             for slot in range(_slots(facet, facet_start)):
@@ -264,19 +216,8 @@ def sum_patches(
                 if weight == 0:
                     continue
                 kind, feature, rx, ry, rz, distance = feature_of(
-                    x,
-                    y,
-                    z,
-                    row,
-                    slot,
-                    vertices,
-                    facet_start,
-                    facet_vertices,
-                    facet_edges,
-                    edges,
-                    real,
-                    integer,
-                )
+                    x, y, z, row, slot, vertices, facet_start, facet_vertices, facet_edges, edges, real, integer
+                )  # fmt: skip
                 nx, ny, nz = _direction(row, slot, radius, rx, ry, rz, distance, normals, real, integer)
                 overlap = radius - distance
                 at = out_first + written
@@ -297,13 +238,13 @@ def sum_patches(
                 size = weight * (overlap * math.sqrt(overlap) if hertzian else overlap)
                 fx, fy, fz = fx + size * nx, fy + size * ny, fz + size * nz
                 energy += size * overlap
-        if number == 0:
+        if number == 0 or energy <= 0.0:
             continue
         at = out_first + written
         written += 1
         weight_out[at] = number
         alone = deepest * deepest * (math.sqrt(deepest) if hertzian else 1.0)
-        if number == 1 or energy < (1.0 - RING) * alone:
+        if number == 1 or (energy < (1.0 - RING) * alone and integer[root, 5] != REDUCED):
             continue
         force = math.sqrt(fx * fx + fy * fy + fz * fz)
         overlap = force ** (2.0 / 3.0) if hertzian else force

@@ -242,6 +242,39 @@ def test_separate_walls_are_two_contacts_and_a_thin_plate_is_one(seed, relative)
         np.testing.assert_allclose(contact["normal"], turn[:, 2], atol=1e-9)
 
 
+def plate(generator, low, high):
+    """A rectangle of the plane z = 0, cut up at random."""
+    corners = np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
+    points, facets = subdivided(
+        generator, corners, [[0, 1, 2, 3]], generator.uniform(), int(generator.integers(1, 4))
+    )
+    return np.column_stack((points, np.zeros(len(points)))), facets
+
+
+@settings(max_examples=100, derandomize=True)
+@given(seed=SEEDS, relative=st.floats(1e-3, 0.3), apart=st.booleans())
+def test_sheets_of_one_plane_count_once_where_they_overlap_or_meet(seed, relative, apart):
+    """Side by side without a common node, on top of each other, several times; as one wall or as two."""
+    generator = np.random.default_rng(seed)
+    turn, shift, _ = moved(generator, np.zeros((1, 3)))
+    wide, seam = 9.0, generator.uniform(-0.2, 0.2)
+    lap = generator.choice([0.0, 1e-9, generator.uniform(0.0, 3.0)])
+    boxes = [([-wide, -wide], [seam + lap, wide]), ([seam, -wide - 0.1], [wide, wide + 0.2])]
+    boxes += [([-wide - 1.0, -wide], [wide, 0.3 * wide])] * generator.integers(2)
+    meshes = [
+        Mesh(points @ turn.T + shift, facets) for points, facets in (plate(generator, *box) for box in boxes)
+    ]
+    joined = join_meshes(meshes)
+    if not apart:
+        loops = [joined.loop(facet) for facet in range(joined.facet_count)]
+        joined = Mesh(joined.vertices, loops)
+    for _ in range(5):
+        foot = turn @ [generator.uniform(-0.6, 0.6), generator.uniform(-0.5, 0.5), 0.0] + shift
+        contacts = signed(foot + (1 - relative) * turn[:, 2], 1.0, joined)
+        assert contacts["count"].sum() == 1
+        np.testing.assert_allclose(force(contacts) / relative**1.5, turn[:, 2], atol=1e-9)
+
+
 def in_box(centre, low, high):
     """Vector from the nearest point of a box."""
     return centre - np.clip(centre, low, high)
