@@ -81,7 +81,7 @@ class Mesh:
         flatness: float = FLATNESS,
     ) -> None:
         start, loops = topology.flattened_loops(facets)
-        self._build(topology.checked_vertices(vertices), start, loops, weld, flatness, ())
+        self._build(topology.checked_vertices(vertices), start, loops, weld, flatness)
 
     @classmethod
     def from_loops(
@@ -93,6 +93,7 @@ class Mesh:
         weld: float = WELD,
         flatness: float = FLATNESS,
         passed_over: tuple[tuple[str, int], ...] = (),
+        scale: float = 1.0,
     ) -> Mesh:
         """Return the mesh of loops that are already in compressed rows; otherwise as the constructor.
 
@@ -108,12 +109,14 @@ class Mesh:
             As in `Mesh`.
         passed_over : tuple of (str, int)
             Cells that a reader left out because they are no surface, for the report.
+        scale : float
+            By which the positions have been multiplied since they were rounded.
         """
         mesh = cls.__new__(cls)
         start, loops = np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
         if len(start) < 2:
             raise MeshError("the mesh has no facets; at least one is needed: check its export")
-        mesh._build(topology.checked_vertices(vertices), start, loops, weld, flatness, passed_over)
+        mesh._build(topology.checked_vertices(vertices), start, loops, weld, flatness, passed_over, scale)
         return mesh
 
     @classmethod
@@ -141,7 +144,7 @@ class Mesh:
         vertices, start, loops, passed_over = read_surface(path, scale)
         try:
             return cls.from_loops(
-                vertices, start, loops, weld=weld, flatness=flatness, passed_over=passed_over
+                vertices, start, loops, weld=weld, flatness=flatness, passed_over=passed_over, scale=scale
             )
         except MeshError as error:
             raise MeshError(f"{path}: {error}") from None
@@ -199,7 +202,8 @@ class Mesh:
         loops: NDArray[np.int64],
         weld: float,
         flatness: float,
-        passed_over: tuple[tuple[str, int], ...],
+        passed_over: tuple[tuple[str, int], ...] = (),
+        scale: float = 1.0,
     ) -> None:
         topology.check_indices(start, loops, len(vertices))
         kept, new_index = topology.welded(vertices, loops, weld)
@@ -212,7 +216,12 @@ class Mesh:
             topology.topology_of(start, loops, len(kept)),
             normals,
             areas,
-            MeshOrigin(len(vertices) - len(kept), collapsed, passed_over),
+            MeshOrigin(
+                len(vertices) - len(kept),
+                collapsed,
+                passed_over,
+                scale * topology.resolution_of(kept / scale),
+            ),
         )
 
     def _set(
@@ -320,4 +329,5 @@ def _joined_origin(meshes: Sequence[Mesh]) -> MeshOrigin:
         sum(m.origin.welded_vertices for m in meshes),
         sum(m.origin.collapsed_edges for m in meshes),
         tuple(cells for m in meshes for cells in m.origin.passed_over),
+        max(m.origin.resolution for m in meshes),
     )

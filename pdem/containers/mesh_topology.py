@@ -26,6 +26,10 @@ DEGENERATE_HEIGHT = 1e-10
 """A facet whose area is less than this part of half its longest edge squared has no direction."""
 
 
+_SAMPLE = 4096
+_EXACT = 4e-16  # a scale and its inverse
+
+
 class Topology(NamedTuple):
     """The integer arrays of a mesh in the order in which the contact kernels take them.
 
@@ -67,11 +71,35 @@ class MeshOrigin:
         Edges that lost their length when vertices were joined.
     passed_over : tuple of (str, int)
         Cells of a file that are no surface, as (``"line"``, 12).
+    resolution : float
+        By how much coordinates may be rounded [m].
     """
 
     welded_vertices: int = 0
     collapsed_edges: int = 0
     passed_over: tuple[tuple[str, int], ...] = ()
+    resolution: float = 0.0
+
+
+def resolution_of(vertices: NDArray[np.float64]) -> float:
+    """Return by how much coordinates of this size may have been rounded, as a sample of them tells [m].
+
+    Files hold numbers in single precision, or to so many digits. 6 digits are taken for the least: boxes and the like
+    need fewer, and have no detail below.
+    """
+    values = np.abs(vertices.reshape(-1))
+    largest = float(values.max(initial=0.0))
+    values = values[:: max(len(values) // _SAMPLE, 1)]
+
+    def are_kept(rounded: NDArray[np.floating[Any]]) -> bool:
+        return bool((np.abs(rounded - values) <= _EXACT * values).all())
+
+    if are_kept(values.astype(np.float32)):
+        return largest * 2.0**-24
+    for digits in range(6, 10):
+        if are_kept(np.array([float(f"{value:.{digits - 1}e}") for value in values.tolist()])):
+            return 0.5 * largest * 10.0 ** (1 - digits)
+    return largest * 2.0**-53
 
 
 def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:

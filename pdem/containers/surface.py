@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     Loops = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
+ROUNDED = 4.0
+"""A node is on an edge if it is no farther away than this many times the rounding of a coordinate."""
+
+
 class Surface(NamedTuple):
     """A mesh in the order of its coordinates, and where its parts came from.
 
@@ -50,8 +54,9 @@ def surface_of(mesh: Mesh) -> Surface:
 
     Notes
     -----
-    A vertex within `WELD` (of the diagonal of the box) from the inside of an edge is taken for a hanging
-    node and becomes a corner, of half a turn, of the facets along the edge.
+    A vertex within `WELD` (of the diagonal of the box) from the inside of an edge, or as near as the rounding of the
+    coordinates in a file puts it, is taken for a hanging node and becomes a corner, of half a turn, of the facets
+    along the edge. The tip of a needle is none of its own long side.
     """
     used = np.unique(mesh.facet_vertices)
     vertex_origin = used[np.lexsort((*mesh.vertices[used].T[::-1], mesh.vertex_wall[used]))]
@@ -60,7 +65,9 @@ def surface_of(mesh: Mesh) -> Surface:
     vertices = np.ascontiguousarray(mesh.vertices[vertex_origin])
     wall = mesh.vertex_wall[vertex_origin]
     start, loops, facet_origin = _sorted_once(mesh.facet_start, number[mesh.facet_vertices])
-    start, loops = _with_hanging_nodes(vertices, wall, start, loops)
+    tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    tolerance = max(tolerance, ROUNDED * mesh.origin.resolution)
+    start, loops = _with_hanging_nodes(vertices, wall, start, loops, tolerance)
     start, loops, kept = _sorted_once(start, loops)
     facet_origin = facet_origin[kept]
     surface = mesh_of_loops(vertices, start, loops, mesh.origin)
@@ -104,14 +111,16 @@ def _with_hanging_nodes(
     wall: NDArray[np.int32],
     start: NDArray[np.int64],
     loops: NDArray[np.int64],
+    tolerance: float,
 ) -> Loops:
     """Insert the vertices that lie within an edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
-    edge, node, part = _nodes_on_edges(vertices, wall, edges)
-    if not len(edge):
+    edge, node, part = _nodes_on_edges(vertices, wall, edges, tolerance)
+    apart = ~_have_node(start, loops, facet_edges, edge, node)
+    if not apart.any():
         return start, loops
-    order = np.lexsort((part, edge))
-    edge, node = edge[order], node[order]
+    order = np.lexsort((part[apart], edge[apart]))
+    edge, node = edge[apart][order], node[apart][order]
     first = np.searchsorted(edge, np.arange(len(edges) + 1))
     more = np.diff(first)[facet_edges]
     result = []
@@ -123,13 +132,31 @@ def _with_hanging_nodes(
     return start + before[start], np.insert(loops, where, np.concatenate(result))
 
 
+def _have_node(
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edge: NDArray[np.int64],
+    node: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Tell of pairs of an edge and a node whether a facet along the edge has the node: the tip of a needle."""
+    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    by_edge = np.argsort(facet_edges, kind="stable")
+    first, last = (np.searchsorted(facet_edges[by_edge], edge, side) for side in ("left", "right"))
+    pair = np.repeat(np.arange(len(edge)), last - first)
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
+    width = int(loops.max()) + 1
+    found = np.isin(facet[by_edge[first[pair] + within]] * width + node[pair], facet * width + loops)
+    return np.bincount(pair[found], minlength=len(edge)) > 0
+
+
 def _nodes_on_edges(
     vertices: NDArray[np.float64],
     wall: NDArray[np.int32],
     edges: NDArray[np.int64],
+    tolerance: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return pairs of an edge and a node that lies within it, and at which part of its length."""
-    tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
     low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
     length = np.linalg.norm(along, axis=1)
     # no vertex lies nearer to the middle than the ends of nearly all edges: lists are made for the others

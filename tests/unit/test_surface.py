@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
 
 from cases import box
 from pdem.contact.wall_contacts import wall_contacts
@@ -42,6 +46,31 @@ def test_hanging_nodes_are_found_among_repeated_facets_and_where_four_sheets_mee
     surface = surface_of(crossing).mesh
     assert sorted(np.diff(surface.facet_start).tolist()) == [4, 4, 4, 4, 5, 5]
     assert np.diff(surface.edge_facet_start).max() == 4
+
+
+@pytest.mark.parametrize("rounded", [np.float32, lambda x: np.round(x, 6), lambda x: np.round(x, 5)])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 25.4])
+def test_hanging_nodes_are_found_although_a_file_rounds_them(rounded, scale):
+    """Of 50 turned squares, each beside one cut in needles."""
+    generator = np.random.default_rng(7)
+    for _ in range(50):
+        turn, parts = (
+            Rotation.random(random_state=generator.integers(2**31)).as_matrix(),
+            np.sort(generator.uniform(0.05, 0.95, 6)),
+        )
+        flat = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [2, 0.5, 0], *([1, part, 0] for part in parts)]
+        rim = [1, *range(5, 11), 2]
+        facets = [[0, 1, 2, 3], *([4, b, a] for a, b in pairwise(rim))]
+        points = np.asarray(rounded(flat @ turn.T), dtype=float)
+        start = np.concatenate(([0], np.cumsum([len(loop) for loop in facets])))
+        mesh = Mesh.from_loops(points * scale, start, np.concatenate(facets), scale=scale)
+        assert np.diff(surface_of(mesh).mesh.facet_start).max() == 10
+
+
+def test_needles_are_no_hanging_nodes():
+    points = [[0, 0, 0], [1, 0, 0], [0.5, 4e-8, 0], [0.5, -1, 0], [1 / 3, 1, 0]]
+    mesh = Mesh(points, [[0, 1, 2], [1, 0, 3], [0, 2, 4], [2, 1, 4]])
+    assert np.diff(surface_of(mesh).mesh.facet_start).tolist() == [3, 3, 3, 3]
 
 
 def test_features_are_named_as_in_the_mesh_and_weights_are_for_its_nodes():

@@ -1,0 +1,136 @@
+"""Which touched facets hang together within reach of a sphere, and which pieces of them cover the same place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.contact.contact_rows import row_of
+from pdem.contact.intersection import from_edge, from_vertex, nearest_within
+from pdem.contact.signed_cells import count_feature
+from pdem.foundation.geometry_kernels import inlined_geometry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+REDUCED = -2
+"""In the last column of the integer scratch: the piece has lost its nearest feature to another one."""
+
+SAME_PLACE = 1e-4
+"""A point nearer to a piece than this part of the radius lies on it: narrower gaps and lower steps are none."""
+
+
+@inlined_geometry
+def _find(row: int, integer: NDArray[np.int64]) -> int:
+    """Return the row that speaks for all that hang together with this one."""
+    while integer[row, 4] != row:
+        integer[row, 4] = integer[integer[row, 4], 4]
+        row = integer[row, 4]
+    return row
+
+
+@inlined_geometry
+def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: int) -> None:
+    """Put a row and that of a facet together; the lower row speaks."""
+    other = row_of(facet, integer, first, count)
+    if other >= 0:
+        one, other = _find(row, integer), _find(other, integer)
+        integer[max(one, other), 4] = min(one, other)
+
+
+@inlined_geometry
+def join_pieces(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    vertices: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
+    integer: NDArray[np.int64],
+    first: int,
+    count: int,
+) -> None:
+    """Find which touched facets hang together by edges and vertices within reach."""
+    for row in range(first, first + count):
+        integer[row, 4] = row
+    reach = radius * radius
+    for row in range(first, first + count):
+        facet = integer[row, 0]
+        for place in range(facet_start[facet], facet_start[facet + 1]):
+            edge, vertex = facet_edges[place], facet_vertices[place]
+            within, _, _, _, squared = from_edge(x, y, z, edge, vertices, edges)
+            if within and squared < reach:
+                _unite(row, edge_facet_ids[edge_facet_start[edge]], integer, first, count)
+            _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
+            if squared < reach:
+                _unite(row, vertex_facet_ids[vertex_facet_start[vertex]], integer, first, count)
+
+
+@inlined_geometry
+def _is_nearer(one: int, other: int, real: NDArray[np.float64]) -> bool:
+    """Order pieces, by their nearest rows, by distance."""
+    return bool(real[one, 1] < real[other, 1] or (real[one, 1] == real[other, 1] and one < other))
+
+
+@inlined_geometry
+def drop_repeated_pieces(
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    facet_start: NDArray[np.int64],
+    facet_vertices: NDArray[np.int64],
+    facet_edges: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    edge_facet_start: NDArray[np.int64],
+    edge_facet_ids: NDArray[np.int64],
+    vertex_facet_start: NDArray[np.int64],
+    vertex_facet_ids: NDArray[np.int64],
+    real: NDArray[np.float64],
+    integer: NDArray[np.int64],
+    tally: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> None:
+    """Take one off the nearest feature of each piece that lies on a nearer piece: what both cover counts once.
+
+    So it is where sheets of one plane overlap, and at the seam of two that meet without a common edge.
+    """
+    limit = SAME_PLACE * radius
+    for row in range(first, last):
+        integer[row, 4] = _find(row, integer)
+        integer[row, 3] = integer[row, 5] = -1
+    for row in range(first, last):  # the nearest row of each piece, kept with the row that speaks for it
+        root = integer[row, 4]
+        if integer[root, 3] < 0 or real[row, 1] < real[integer[root, 3], 1]:
+            integer[root, 3] = row
+    for root in range(first, last):
+        near = integer[root, 3]
+        if near < 0:
+            continue
+        px, py, pz = x - real[near, 2], y - real[near, 3], z - real[near, 4]
+        for row in range(first, last):
+            other = integer[row, 4]
+            if other == root or not _is_nearer(integer[other, 3], near, real):
+                continue
+            kind, _, _, _, _, squared = nearest_within(
+                px, py, pz, limit, integer[row, 0], vertices, normals, facet_start, facet_vertices, facet_edges,
+                edges,
+            )  # fmt: skip
+            if kind >= 0 and squared <= limit * limit:
+                count_feature(
+                    -1, integer[near, 1], integer[near, 2], near, facet_start, facet_vertices, facet_edges,
+                    edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, tally, first,
+                    last,
+                )  # fmt: skip
+                integer[root, 5] = REDUCED
+                break
