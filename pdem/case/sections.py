@@ -94,7 +94,7 @@ class Detection(Section):
     levels: AutoOrCount = "auto"
     cell_sizes: AutoOrSizes = "auto"
     skin: AutoOrNotNegative = "auto"
-    walls: Literal["signed", "h2"] = "h2"
+    walls: Literal["signed", "h2"] = "signed"
 
 
 def _decomposition_method(value: Any) -> Any:

@@ -24,7 +24,7 @@ METHODS = ("signed", "h2")
 """Resolutions of wall contacts that exist."""
 
 
-def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "h2") -> NDArray[np.void]:
+def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "signed") -> NDArray[np.void]:
     """Find what one sphere touches of a mesh.
 
     Parameters
