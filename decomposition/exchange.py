@@ -1,4 +1,4 @@
-"""Slabs at work: who owns what, migration with contacts, ghosts, and what is agreed among ranks."""
+"""Ranks at work: who owns what, balance, migration with contacts, ghosts, and what is agreed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.balance import Balance, sample
+from decomposition.cuts import Cuts, cut, longest_axis
 from decomposition.ghosts import Ghosts
+from decomposition.layers import (
+    Cells,
+    extents_by_level,
+    levels_of,
+    mark_layer,
+    may_meet,
+)
 from decomposition.mpi import load_mpi
 from decomposition.packing import (
     GHOST,
@@ -17,7 +26,6 @@ from decomposition.packing import (
     unpack_pairs,
     unpack_walls,
 )
-from decomposition.slabs import Slabs, cut_slabs, distance_to_intervals, longest_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +40,8 @@ if TYPE_CHECKING:
     Records = tuple[PairRecords, WallRecords]
 
 
-class SlabExchange:
-    """Ranks that own slabs across the longest axis; implements `pdem.simulation.exchange.Exchange`.
+class RankExchange:
+    """Ranks that own parts of space; implements `pdem.simulation.exchange.Exchange`.
 
     Parameters
     ----------
@@ -43,24 +51,57 @@ class SlabExchange:
         Box [m].
     periodic : three bool
         Which axes are periodic.
+    method : {"bisection", "slabs"}
+        How space is cut.
+    balance : {"auto", "always", "never"}
+        When it is cut anew.
     """
 
     def __init__(
-        self, world: World, lower: Sequence[float], upper: Sequence[float], periodic: Sequence[bool]
+        self,
+        world: World,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        periodic: Sequence[bool],
+        method: str = "bisection",
+        balance: str = "auto",
     ) -> None:
         self._communicator = world.communicator.Dup()
         self._mpi = load_mpi()
         self.rank, self.size, self.threads = world.rank, world.size, world.threads
-        axis = longest_axis(lower, upper)
-        self._slabs = Slabs(axis, np.zeros(self.size - 1))
-        self._period = upper[axis] - lower[axis] if periodic[axis] else 0.0
+        self._axes = (longest_axis(lower, upper),) if method == "slabs" else (0, 1, 2)
+        self._cuts: Cuts = cut(np.zeros((0, 3)), self.size, self._axes)
+        self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
         self._ghosts = Ghosts(self._communicator)
+        self._balance = Balance(balance)
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
-        """Cut all particles into slabs of equal numbers; return the rows of this rank's."""
-        axis = self._slabs.axis
-        self._slabs = cut_slabs(columns["position"][:, axis], self.size, axis)
-        return np.flatnonzero(self._slabs.owners(columns["position"]) == self.rank)
+        """Cut all particles into parts of equal numbers; return the rows of this rank's."""
+        self._cuts = cut(columns["position"], self.size, self._axes)
+        return np.flatnonzero(self._cuts.owners(columns["position"]) == self.rank)
+
+    def rebalance(
+        self,
+        position: NDArray[np.float64],
+        seconds: NDArray[np.float64],
+        counts: Callable[[], NDArray[np.float64]],
+    ) -> bool:
+        """Cut anew if the imbalance has cost more than that would; return whether that was done."""
+        since = self._balance.since(seconds)
+        total, most = np.empty_like(since), np.empty(1)
+        self._communicator.Allreduce(since, total, self._mpi.SUM)
+        self._communicator.Allreduce(np.array([since.sum()]), most, self._mpi.MAX)
+        cost = self.largest(np.array([self._balance.cost]).view(np.int64)).view(np.float64)
+        if not self._balance.is_due(float(most[0] - total.sum() / self.size), float(cost[0])):
+            return False
+        self._balance.begin()
+        held = counts()
+        all_counts = np.empty(held.shape[1])
+        self._communicator.Allreduce(held.sum(axis=0), all_counts, self._mpi.SUM)
+        taken = sample(position, held @ (total / np.maximum(all_counts, 1.0)))
+        rows = self._from_all(taken)
+        self._cuts = cut(rows["position"], self.size, self._axes, rows["work"], self._cuts)
+        return True
 
     def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the largest of each entry over the ranks."""
@@ -95,6 +136,16 @@ class SlabExchange:
         self._communicator.Gatherv([mine, mine.nbytes, byte], receive)
         return result
 
+    def _from_all(self, mine: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of all ranks, joined in the order of ranks, on every rank."""
+        sizes = np.array(self._communicator.allgather(mine.nbytes))
+        result = np.empty(int(sizes.sum()) // mine.dtype.itemsize, mine.dtype)
+        byte = self._mpi.BYTE
+        self._communicator.Allgatherv(
+            [mine, mine.nbytes, byte], [result, sizes, np.cumsum(sizes) - sizes, byte]
+        )
+        return result
+
     def _to_all(self, parts: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Send part p to rank p; return what all have sent, in the order of ranks, and the numbers of rows."""
         kind, byte = parts[0].dtype, self._mpi.BYTE
@@ -111,7 +162,7 @@ class SlabExchange:
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
-        owner = self._slabs.owners(particles.position)
+        owner = self._cuts.owners(particles.position)
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
             return None
         pairs, walls = records()
@@ -138,36 +189,83 @@ class SlabExchange:
         here = walls.take(np.isin(walls.id, ids[stay]))
         return unpack_pairs(pairs, new_pairs), unpack_walls(here, new_walls)
 
-    def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
-        """Append copies of all particles of other ranks that may touch owned ones; `reach` is of radii."""
-        coordinate = particles.position[:, self._slabs.axis]
-        reaches = reach(particles.radius)
-        extent = np.array(
-            [coordinate.min(initial=np.inf), coordinate.max(initial=-np.inf), reaches.max(initial=0.0)]
-        )
-        extents = np.empty((self.size, 3))
-        self._communicator.Allgather(extent, extents)
-        rows = [
-            self._near(coordinate, reaches, extents[other]) if other != self.rank else np.empty(0, np.int64)
-            for other in range(self.size)
-        ]
+    def make_ghosts(
+        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+    ) -> None:
+        """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
+        position, reaches = particles.position, reach(particles.radius)
+        level = levels_of(particles.radius, radii)
+        extents = extents_by_level(position, reaches, level, len(radii))
+        others = np.empty((self.size, *extents.shape))
+        self._communicator.Allgather(extents, others)
+        near = may_meet(extents[-1], others[:, -1], self._period)
+        near[self.rank] = False
+        marks = {int(other): np.zeros(particles.count, bool) for other in np.flatnonzero(near)}
+        for other, mark in marks.items():
+            mark_layer(position, reaches, level, others[other], self._period, mark)
+        rows = self._rows(marks)
         copies, numbers = self._to_all([pack(particles, one, GHOST) for one in rows])
+        if len(radii) > 1:
+            self._mark_partners(particles, reach, radii, extents, copies, numbers, marks)
+            more = self._rows(marks, rows)
+            late, late_numbers = self._to_all([pack(particles, one, GHOST) for one in more])
+            copies, numbers = _interleaved(copies, numbers, late, late_numbers)
+            rows = [np.concatenate(both) for both in zip(rows, more, strict=True)]
+        self._append_ghosts(particles, copies)
+        self._ghosts.connect(rows, numbers, particles.count)
+        self._balance.end()
+
+    def _rows(
+        self, marks: dict[int, NDArray[np.bool_]], besides: list[NDArray[np.int64]] | None = None
+    ) -> list[NDArray[np.int64]]:
+        """Return the marked rows for each rank, without those given."""
+        rows = [np.empty(0, np.int64)] * self.size
+        for other, mark in marks.items():
+            if besides is not None:
+                mark[besides[other]] = False
+            rows[other] = np.flatnonzero(mark)
+        return rows
+
+    def _mark_partners(
+        self,
+        particles: Particles,
+        reach: Callable[[NDArray[np.float64]], Any],
+        radii: NDArray[np.float64],
+        extents: NDArray[np.float64],
+        copies: NDArray[Any],
+        numbers: NDArray[np.int64],
+        marks: dict[int, NDArray[np.bool_]],
+    ) -> None:
+        """Mark the owned particles that may touch a copy of a larger one, for the rank it came from."""
+        if particles.count == 0 or len(copies) == 0:
+            return
+        copy_level = levels_of(copies["radius"], radii)
+        if copy_level.max() == 0:
+            return
+        level = levels_of(particles.radius, radii)
+        cells = Cells(particles.position, reach(particles.radius), level, extents[:, 6].copy(), self._period)
+        ends = np.cumsum(numbers)
+        for other, mark in marks.items():
+            part = slice(ends[other] - numbers[other], ends[other])
+            place = np.ascontiguousarray(copies["position"][part])
+            radius = np.ascontiguousarray(copies["radius"][part])
+            cells.mark_partners(place, reach(radius), copy_level[part], mark)
+
+    @staticmethod
+    def _append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
         particles.reserve(particles.count + len(copies))
         particles.ghosts = len(copies)
         for name in GHOST.names or ():
             particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
-        self._ghosts.connect(rows, numbers, particles.count)
-
-    def _near(
-        self, coordinate: NDArray[np.float64], reaches: NDArray[np.float64], extent: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Return the rows of owned particles that may touch a particle of a rank with this extent."""
-        low, high, widest = extent
-        if low > high:  # it owns none
-            return np.empty(0, np.int64)
-        apart = distance_to_intervals(coordinate, low, high, self._period)
-        return np.flatnonzero(apart <= (reaches + widest) * (1.0 + 1e-9))
 
     def update_ghosts(self, particles: Particles) -> None:
         """Refresh what changes every step in the ghosts."""
         self._ghosts.update(particles)
+
+
+def _interleaved(
+    one: NDArray[Any], numbers: NDArray[np.int64], other: NDArray[Any], more: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return rows that have come from each rank in two messages, by rank, and their numbers."""
+    rank = np.concatenate([np.repeat(np.arange(len(counts)), counts) for counts in (numbers, more)])
+    return np.concatenate((one, other))[np.argsort(rank, kind="stable")], numbers + more

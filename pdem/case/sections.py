@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 from pdem.case.base import (
     AutoOrCount,
@@ -97,22 +96,20 @@ class Detection(Section):
     walls: Literal["signed", "h2"] = "signed"
 
 
-def _decomposition_method(value: Any) -> Any:
-    if value == "bisection":
-        raise PydanticCustomError("not_yet", 'not available in this version: use "slabs"')
-    return value
-
-
 class Decomposition(Section):
     """``[decomposition]``: how the domain is divided among ranks. It never changes results.
 
     Attributes
     ----------
-    method : {"slabs"}
-        Cuts along the longest axis.
+    method : {"bisection", "slabs"}
+        Cuts in two across the longest axis of each part, again and again; or all cuts across the longest axis.
+    balance : {"auto", "always", "never"}
+        When space is cut anew by measured work: when waiting has cost more than that would; whenever lists are
+        made; never.
     """
 
-    method: Annotated[Literal["slabs"], BeforeValidator(_decomposition_method)] = "slabs"
+    method: Literal["bisection", "slabs"] = "bisection"
+    balance: Literal["auto", "always", "never"] = "auto"
 
 
 class Limits(Section):

@@ -267,6 +267,10 @@ class PairContacts:
         """Candidate of each contact."""
         return self._touching[1 : self.count + 1]
 
+    def rows(self, owned: int) -> NDArray[np.int64]:
+        """Return the number of candidate pairs of each owned particle."""
+        return np.diff(self._start[: owned + 1])
+
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""

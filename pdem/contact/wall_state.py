@@ -280,6 +280,10 @@ class WallContacts:
         sums.normalise()
         return sums
 
+    def rows(self, owned: int) -> NDArray[np.int64]:
+        """Return the number of candidate facets of each owned particle."""
+        return np.diff(self._start[: owned + 1])
+
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""

@@ -67,11 +67,14 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     """
     if communicator is None or communicator.size == 1:
         return Alone(threads or default_threads())
-    from decomposition.exchange import SlabExchange
+    from decomposition.exchange import RankExchange
     from decomposition.mpi import describe
 
     domain = case.domain
-    return SlabExchange(describe(communicator, threads), domain.lower, domain.upper, domain.periodic)
+    return RankExchange(
+        describe(communicator, threads), domain.lower, domain.upper, domain.periodic,
+        case.decomposition.method, case.decomposition.balance,
+    )  # fmt: skip
 
 
 def on_first(communicator: Any, function: Callable[[], Result]) -> Result:

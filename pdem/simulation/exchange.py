@@ -58,8 +58,34 @@ class Exchange(Protocol):
         """
         ...
 
-    def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
-        """Append copies of all particles of other ranks that may touch owned ones; `reach` is of radii."""
+    def rebalance(
+        self,
+        position: NDArray[np.float64],
+        seconds: NDArray[np.float64],
+        counts: Callable[[], NDArray[np.float64]],
+    ) -> bool:
+        """Divide the particles anew if the present division has cost more than that would.
+
+        Nothing moves before `migrate`.
+
+        Parameters
+        ----------
+        position : (n, 3) array
+            Of the owned particles [m].
+        seconds : (K,) array
+            Time this rank has spent on each kind of work since the beginning [s], waiting not included.
+        counts : callable
+            Returns how much there is of each kind at each particle, (n, K).
+        """
+        ...
+
+    def make_ghosts(
+        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+    ) -> None:
+        """Append copies of all particles of other ranks that may touch owned ones.
+
+        `reach` returns that of radii; `radii` (L,) are the largest of each level of size, rising.
+        """
         ...
 
     def update_ghosts(self, particles: Particles) -> None:
@@ -105,7 +131,18 @@ class Alone:
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Return None: nothing leaves."""
 
-    def make_ghosts(self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any]) -> None:
+    def rebalance(
+        self,
+        position: NDArray[np.float64],
+        seconds: NDArray[np.float64],
+        counts: Callable[[], NDArray[np.float64]],
+    ) -> bool:
+        """Return False: there is nothing to divide."""
+        return False
+
+    def make_ghosts(
+        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+    ) -> None:
         """There are none."""
 
     def update_ghosts(self, particles: Particles) -> None:

@@ -81,6 +81,7 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
     """
     phases.lap("detect")
     tune(system, phases)
+    balance(system, phases)
     stay = leave(system) if gone else None
     hand_over(system, stay, phases)
 
@@ -107,6 +108,17 @@ def tune(system: System, phases: Phases) -> None:
     system.search.set_limits(system.skins.cell_sizes)
 
 
+def balance(system: System, phases: Phases) -> None:
+    """Let the ranks divide the particles anew, if that is worth it."""
+    seconds = [
+        phases.spent(*names)
+        for names in (("integrate", "sum"), ("pairs", "detect"), ("walls", "detect facets"))
+    ]
+    own = system.particles
+    if system.exchange.rebalance(own.position, np.array(seconds), system.work):
+        system.divisions += 1
+
+
 def relist(system: System, handed: Records | None, phases: Phases) -> None:
     """Make ghosts and all lists for the particles this rank owns.
 
@@ -116,7 +128,7 @@ def relist(system: System, handed: Records | None, phases: Phases) -> None:
     system.detections += 1
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.skins.reach)
+    system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii)
     phases.lap("exchange")
     system.measure_reaches()
     near = system.search.search(

@@ -70,8 +70,8 @@ class System:
         2 or 3.
     step : int
         Steps taken since time 0.
-    detections : int
-        How often lists were made.
+    detections, divisions : int
+        How often lists were made, and particles divided anew among ranks.
     ended : ExactSums
         Energies of ended contacts seen by this rank.
     trouble : list
@@ -111,6 +111,7 @@ class System:
         self.tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
         self.step = 0
         self.detections = 0
+        self.divisions = 0
         self.ended = ExactSums(ENDED)
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)
@@ -186,6 +187,15 @@ class System:
     def wall_records(self) -> WallRecords:
         """Return the contacts with walls by id."""
         return WallRecords.none(WALL_HISTORY) if self.walls is None else self.walls.records(self.particles)
+
+    def work(self) -> NDArray[np.float64]:
+        """Return, for each owned particle, one, its candidate pairs, and its candidate facets (n, 3)."""
+        work = np.zeros((self.particles.count, 3))
+        work[:, 0] = 1.0
+        work[:, 1] = self.pairs.rows(self.particles.count)
+        if self.walls is not None:
+            work[:, 2] = self.walls.rows(self.particles.count)
+        return work
 
     def memory(self) -> int:
         """Return the bytes that particles, contacts and lists of this rank hold."""

@@ -120,18 +120,36 @@ def compare(case, steps, **options):
     return shared
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
+def divided(text, method, balance="auto"):
+    """Return a case whose particles are divided like this."""
+    return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "{balance}"\n')
+
+
+@pytest.mark.ranks(1, 2, 3, 4, 7, 8, timeout=240)
 def test_polydisperse_cloud(ranks):
-    simulation = compare(pdem.Case.from_text(CLOUD), 400)
+    simulation = compare(divided(CLOUD, "bisection"), 400)
     assert simulation.system.detections > 3
     assert simulation.energies()["sliding"] > 0.0
 
 
+@pytest.mark.ranks(3, 8, timeout=240)
+@pytest.mark.parametrize("method", ["slabs", "bisection"])
+def test_polydisperse_cloud_divided_anew_at_every_detection(ranks, method):
+    simulation = compare(divided(CLOUD, method, "always"), 300)
+    assert simulation.system.divisions > 3
+
+
 @pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
 def test_moving_drum(ranks):
-    case = pdem.Case.from_text(DRUM)
-    simulation = compare(case, 400, meshes=[drum()])
+    simulation = compare(divided(DRUM, "slabs"), 400, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
+
+
+@pytest.mark.ranks(4, 7, timeout=240)
+def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
+    simulation = compare(divided(DRUM, "bisection", "always"), 400, meshes=[drum()])
+    assert simulation.measures().wall_contacts > 0
+    assert simulation.system.divisions > 3
 
 
 @pytest.mark.ranks(2, 3, timeout=240)

@@ -176,7 +176,10 @@ def test_an_override_changes_what_depends_on_it(case: Case) -> None:
         ("detection.cell_sizes=[1, -2]", "detection.cell_sizes[1] = -2: must be greater than 0"),
         ("detection.levels=1.5", "detection.levels = 1.5: must be a whole number"),
         ("detection.walls='h3'", 'detection.walls = "h3": must be "signed" or "h2"'),
-        ("decomposition.method='bisection'", 'not available in this version: use "slabs"'),
+        (
+            "decomposition.method='quarters'",
+            'decomposition.method = "quarters": must be "bisection" or "slabs"',
+        ),
         ("output.fields_every=0", "output.fields_every = 0: must be greater than 0"),
         ("time.end.x=3", "time.end is a single value and has no 'x' in it"),
         ("particles[1].radius=1", "particles is a list of 1; its entries are numbered from 0"),

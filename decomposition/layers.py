@@ -1,0 +1,254 @@
+"""Which particles are copied to which rank: layers as thin as their sizes allow. Nothing here knows of MPI.
+
+A pair across ranks is evaluated on both sides, so that each side needs a copy of the other's particle. A layer as wide
+as the largest diameter would copy every small particle near a cut. Instead particles are sorted by levels of size:
+
+1. A particle is sent where it may touch one of its own or a lower level: its layer is as wide as its own size. The
+   large ones, which are few, so arrive first.
+2. A smaller particle of the other side is sent back only if it has a large copy within reach.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.geometry_kernels import nearest_image
+from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXTENT = 7
+"""Columns of an extent: lowest and highest coordinates (6) and largest reach [m] of some particles."""
+
+ROUNDING = 1.0 + 1e-9
+"""Distances found in different ways agree within this factor."""
+
+_CELL = 6.0  # particles in a cell, roughly: neither empty ones nor long lists
+
+
+def levels_of(radius: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the level (n,) of each radius; `radii` (L,) are the largest of each level, rising."""
+    return np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
+
+
+def extents_by_level(
+    position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], levels: int
+) -> NDArray[np.float64]:
+    """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
+    extents = np.empty((levels, EXTENT))
+    extents[:, :3], extents[:, 3:6], extents[:, 6] = np.inf, -np.inf, 0.0
+    for number in range(levels):
+        rows = level == number
+        extents[number, :3] = position[rows].min(axis=0, initial=np.inf)
+        extents[number, 3:6] = position[rows].max(axis=0, initial=-np.inf)
+        extents[number, 6] = reach[rows].max(initial=0.0)
+    np.minimum.accumulate(extents[:, :3], axis=0, out=extents[:, :3])
+    np.maximum.accumulate(extents[:, 3:], axis=0, out=extents[:, 3:])
+    return extents
+
+
+@inlined
+def _from_interval(x: float, low: float, high: float, period: float) -> float:
+    """Return how far a coordinate is from an interval, by the nearest image [m]."""
+    if period > 0.0:
+        above = (x - low) - period * math.floor((x - low) / period)
+        return 0.0 if above <= high - low else min(above - (high - low), period - above)
+    return max(max(low - x, x - high), 0.0)
+
+
+@threaded_kernel
+def mark_layer(
+    position: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    level: NDArray[np.int64],
+    extents: NDArray[np.float64],
+    period: NDArray[np.float64],
+    mark: NDArray[np.bool_],
+) -> None:
+    """Mark the particles that may touch one of another rank of their own or a lower level.
+
+    Parameters
+    ----------
+    position, reach, level : (n, 3), (n,) and (n,) arrays
+        Of the particles of this rank; reaches are radii plus skins [m].
+    extents : (L, `EXTENT`) array
+        Of the other rank.
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
+    mark : (n,) bool array
+        Written.
+    """
+    for p in prange(len(position)):
+        row = level[p]
+        squared = 0.0
+        for axis in range(3):
+            apart = _from_interval(
+                position[p, axis], extents[row, axis], extents[row, 3 + axis], period[axis]
+            )
+            squared += apart * apart
+        within = (reach[p] + extents[row, 6]) * ROUNDING
+        mark[p] = extents[row, 0] <= extents[row, 3] and squared <= within * within
+
+
+def may_meet(
+    mine: NDArray[np.float64], others: NDArray[np.float64], period: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Tell of ranks whether anything of theirs may touch anything of this one.
+
+    Parameters
+    ----------
+    mine : (`EXTENT`,) array
+        Extent of all particles of this rank.
+    others : (P, `EXTENT`) array
+        Those of the ranks.
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
+    """
+    if mine[0] > mine[3]:
+        return np.zeros(len(others), bool)
+    lower, upper = others[:, :3], others[:, 3:6]
+    apart = np.maximum(np.maximum(lower - mine[3:6], mine[:3] - upper), 0.0)
+    around = np.maximum(period - (np.maximum(upper, mine[3:6]) - np.minimum(lower, mine[:3])), 0.0)
+    apart = np.where(period > 0.0, np.minimum(apart, around), apart)
+    full = lower[:, 0] <= upper[:, 0]
+    apart[~full] = np.inf
+    near: NDArray[np.bool_] = np.sqrt((apart**2).sum(axis=1)) <= (mine[6] + others[:, 6]) * ROUNDING
+    return near & full
+
+
+@kernel
+def _sort_in_cells(
+    position: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    shape: NDArray[np.int64],
+    start: NDArray[np.int64],
+    order: NDArray[np.int64],
+) -> None:
+    """Write the particles by cell: those of cell c are ``order[start[c]:start[c + 1]]``."""
+    cell = np.empty(len(position), np.int64)
+    for p in range(len(position)):
+        number = 0
+        for axis in range(3):
+            place = int((position[p, axis] - lower[axis]) * frequency[axis])
+            number = number * shape[axis] + min(max(place, 0), shape[axis] - 1)
+        cell[p] = number
+        start[number + 1] += 1
+    for number in range(len(start) - 1):
+        start[number + 1] += start[number]
+    filled = start[:-1].copy()
+    for p in range(len(position)):
+        order[filled[cell[p]]] = p
+        filled[cell[p]] += 1
+
+
+@kernel
+def _mark_partners(
+    position: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    level: NDArray[np.int64],
+    copy_position: NDArray[np.float64],
+    copy_reach: NDArray[np.float64],
+    copy_level: NDArray[np.int64],
+    widest: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    shape: NDArray[np.int64],
+    start: NDArray[np.int64],
+    order: NDArray[np.int64],
+    period: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    mark: NDArray[np.bool_],
+) -> None:
+    first, last = np.empty(3, np.int64), np.empty(3, np.int64)
+    for g in range(len(copy_position)):
+        if copy_level[g] == 0:
+            continue
+        within = (copy_reach[g] + widest[copy_level[g] - 1]) * ROUNDING
+        for image in range(27):  # of the copy: the cells of this rank are not wrapped
+            number, near = image, True
+            for axis in range(3):
+                turn = number % 3 - 1
+                number //= 3
+                if turn != 0 and period[axis] == 0.0:
+                    near = False
+                    break
+                x = copy_position[g, axis] + turn * period[axis]
+                low, high = (
+                    (x - within - lower[axis]) * frequency[axis],
+                    (x + within - lower[axis]) * frequency[axis],
+                )
+                if high < 0.0 or low >= shape[axis]:
+                    near = False
+                    break
+                first[axis], last[axis] = max(int(low), 0), min(int(high), shape[axis] - 1)
+            if not near:
+                continue
+            for i in range(first[0], last[0] + 1):
+                for j in range(first[1], last[1] + 1):
+                    row = (i * shape[1] + j) * shape[2]
+                    for place in range(start[row + first[2]], start[row + last[2] + 1]):
+                        p = order[place]
+                        if mark[p] or level[p] >= copy_level[g]:
+                            continue
+                        squared = 0.0
+                        for axis in range(3):
+                            apart = nearest_image(
+                                position[p, axis] - copy_position[g, axis], period[axis], inverse[axis]
+                            )
+                            squared += apart * apart
+                        limit = (reach[p] + copy_reach[g]) * ROUNDING
+                        mark[p] = squared <= limit * limit
+
+
+class Cells:
+    """The particles of this rank in cells, to find those near copies of larger ones.
+
+    Parameters
+    ----------
+    position, reach, level : (n, 3), (n,) and (n,) arrays
+        Of the particles.
+    widest : (L,) array
+        Largest reach of each level and all below [m].
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
+    """
+
+    def __init__(
+        self,
+        position: NDArray[np.float64],
+        reach: NDArray[np.float64],
+        level: NDArray[np.int64],
+        widest: NDArray[np.float64],
+        period: NDArray[np.float64],
+    ) -> None:
+        self._particles = position, reach, level
+        self._widest, self._period = widest, period
+        self._inverse = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+        lower, upper = position.min(axis=0), position.max(axis=0)
+        edges = np.maximum(upper - lower, 1e-12 * float((upper - lower).max()) + 1e-300)
+        size = (np.prod(edges / edges.max()) * _CELL / len(position)) ** (1.0 / 3.0) * edges.max()
+        shape = np.clip((edges / size).astype(np.int64), 1, 1 << 16)
+        while np.prod(shape) > len(position) + 8:  # thin boxes
+            shape = np.maximum(shape // 2, 1)
+        self._grid = lower, shape / edges, shape
+        self._start = np.zeros(int(np.prod(shape)) + 1, np.int64)
+        self._order = np.empty(len(position), np.int64)
+        _sort_in_cells(position, *self._grid, self._start, self._order)
+
+    def mark_partners(
+        self,
+        position: NDArray[np.float64],
+        reach: NDArray[np.float64],
+        level: NDArray[np.int64],
+        mark: NDArray[np.bool_],
+    ) -> None:
+        """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
+        _mark_partners(
+            *self._particles, position, reach, level, self._widest, *self._grid, self._start, self._order,
+            self._period, self._inverse, mark,
+        )  # fmt: skip

@@ -1,0 +1,104 @@
+"""Cuts of space among ranks: everything has one owner, and all have equal work."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decomposition.balance import Balance, sample
+from decomposition.cuts import cut
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def cloud(seed, count):
+    generator = np.random.default_rng(seed)
+    return generator, generator.normal(size=(count, 3)) * 10 ** generator.uniform(-2, 2, 3)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(1, 40), axes=st.sampled_from([(0,), (1,), (2,), (0, 1, 2)]))
+def test_parts_are_equal_in_number(seed, parts, axes):
+    _, position = cloud(seed, 4000)
+    numbers = np.bincount(cut(position, parts, axes).owners(position), minlength=parts)
+    assert len(numbers) == parts
+    # a cut of k parts is exact to a particle, so that no part is off by more than one for each cut around it
+    assert np.abs(numbers - 4000 / parts).max() <= np.ceil(np.log2(parts)) + 1
+
+
+@settings(max_examples=40, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(1, 20))
+def test_parts_are_equal_in_work(seed, parts):
+    generator, position = cloud(seed, 4000)
+    weights = generator.uniform(0.1, 2.0, 4000) * (1.0 + 4.0 * (position[:, 0] > 0.0))
+    work = np.bincount(cut(position, parts, weights=weights).owners(position), weights, minlength=parts)
+    assert np.abs(work - weights.sum() / parts).max() <= 11.0 * (np.ceil(np.log2(parts)) + 1)
+
+
+@settings(max_examples=40, derandomize=True)
+@given(seed=SEEDS, parts=st.integers(2, 64), count=st.sampled_from([0, 1, 2, 7]))
+def test_more_parts_than_particles(seed, parts, count):
+    _, position = cloud(seed, count)
+    cuts = cut(position, parts)
+    assert np.isfinite(cuts.place).all()
+    owners = cuts.owners(position)
+    assert ((owners >= 0) & (owners < parts)).all()
+    assert np.bincount(owners, minlength=parts).max(initial=0) <= max(1, count // 2 + 1)
+
+
+def test_boxes_of_eight_parts_are_cubes():
+    position = np.random.default_rng(0).uniform(0.0, 1.0, (80_000, 3))
+    owners = cut(position, 8).owners(position)
+    corners = [tuple((position[owners == part].mean(axis=0) > 0.5).tolist()) for part in range(8)]
+    assert len(set(corners)) == 8
+
+
+def test_slabs_rise_along_their_axis():
+    _, position = cloud(3, 700)
+    owners = cut(position, 7, (1,)).owners(position)
+    assert (np.diff(owners[np.argsort(position[:, 1])]) >= 0).all()
+    np.testing.assert_array_equal(np.bincount(owners), 100)
+
+
+def test_cuts_move_by_half_of_their_way_until_the_work_is_even():
+    position = np.random.default_rng(1).uniform(0.0, 1.0, (20_000, 3)) * [4.0, 1.0, 1.0]
+    weights = np.where(position[:, 0] < 1.0, 5.0, 1.0)
+    cuts, worst = cut(position, 2), []
+    first = cuts.place[0]
+    for _ in range(12):
+        worst.append(np.bincount(cuts.owners(position), weights).max() / weights.sum() * 2.0)
+        cuts = cut(position, 2, weights=weights, before=cuts)
+    assert worst[0] > 1.4
+    assert worst[-1] < 1.001
+    assert (np.diff(worst) < 1e-3).all()
+    second = cut(position, 2, weights=weights, before=cut(position, 2)).place[0]
+    best = cut(position, 2, weights=weights).place[0]
+    np.testing.assert_allclose(second, 0.5 * (first + best))
+
+
+def test_a_sample_holds_all_of_the_work():
+    generator, position = cloud(5, 3001)
+    work = generator.uniform(size=3001)
+    taken = sample(position, work)
+    assert len(taken) < 600
+    np.testing.assert_allclose(taken["work"].sum(), work.sum())
+    exact = cut(position, 3, (0,), work).owners(position)
+    near = cut(taken["position"], 3, (0,), taken["work"]).owners(position)
+    assert np.mean(exact == near) > 0.9
+    assert len(sample(position[:0], work[:0])) == 0
+
+
+def test_space_is_cut_anew_when_imbalance_has_cost_twice_as_much():
+    balance = Balance("auto")
+    np.testing.assert_array_equal(balance.since(np.array([3.0, 1.0])), 0.0)
+    np.testing.assert_array_equal(balance.since(np.array([5.0, 1.5])), [2.0, 0.5])
+    assert not balance.is_due(0.0, 1.0)
+    assert not balance.is_due(1.5, 1.0)
+    assert balance.is_due(0.6, 1.0)
+    balance.begin()
+    balance.end()
+    assert balance.cost > 0.0
+    assert not balance.is_due(1.0, 1.0)
+    assert Balance("always").is_due(0.0, 1.0)
+    assert not Balance("never").is_due(1e9, 0.0)
