@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import BlowUpError, Interrupted
+from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import end_report
 from pdem.simulation.outputs import Outputs
@@ -155,6 +156,26 @@ class _Run:
         path = self._checkpoint(self.good)
         return f"the last good state (step {int(self.good['counters']['step'])}) is in {path}"
 
+    def _copies(self) -> list[str]:
+        """Return what crosses ranks, for the log; nothing where there is one. Collective."""
+        system = self.simulation.system
+        radii, own = system.skins.radii, system.particles
+        radius = own.column("radius")[: own.count + own.ghosts]
+        level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
+        held = [np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :])]
+        owned, ghosts = system.exchange.add(np.array(held))
+        if system.exchange.size == 1:
+            return []
+        width = 8 * sum(int(np.prod(field.shape)) for field in ghosted_fields(Ghosted.EVERY_STEP))
+        shares = ", ".join(
+            f"{many} of {all_} up to {r:.4g} m" for r, many, all_ in zip(radii, ghosts, owned, strict=True)
+        )
+        return [
+            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {width * int(ghosts.sum())} bytes a step; "
+            f"by size {shares}",
+            f"particles divided anew among ranks {system.divisions} times",
+        ]
+
     def _finish(self) -> None:
         simulation = self.simulation
         exchange = simulation.system.exchange
@@ -163,6 +184,7 @@ class _Run:
         measured = simulation.measures()
         search = simulation.system.search
         work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
+        copies = self._copies()
         spent = simulation.phases.seconds
         names = sorted(spent)
         mine = {"seconds": np.array([spent[name] for name in names])}
@@ -181,6 +203,7 @@ class _Run:
                     f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
                     f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
                     f"skin {simulation.system.skins.fraction:.3g}",
+                    *copies,
                     f"results in {simulation.case.output.folder}",
                 ],
             )
