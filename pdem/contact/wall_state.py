@@ -69,11 +69,16 @@ class WallContacts:
         Material of each wall.
     method : {"signed", "h2"}
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
+    lever_arm : {"radius", "contact"}
+        Of friction: the radius, or the distance from the centre to the contact point.
     """
 
-    def __init__(self, walls: MovingWalls, materials: Sequence[int], method: str) -> None:
+    def __init__(
+        self, walls: MovingWalls, materials: Sequence[int], method: str, lever_arm: str = "radius"
+    ) -> None:
         self.walls = walls
         self._signed = method == "signed"
+        self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
         self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh)
@@ -211,7 +216,7 @@ class WallContacts:
         column = particles.column
         walls = self.walls
         worst = kernels.wall_forces(
-            self._signed, self._near, dt, step, largest_overlap,
+            self._signed, self._shortened, self._near, dt, step, largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
             self._start, self._end, self._candidates,
