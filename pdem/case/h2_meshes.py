@@ -29,14 +29,14 @@ _CELLS = 10
 
 
 def supports() -> Mesh:
-    """Return three bodies of triangles smaller than the contacts: a plate, a ridge along y and a pyramid, tops at z = 0."""
-    shapes = (lambda x, y: 0.0 * x, lambda x, y: -np.abs(x), lambda x, y: -np.maximum(np.abs(x), np.abs(y)))
+    """Return a plate, a ridge along y and a pyramid, tops at z = 0, of triangles smaller than the contacts."""
     place = np.linspace(-_HALF, _HALF, _CELLS + 1)
+    x, y = (one.ravel() for one in np.meshgrid(place, place, indexing="ij"))
+    heights = 0.0 * x, -np.abs(x), -np.maximum(np.abs(x), np.abs(y))
     vertices, facets = [], []
-    for number, height in enumerate(shapes):
-        x, y = (one.ravel() for one in np.meshgrid(place, place, indexing="ij"))
+    for number, height in enumerate(heights):
         middle = SUPPORT_DISTANCE * (number - 1)
-        vertices.append(np.stack([x + middle, y, height(x, y)], axis=-1))
+        vertices.append(np.stack([x + middle, y, height], axis=-1))
         facets.append(_grid_triangles(_CELLS) + number * len(x))
     return Mesh(np.concatenate(vertices), np.concatenate(facets))
 
@@ -63,7 +63,9 @@ def corner_block() -> Mesh:
 
 
 def _block(lower: tuple[float, float, float], upper: tuple[float, float, float]) -> Mesh:
-    corners = [(x, y, z) for x in (lower[0], upper[0]) for y in (lower[1], upper[1]) for z in (lower[2], upper[2])]
+    corners = [
+        (x, y, z) for x in (lower[0], upper[0]) for y in (lower[1], upper[1]) for z in (lower[2], upper[2])
+    ]
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return Mesh(corners, [[quad[a] for a in part] for quad in quads for part in ((0, 1, 2), (0, 2, 3))])
 
@@ -85,7 +87,10 @@ def holes() -> Mesh:
         vertices.append(np.column_stack([ring, np.zeros(2 * count)]))
         for a in range(count):
             b, first = (a + 1) % count, 2 * count * number
-            facets += [[first + a, first + a + count, first + b + count], [first + a, first + b + count, first + b]]
+            facets += [
+                [first + a, first + a + count, first + b + count],
+                [first + a, first + b + count, first + b],
+            ]
     # what tiles share is joined, after rounding to a picometre
     return Mesh(np.round(np.concatenate(vertices), 12) + 0.0, facets)
 

@@ -43,6 +43,15 @@ class Carried(NamedTuple):
     records: WallRecords
 
 
+class FacetLists(NamedTuple):
+    """Facets to test: of particle ``p`` in `near` those in ``candidates[start[p]:end[p]]``."""
+
+    near: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+
 class _Rows:
     """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle."""
 
@@ -254,6 +263,11 @@ class WallContacts:
             particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
             self._new.facet[rows], self._new.history[:, rows + 1],
         )  # fmt: skip
+
+    @property
+    def lists(self) -> FacetLists:
+        """The present lists; views of buffers."""
+        return FacetLists(self._near, self._start, self._end, self._candidates)
 
     @property
     def count(self) -> int:

@@ -99,7 +99,7 @@ class System:
                 [case.material_index(wall.material) for wall in case.walls],
                 case.detection.walls,
                 case.detection.wall_lever_arm,
-            )  # fmt: skip
+            )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension
         self.choose_levels = choose_levels

@@ -48,9 +48,13 @@ def impacts(notebook: Notebook) -> Table:
         tracks[method] = follow(simulation, end)
         findings += impact_findings(method, tracks[method], simulation)
     heights = [tracks[method].position[:, :, 2] for method in METHODS]
-    findings.append(alike("largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12))
+    findings.append(
+        alike("largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12)
+    )
     _plot_impacts(notebook, tracks["h2"])
-    remark = f"Step {step:g} s. Published implementation: 2286.08 N, 0.096659 m, back at 1.000000 m at 0.8302 s."
+    remark = (
+        f"Step {step:g} s. Published implementation: 2286.08 N, 0.096659 m, back at 1.000000 m at 0.8302 s."
+    )
     return Table("6.1.1: facet, edge and vertex contact", "theory", findings, remark, 7)
 
 

@@ -19,6 +19,8 @@ from pdem.verification.study import Finding
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.simulation.state import Groups
+
     Floats = NDArray[np.float64]
 
 METHODS = ("h2", "signed")
@@ -53,13 +55,16 @@ class Track:
     force: Floats
 
 
-def example(name: str, *settings: str, threads: int = 1) -> Simulation:
-    """Return a simulation of an example of ``pdem new``, with settings as of ``pdem run --set``."""
+def example(name: str, *settings: str, threads: int = 1, state: Groups | None = None) -> Simulation:
+    """Return a simulation of an example of ``pdem new``, with settings as of ``pdem run --set``.
+
+    It begins with the particles of the example, or with the `state` of another simulation of it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         case = Case.read(next(iter(write_example(name, Path(folder)))))
         for setting in settings:
             case.override(setting)
-        return Simulation(case, threads=threads, meshes=read_walls(case))
+        return Simulation(case, threads=threads, state=state, meshes=read_walls(case))
 
 
 def follow(simulation: Simulation, end: float, every: int = 1) -> Track:

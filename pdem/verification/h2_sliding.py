@@ -53,7 +53,9 @@ def sliding_as_published(notebook: Notebook) -> Table:
     for method in METHODS:
         track = slide(step, method, published=True)
         findings += sliding_findings(method, track, CONVENTIONS, 1e-5, PRINTED)
-    for name, ours, theirs, printed in zip(NAMES, CONVENTIONS, rolling("radius")[0], (0.4071, 0.8528, 0.0062), strict=True):
+    for name, ours, theirs, printed in zip(
+        NAMES, CONVENTIONS, rolling("radius")[0], (0.4071, 0.8528, 0.0062), strict=True
+    ):
         error = abs(ours / theirs - 1.0) * 100.0
         findings.append(Finding(f"error of the conventions, {name} [%]", error, printed=printed))
     remark = (
@@ -139,7 +141,9 @@ def _plot(notebook: Notebook, track: Track) -> None:
     with notebook.plot("fig25_sliding") as axes:
         twin = axes.twinx()
         labels = ("displacement [m]", "velocity [m/s]", "angular velocity [rad/s]")
-        for number, ((column, axis), colour) in enumerate(zip(_columns(track), ("C0", "C1", "C2"), strict=True)):
+        for number, ((column, axis), colour) in enumerate(
+            zip(_columns(track), ("C0", "C1", "C2"), strict=True)
+        ):
             side = twin if number == 2 else axes
             side.plot(track.time, theory[:, number], color="0.75", linewidth=5.0, label="_")
             for mesh, style in ((0, "-"), (1, "o")):

@@ -1,0 +1,254 @@
+"""Sect. 6.2 of the double hierarchy paper: the rotary mixer, where its time goes and how much is looked at.
+
+The paper searches in every step; so does the run that is compared with it. Its machine, a core of an Intel Xeon
+E5-2670, is not this one: shares can be compared, times cannot.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.kernels import set_threads
+from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import gather_groups, local_groups
+from pdem.verification.h2_runs import at_most, example
+from pdem.verification.h2_stages import Stages, stages
+from pdem.verification.study import Finding, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.state import Groups
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+SPHERES, FACETS = 29559, 2448
+RATE = 18.85
+"""Of the rotor [rad/s]."""
+
+PUBLISHED = {
+    "fast test, then H2": (53.9, 20.7, 4.5, 15.1, 1.2, 105_630.0),
+    "H2 directly": (51.4, 23.9, 4.2, None, 19.7, 111_041.0),
+}
+"""Table 10: shares in percent of the search between spheres, of that with walls, and of its parts: bins and others,
+fast intersection, double hierarchy; and the total time of 400,000 steps [s]."""
+
+_ROWS = (
+    "search between spheres", "search with walls", "  bins and others", "  fast intersection", "  double hierarchy",
+)  # fmt: skip
+_PUBLISHED_STEPS = 400_000
+_PUBLISHED_RATIO = 30.0
+
+
+@dataclass(frozen=True)
+class Length:
+    """How much is done: seconds that the bed settles and that the rotor turns, samples, steps per thread count."""
+
+    settle: float
+    turn: float
+    samples: int
+    steps: int
+
+
+QUICK = Length(0.1, 0.02, 10, 40)
+FULL = Length(0.5, 0.5, 100, 500)
+
+
+@dataclass
+class Measured:
+    """What a run of the mixer has shown.
+
+    Attributes
+    ----------
+    time : (s,) array
+        Of the samples, since the rotor turns [s].
+    samples : list of Stages
+        Work of the stages.
+    seconds : dict of float
+        Time of each phase per step [s].
+    particles, contacts : int
+        Spheres, and contacts of all kinds at the end.
+    residual : float
+        Of the energy ledger, over all energy that walls and gravity have put in.
+    """
+
+    time: Floats
+    samples: list[Stages]
+    seconds: dict[str, float]
+    particles: int
+    contacts: float
+    residual: float
+
+
+def mixer(notebook: Notebook) -> Iterator[Table]:
+    """Yield where the time of the mixer goes, what its stages look at, and what threads gain."""
+    length = FULL if notebook.full else QUICK
+    settled = settle(length, notebook.threads)
+    run = mix(settled, length, notebook.threads)
+    yield shares(run, length)
+    yield counts(notebook, run)
+    yield scaling(notebook, settled, length)
+
+
+def settle(length: Length, threads: int, *settings: str) -> Groups:
+    """Return the state of the mixer when its rotor begins to turn."""
+    simulation = _mixer(length, threads, "auto", *settings)
+    simulation.advance(round(length.settle / simulation.system.constants.step))
+    groups = gather_groups(simulation.system, local_groups(simulation.system))
+    assert groups is not None
+    return groups
+
+
+def _mixer(
+    length: Length, threads: int, skin: str, *settings: str, state: Groups | None = None
+) -> Simulation:
+    begins = length.settle
+    changes = (
+        f"walls[1].rotation_table.times=[{begins!r}, {begins + 20.0!r}]",
+        f"detection.skin={skin}",
+        *settings,
+    )
+    return example("h2_mixer", *changes, threads=threads, state=state)
+
+
+def mix(settled: Groups, length: Length, threads: int, *settings: str) -> Measured:
+    """Turn the rotor, search in every step, and look at the stages now and then."""
+    simulation = _mixer(length, threads, "0.0", *settings, state=settled)
+    every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
+    simulation.advance(1)
+    simulation.phases.count_anew()
+    begun, times, samples = simulation.time, [], []
+    for _ in range(length.samples):
+        simulation.advance(every)
+        times.append(simulation.time - begun)
+        samples.append(stages(simulation))
+    measures, energies = simulation.measures(), simulation.energies()
+    steps = every * length.samples
+    return Measured(
+        np.array(times), samples,
+        {phase: seconds / steps for phase, seconds in simulation.phases.seconds.items()},
+        measures.particles, measures.contacts_per_particle,
+        energies["residual"] / (abs(energies["wall_work"]) + energies["translation"] + energies["sliding"]),
+    )  # fmt: skip
+
+
+def shares(run: Measured, length: Length) -> Table:
+    """Return the parts of the time of a step that the paper's stages take (Table 10)."""
+    findings = [Finding("spheres", run.particles, SPHERES, 0.0)]
+    for way, published in PUBLISHED.items():
+        total, parts = stage_shares(run, way)
+        for name, share, wanted in zip(_ROWS, parts, published, strict=False):
+            if wanted is not None:
+                findings.append(Finding(f"{way}: {name} [%]", share, wanted))
+        wanted = 1e9 * float(published[-1] or 0.0) / _PUBLISHED_STEPS / SPHERES
+        findings.append(Finding(f"{way}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted))
+    one, other = (stage_shares(run, way)[0] for way in PUBLISHED)
+    findings += [
+        Finding("H2 directly: total time over that of both", other / one, 111_041.0 / 105_630.0),
+        Finding("contacts per sphere", run.contacts),
+        at_most("residual of the energy ledger over what turns over", abs(run.residual), 0.01),
+    ]
+    remark = (
+        f"Settled for {length.settle:g} s, turned for {length.turn:g} s, searched in every step. A run of pdem does "
+        "test and hierarchy in one pass, which is the direct way; the other is composed of both parts' times."
+    )
+    return Table("6.2: where the time of the mixer goes, Table 10", "published", findings, remark)
+
+
+def stage_shares(run: Measured, way: str) -> tuple[float, tuple[float, ...]]:
+    """Return the time of a step [s] and the shares of `PUBLISHED` [%], of one way of resolution."""
+    spent = run.seconds
+    fast, split, direct = (
+        float(np.mean([getattr(one, name) for one in run.samples])) for name in ("fast", "split", "direct")
+    )
+    test, hierarchy = (0.0, direct) if way == "H2 directly" else (fast, split)
+    total = sum(spent.values()) - direct + test + hierarchy
+    spheres = sum(spent.get(phase, 0.0) for phase in ("detect", "migrate", "exchange"))
+    bins = spent.get("detect facets", 0.0)
+    parts = spheres, bins + test + hierarchy, bins, test, hierarchy
+    return total, tuple(100.0 * part / total for part in parts)
+
+
+def counts(notebook: Notebook, run: Measured) -> Table:
+    """Return how many facets each stage treats per sphere and step; draw them added up (Fig. 30)."""
+    names = {
+        "potential": "facets to test", "touched": "facets that intersect", "contacts": "contacts",
+    }  # fmt: skip
+    numbers = {
+        name: np.array([getattr(one, name) for one in run.samples], dtype=np.float64) / run.particles
+        for name in names
+    }
+    mean = {name: float(values.mean()) for name, values in numbers.items()}
+    findings = [Finding(f"{text} per sphere and step", mean[name]) for name, text in names.items()]
+    findings += [
+        Finding(
+            "facets to test over those that intersect", mean["potential"] / mean["touched"], _PUBLISHED_RATIO
+        ),
+        Finding("contacts over facets that intersect", mean["contacts"] / mean["touched"]),
+    ]
+    steps = np.round(run.time / 5e-5)
+    with notebook.plot("fig30_counts") as axes:
+        for name, text in names.items():
+            total = np.cumsum(numbers[name] * np.diff(steps, prepend=0.0))
+            axes.semilogy(run.time, total, "o-", markersize=3.0, label=text)
+        axes.set(xlabel="time since the rotor turns [s]", ylabel="added up, per sphere")
+        axes.grid(visible=True, which="major", color="0.9")
+        axes.legend()
+    turns = RATE * float(run.time[-1]) / (2.0 * np.pi)
+    remark = f"Over {run.time[-1]:g} s, {turns:.2g} turns; the paper shows 0.5 s, 1.5 turns. Cells here leave less to test."
+    return Table("6.2.4: what the stages treat", "published", findings, remark)
+
+
+def scaling(notebook: Notebook, settled: Groups, length: Length) -> Table:
+    """Return the times of a step on one and more threads; draw them (Fig. 29)."""
+    numbers = [number for number in (1, 2, 4, 8, 16) if number <= notebook.threads]
+    seconds = {skin: _timed(settled, length, notebook.threads, skin, numbers) for skin in ("0.0", "auto")}
+    findings = []
+    for skin, name in (("0.0", "search in every step"), ("auto", "lists with skins")):
+        times = seconds[skin]
+        findings.append(
+            Finding(f"{name}: time per sphere and step, one thread [ns]", 1e9 * times[1] / SPHERES)
+        )
+        findings += [
+            Finding(f"{name}: speed-up on {number} threads", times[1] / times[number])
+            for number in numbers[1:]
+        ]
+    _plot_scaling(notebook, numbers, seconds)
+    remark = "The paper shows a speed-up far from the ideal one, in a figure without numbers."
+    return Table("6.2.3: threads", "", findings, remark)
+
+
+def _timed(settled: Groups, length: Length, threads: int, skin: str, numbers: list[int]) -> dict[int, float]:
+    """Return the shortest time per step of several blocks for each number of threads, taken in turns [s]."""
+    simulation = _mixer(length, threads, skin, state=settled)
+    simulation.advance(length.steps)
+    shortest = dict.fromkeys(numbers, np.inf)
+    for _ in range(3):
+        for number in numbers:
+            set_threads(number)
+            begun = time.perf_counter()
+            simulation.advance(length.steps)
+            shortest[number] = min(shortest[number], (time.perf_counter() - begun) / length.steps)
+    set_threads(threads)
+    return shortest
+
+
+def _plot_scaling(notebook: Notebook, numbers: list[int], seconds: dict[str, dict[int, float]]) -> None:
+    with notebook.plot("fig29_threads", 2) as (left, right):
+        for skin, name, style in (("0.0", "search in every step", "o-"), ("auto", "lists with skins", "s--")):
+            times = np.array([seconds[skin][number] for number in numbers])
+            left.plot(numbers, times / times[0], style, label=name)
+            right.plot(numbers, times[0] / times, style, label=name)
+        right.plot(numbers, numbers, color="0.6", label="ideal")
+        left.set(xlabel="threads", ylabel="t / t of one thread", xticks=numbers, ylim=(0.0, 1.1))
+        right.set(xlabel="threads", ylabel="speed-up", xticks=numbers)
+        right.set_ylim(0.0, 1.1 * numbers[-1])
+        left.legend()
+        right.legend()
