@@ -33,7 +33,7 @@ HELD_BY = (("square", 4, 0), ("cross", 0, 4), ("heart", 2, 1))
 """Holes, and the numbers of edges and of vertices on which their spheres rest."""
 
 _MODULUS, _FRICTION = 1e6, 0.3
-_QUICK_STEP, _FULL_STEP = 1e-4, 1e-5
+_QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _OFF_CENTRE = 0.02
 _TOP = 1.0
 
@@ -44,7 +44,7 @@ def holes(notebook: Notebook) -> Table:
     findings, tracks = [], []
     for method in METHODS:
         simulation = example("h2_holes", f"time.step={step}", f'detection.walls="{method}"')
-        tracks.append(follow(simulation, END, round(5e-4 / step)))
+        tracks.append(follow(simulation, END, max(round(5e-4 / step), 1)))
         findings += resting_findings(method, tracks[-1], simulation)
         findings += frictionless_findings(method, max(step, _QUICK_STEP))
     heights = np.stack([track.position for track in tracks], axis=-1)

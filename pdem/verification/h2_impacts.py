@@ -33,7 +33,7 @@ PRINTED_FORCE = 76.063
 
 _MODULUS = 1e5
 _BODIES = ("facet", "edge", "vertex")
-_QUICK_STEP, _FULL_STEP = 5e-5, 1e-5
+_QUICK_STEP, _FULL_STEP = 1e-4, 1e-5
 _QUICK_END, _FULL_END = 0.9, 2.0
 _OVERLAP = 0.01
 _QUICK_TURN, _FULL_TURN = 4e-3, 1e-3

@@ -14,10 +14,10 @@ import numpy as np
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.intersection import sphere_touches_facet
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.kernels import prange, set_threads, threaded_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,6 +131,33 @@ def stages(simulation: Simulation) -> Stages:
         int((end[lists.near] - lists.start[lists.near]).sum()) for end in (lists.end, touched_end)
     )
     return Stages(potential, hit, int(counts.sum()), fast, split, direct)
+
+
+def seconds_on_threads(
+    simulation: Simulation, steps: int, numbers: Sequence[int], threads: int
+) -> dict[int, float]:
+    """Return the shortest time per step of several blocks for each number of threads, taken in turns [s].
+
+    Parameters
+    ----------
+    simulation : Simulation
+        On one rank.
+    steps : int
+        Of each block.
+    numbers : sequence of int
+        Numbers of threads, none larger than `threads`.
+    threads : int
+        Number to go on with.
+    """
+    shortest = dict.fromkeys(numbers, np.inf)
+    for _ in range(_REPETITIONS):
+        for number in numbers:
+            set_threads(number)
+            begun = time.perf_counter()
+            simulation.advance(steps)
+            shortest[number] = min(shortest[number], (time.perf_counter() - begun) / steps)
+    set_threads(threads)
+    return shortest
 
 
 def _scratch(rows: int) -> tuple[NDArray[Any], ...]:
