@@ -109,6 +109,8 @@ def wedging(contacts: int, height: float) -> float:
     """
     distance = math.hypot(HOLE_RADIUS, height)
     normal = _normal_force(distance)
+    if normal == 0.0:
+        return math.inf
     friction = (normal * height / distance - MASS * GRAVITY / contacts) * distance / HOLE_RADIUS
     return friction / (_FRICTION * normal)
 

