@@ -121,6 +121,7 @@ def _mixer(
     changes = (
         f"walls[1].rotation_table.times=[{begins!r}, {begins + 20.0!r}]",
         f"detection.skin={skin}",
+        'detection.walls="h2"',
         *settings,
     )
     return example("h2_mixer", *changes, threads=threads, state=state)
