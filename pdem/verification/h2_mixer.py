@@ -80,10 +80,12 @@ class Measured:
         Work of the stages.
     seconds : dict of float
         Time of each phase per step [s].
-    particles, contacts : int
-        Spheres, and contacts of all kinds at the end.
+    particles : int
+        Number of spheres.
+    contacts : float
+        Per sphere at the end, with spheres and walls.
     residual : float
-        Of the energy ledger, over all energy that walls and gravity have put in.
+        Of the energy ledger, over the work of the walls, the energy of motion and what sliding has taken.
     """
 
     time: Floats
