@@ -68,7 +68,7 @@ def _direction(value: Any) -> Any:
 
 
 class Detection(Section):
-    """``[detection]``: how contacts are found. Of all this only `walls` changes results.
+    """``[detection]``: how contacts are found. Of all this only `walls` and `wall_lever_arm` change results.
 
     Attributes
     ----------
@@ -86,6 +86,9 @@ class Detection(Section):
     walls : {"signed", "h2"}
         How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
         a surface and without jumps over concave creases, or by the double hierarchy method as published.
+    wall_lever_arm : {"radius", "contact"}
+        Of the friction between a sphere and a wall: the radius, with which a rolling sphere goes as far as one that
+        does not sink in, or the distance from the centre to the contact point, as published with that method.
     """
 
     method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = "hgrid"
@@ -94,6 +97,7 @@ class Detection(Section):
     cell_sizes: AutoOrSizes = "auto"
     skin: AutoOrNotNegative = "auto"
     walls: Literal["signed", "h2"] = "signed"
+    wall_lever_arm: Literal["radius", "contact"] = "radius"
 
 
 class Decomposition(Section):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case import h2_meshes, mixer
 from pdem.case.messages import nearest_key_hint
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
@@ -156,4 +158,15 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     "tray.vtk": _tray,
     "hopper.vtk": _hopper,
     "boundary.vtk": _boundary,
+    "h2_supports.vtk": h2_meshes.supports,
+    "h2_edge_block.vtk": h2_meshes.edge_block,
+    "h2_corner_block.vtk": h2_meshes.corner_block,
+    "h2_holes.vtk": h2_meshes.holes,
+    "h2_one_quad.vtk": h2_meshes.one_quad,
+    "h2_triangles.vtk": h2_meshes.triangles_80,
+    "h2_crease.vtk": h2_meshes.crease,
+    "h2_tiles.vtk": h2_meshes.tiles,
+    **{f"h2_tile_{number}.vtk": partial(h2_meshes.tile, number) for number in range(3)},
+    "h2_drum.vtk": mixer.drum,
+    "h2_rotor.vtk": mixer.rotor,
 }

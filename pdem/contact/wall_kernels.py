@@ -78,6 +78,7 @@ def _match(
 @threaded_kernel
 def wall_forces(
     signed: bool,
+    shortened: float,
     near: NDArray[np.int32],
     dt: float,
     step: float,
@@ -100,7 +101,8 @@ def wall_forces(
 ) -> int:
     """Evaluate the wall contacts of the particles `near`; return one beyond the overlap limit + 1, or 0.
 
-    Contacts are resolved by the signed contact sum or the double hierarchy.
+    Contacts are resolved by the signed contact sum or the double hierarchy. The lever arm of friction is the radius
+    less `shortened` overlaps (0 or 1: multiplied, neither rounds, and the default costs no branch).
     Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
     angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, vertex_euler,
     material, centre, angular velocity, velocity, mean_turn, mean_velocity; `result` and
@@ -162,10 +164,11 @@ def wall_forces(
                 mz += old[HISTORY + 2, match[c]]
                 length = math.sqrt(mx * mx + my * my + mz * mz)
                 mx, my, mz = mx / max(length, TINY), my / max(length, TINY), mz / max(length, TINY)
-            # friction acts at the radius, where a sphere that turns with its wall does not slip; the wall's
-            # velocity there at the end of the step, and its mean over the step
+            # friction acts at the radius, where a sphere that turns with its wall does not slip, or at the wall
+            # if the case asks for it; the wall's velocity there at the end of the step, and its mean over the step
+            arm = r - shortened * overlap[c]
             for axis in range(3):
-                point[c, axis] -= overlap[c] * normal[c, axis]
+                point[c, axis] -= (1.0 - shortened) * overlap[c] * normal[c, axis]
             ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
             ox, oy, oz = wall_spin[w, 0], wall_spin[w, 1], wall_spin[w, 2]
             cx, cy, cz = oy * az - oz * ay, oz * ax - ox * az, ox * ay - oy * ax
@@ -177,9 +180,9 @@ def wall_forces(
             vy = velocity[p, 1] - (mean_velocity[w, 1] + hy)
             vz = velocity[p, 2] - (mean_velocity[w, 2] + hz)
             sx, sy, sz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
-            ux = vx - r * (sy * mz - sz * my)
-            uy = vy - r * (sz * mx - sx * mz)
-            uz = vz - r * (sx * my - sy * mx)
+            ux = vx - arm * (sy * mz - sz * my)
+            uy = vy - arm * (sz * mx - sx * mz)
+            uz = vz - arm * (sx * my - sy * mx)
             h = match[c]
             earlier = overlap[c] + dt * (vx * mx + vy * my + vz * mz)
             if weight[c] > 1 and h > 0:  # the force of a patch does not follow from the way along its normal
@@ -193,9 +196,9 @@ def wall_forces(
             )  # fmt: skip
             gx, gy, gz = px + qx, py + qy, pz + qz
             fx, fy, fz = fx + gx, fy + gy, fz + gz
-            tx += bx - r * (ny * qz - nz * qy)
-            ty += by - r * (nz * qx - nx * qz)
-            tz += bz - r * (nx * qy - ny * qx)
+            tx += bx - arm * (ny * qz - nz * qy)
+            ty += by - arm * (nz * qx - nx * qz)
+            tz += bz - arm * (nx * qy - ny * qx)
             row = c + 1
             force[0, row], force[1, row], force[2, row] = gx, gy, gz
             force[3, row], force[4, row], force[5, row] = bx, by, bz

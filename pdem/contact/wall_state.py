@@ -43,6 +43,15 @@ class Carried(NamedTuple):
     records: WallRecords
 
 
+class FacetLists(NamedTuple):
+    """Facets to test: of particle ``p`` in `near` those in ``candidates[start[p]:end[p]]``."""
+
+    near: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+
 class _Rows:
     """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle."""
 
@@ -69,11 +78,16 @@ class WallContacts:
         Material of each wall.
     method : {"signed", "h2"}
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
+    lever_arm : {"radius", "contact"}
+        Of friction: the radius, or the distance from the centre to the contact point.
     """
 
-    def __init__(self, walls: MovingWalls, materials: Sequence[int], method: str) -> None:
+    def __init__(
+        self, walls: MovingWalls, materials: Sequence[int], method: str, lever_arm: str = "radius"
+    ) -> None:
         self.walls = walls
         self._signed = method == "signed"
+        self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
         self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh)
@@ -212,7 +226,7 @@ class WallContacts:
         column = particles.column
         walls = self.walls
         worst = kernels.wall_forces(
-            self._signed, self._near, dt, step, largest_overlap,
+            self._signed, self._shortened, self._near, dt, step, largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
             self._start, self._end, self._candidates,
@@ -250,6 +264,11 @@ class WallContacts:
             particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
             self._new.facet[rows], self._new.history[:, rows + 1],
         )  # fmt: skip
+
+    @property
+    def lists(self) -> FacetLists:
+        """The present lists; views of buffers."""
+        return FacetLists(self._near, self._start, self._end, self._candidates)
 
     @property
     def count(self) -> int:

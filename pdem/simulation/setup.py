@@ -83,9 +83,8 @@ def constants_of(case: Case) -> Constants:
     for a, first in enumerate(names):
         for b, second in enumerate(names[a:], start=a):
             law = case.interaction(first, second)
-            if law is not None and not (
-                materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
-            ):
+            rigid = materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
+            if law is not None and (law.law == "linear" or not rigid):
                 interactions[a, b] = InteractionProperties(
                     law.law, law.friction, law.restitution, law.rolling_friction,
                     law.normal_stiffness or 0.0, law.tangential_ratio or 0.0,

@@ -95,7 +95,10 @@ class System:
             None
             if walls is None
             else WallContacts(
-                walls, [case.material_index(wall.material) for wall in case.walls], case.detection.walls
+                walls,
+                [case.material_index(wall.material) for wall in case.walls],
+                case.detection.walls,
+                case.detection.wall_lever_arm,
             )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension

@@ -32,6 +32,8 @@ class Finding:
         Relative difference allowed; None where the two are shown only.
     at_most : bool
         Whether `expected` is an upper limit.
+    printed : float or None
+        What the paper prints, where that is not what its method gives.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Finding:
     expected: float | None = None
     tolerance: float | None = None
     at_most: bool = False
+    printed: float | None = None
 
     @property
     def difference(self) -> float | None:
@@ -72,12 +75,15 @@ class Table:
         The rows.
     remark : str
         What a reader should know about them.
+    digits : int
+        With which numbers are shown.
     """
 
     title: str
     source: str
     findings: list[Finding]
     remark: str = ""
+    digits: int = 5
 
     @property
     def failed(self) -> int:
@@ -86,9 +92,11 @@ class Table:
 
     def __str__(self) -> str:
         """Return the table as text with aligned columns."""
-        head = ("", "computed", self.source, "difference", "")
-        rows = [head, *(_cells(one) for one in self.findings)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        head = ("", "computed", self.source, "difference", "", "printed")
+        rows = [head, *(_cells(one, self.digits) for one in self.findings)]
+        if all(one.printed is None for one in self.findings):
+            rows = [row[:-1] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [self.title, ""]
         for row in rows:
             first = f"  {row[0]:<{widths[0]}}"
@@ -97,12 +105,14 @@ class Table:
         return "\n".join([*lines, *(["", f"  {self.remark}"] if self.remark else [])])
 
 
-def _cells(finding: Finding) -> tuple[str, str, str, str, str]:
-    expected = "" if finding.expected is None else f"{finding.expected:.5g}"
-    difference = "" if finding.difference is None else f"{100.0 * finding.difference:+.2f} %"
+def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
+    values = (finding.computed, finding.expected, finding.printed)
+    computed, expected, printed = ("" if value is None else f"{value:.{digits}g}" for value in values)
+    near = finding.difference is not None and not (finding.at_most and finding.passed)
+    difference = f"{100.0 * (finding.difference or 0.0):+.2f} %" if near else ""
     verdict = {None: "", True: "ok", False: "OFF"}[finding.passed]
     limit = "<= " if finding.at_most else ""
-    return finding.name, f"{finding.computed:.5g}", limit + expected, difference, verdict
+    return finding.name, computed, limit + expected, difference, verdict, printed
 
 
 @dataclass

@@ -17,6 +17,17 @@ MODULUS = GRAIN["youngs_modulus"] / (1.0 - GRAIN["poisson_ratio"] ** 2)
 JOHNSON = 2.943275  # of the duration of a Hertzian impact: 4/5 sqrt(pi) Gamma(2/5) / Gamma(9/10)
 
 
+def test_a_linear_law_needs_no_modulus(tmp_path):
+    """Neither of the sphere nor of the wall: its stiffness is its own."""
+    run = simulate(
+        tmp_path, Grains([[0.0, 0.0, 1.001 * R]], R, [0.0, 0.0, -0.1]), step=5e-6,
+        law={"friction": 0.5, "restitution": 0.7} | LAWS["linear"],
+        materials={"grain": {"density": 1000.0}, "steel": {}}, walls=({"mesh": box((-1, -1, -1), (1, 1, 0))},),
+    )  # fmt: skip
+    run.advance(400)
+    assert run.gather()["velocity"][0, 2] == pytest.approx(0.07, rel=0.01)
+
+
 def materials():
     """Return one material of grains for each restitution."""
     return {f"grain{k}": GRAIN for k in range(len(RESTITUTIONS))} | {"steel": {}}

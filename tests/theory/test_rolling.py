@@ -1,4 +1,7 @@
-"""Sliding, rolling and resting: friction with a memory (H2 sect. 6.1.4), rolling resistance, inclines."""
+"""Rolling and resting: friction with a memory, rolling resistance, inclines.
+
+From sliding to rolling (H2 sect. 6.1.4) is in test_verification_h2.py.
+"""
 
 from __future__ import annotations
 
@@ -9,70 +12,8 @@ import pytest
 
 from cases import GRAIN, Grains, quad, simulate
 from pdem.contact.law import ROLLING_SHARE
-from pdem.containers.mesh import Mesh
 
 G = 9.81
-
-
-def strip(length, width, parts):
-    """Return a horizontal rectangle from x = -1 of `parts` * 2 triangles."""
-    x = np.linspace(-1.0, length, parts + 1)
-    vertices = [[value, y, 0.0] for value in x for y in (-width, width)]
-    facets = []
-    for k in range(parts):
-        a = 2 * k
-        facets += [[a, a + 2, a + 3], [a, a + 3, a + 1]]
-    return Mesh(vertices, facets)
-
-
-def slide(folder, mesh, step):
-    """Throw a sphere along a mesh at 5 m/s with friction 0.3 (Table 7); return the run."""
-    material = {"density": 100.0, "youngs_modulus": 1e6, "poisson_ratio": 0.2}
-    mass, R = 100.0 * 4.0 / 3.0 * math.pi * 0.3**3, 0.3
-    sinks = (mass * G / (4.0 / 3.0 * 1e6 / 0.96 * math.sqrt(R))) ** (2.0 / 3.0)
-    return simulate(
-        folder, Grains([[0.0, 0.0, R - sinks]], R, [5.0, 0.0, 0.0]),
-        materials={"grain": material, "steel": {}}, law={"friction": 0.3, "restitution": 0.4},
-        walls=({"mesh": mesh},), step=step, gravity=(0.0, 0.0, -G),
-    )  # fmt: skip
-
-
-def rows(run):
-    held = run.gather()
-    return np.concatenate([held["position"][0], held["velocity"][0], held["angular_velocity"][0]])
-
-
-ONE_QUAD = Mesh([[-1, -2, 0], [6, -2, 0], [6, 2, 0], [-1, 2, 0]], [[0, 1, 2, 3]])
-EQS_33_39 = {"x": 3.918236, "v": 25.0 / 7.0, "omega": 250.0 / 21.0}
-
-
-def check_slide(run, other, steps, step):
-    time = steps * step
-    run.advance(steps)
-    other.advance(steps)
-    x, v, omega = rows(run)[[0, 3, 7]]
-    rolls_from = 2.0 * 5.0 / (7.0 * 0.3 * G)
-    expected = 5.0 * rolls_from - 0.5 * 0.3 * G * rolls_from**2 + 25.0 / 7.0 * (time - rolls_from)
-    assert x == pytest.approx(expected, rel=5e-4)
-    assert v == pytest.approx(EQS_33_39["v"], rel=5e-4)
-    assert omega == pytest.approx(EQS_33_39["omega"], rel=5e-4)
-    np.testing.assert_allclose(rows(other), rows(run), rtol=1e-10, atol=1e-10)
-    return x, v, omega
-
-
-def test_sliding_turns_into_rolling(tmp_path):
-    """6.1.4, eqs. 33-39, within 0.05 % on one quad and on 80 triangles, with the same digits on both."""
-    runs = (slide(tmp_path, mesh, 1e-4) for mesh in (ONE_QUAD, strip(6.0, 2.0, 40)))
-    print("\nx v omega", check_slide(*runs, 10000, 1e-4))
-
-
-@pytest.mark.slow
-def test_sliding_turns_into_rolling_at_the_steps_of_the_paper(tmp_path):
-    """6.1.4 with a step of 1e-5 s."""
-    runs = (slide(tmp_path, mesh, 1e-5) for mesh in (ONE_QUAD, strip(6.0, 2.0, 40)))
-    x, v, omega = check_slide(*runs, 100000, 1e-5)
-    assert x == pytest.approx(EQS_33_39["x"], rel=5e-4)
-    print("\nx v omega", x, v, omega)
 
 
 def on_plane(folder, tilt, law, *, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), step="auto"):

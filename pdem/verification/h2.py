@@ -1,0 +1,32 @@
+"""The benchmarks of the double hierarchy paper, from case files that ``pdem new`` writes.
+
+Santasusana, Irazabal, Onate, Carbonell, Comput. Part. Mech. 3 (2016) 407-428, doi 10.1007/s40571-016-0109-4. All of
+them run with both resolutions of wall contacts, which have to agree but for the limits of sect. 7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.verification.h2_holes import holes
+from pdem.verification.h2_impacts import continuity, impacts
+from pdem.verification.h2_limits import across_facets, concave
+from pdem.verification.h2_mixer import mixer
+from pdem.verification.h2_sliding import sliding, sliding_as_published
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.verification.study import Notebook, Table
+
+
+def run(notebook: Notebook) -> Iterator[Table]:
+    """Yield the tables of the study as they are done."""
+    yield impacts(notebook)
+    yield continuity(notebook)
+    yield holes(notebook)
+    yield sliding(notebook)
+    yield sliding_as_published(notebook)
+    yield concave(notebook)
+    yield across_facets(notebook)
+    yield from mixer(notebook)

@@ -1,0 +1,294 @@
+"""Sect. 6.2 of the double hierarchy paper: the rotary mixer, where its time goes and how much is looked at.
+
+The paper searches in every step; so does the run that is compared with it. Its machine, a core of an Intel Xeon
+E5-2670, is not this one: shares can be compared, times cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import gather_groups, local_groups
+from pdem.verification.h2_runs import at_most, example
+from pdem.verification.h2_stages import Stages, seconds_on_threads, stages
+from pdem.verification.study import Finding, Table, plain_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.state import Groups
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+SPHERES = 29559
+RATE, STEP = 18.85, 5e-5
+"""Of the rotor [rad/s], and of time [s]."""
+
+PUBLISHED = {
+    "fast test, then H2": (53.9, 20.7, 4.5, 15.1, 1.2, 25.4),
+    "H2 directly": (51.4, 23.9, 4.2, 0.0, 19.7, 24.7),
+}
+"""Table 10: shares of the search between spheres and of that with walls, of the latter's parts, bins and others, fast
+intersection, double hierarchy, and of all else [%]."""
+
+PUBLISHED_TIMES = {"fast test, then H2": 105_630.0, "H2 directly": 111_041.0}
+"""Of 400,000 steps [s]."""
+
+_ROWS = (
+    "search between spheres", "search with walls", "  bins and others", "  fast intersection", "  double hierarchy",
+    "all else", "  forces between spheres", "  forces of walls",
+)  # fmt: skip
+SEARCHES = {"0.0": "search in every step", "auto": "lists with skins"}
+"""The skin of the paper's search and that of pdem, and what they mean."""
+
+_PUBLISHED_STEPS = 400_000
+_PUBLISHED_RATIO = 30.0
+_STAGES = {"potential": "facets to test", "touched": "facets that intersect", "contacts": "contacts"}
+
+
+@dataclass(frozen=True)
+class Length:
+    """How much is done: seconds that the bed settles and that the rotor turns, samples, steps per thread count."""
+
+    settle: float
+    turn: float
+    samples: int
+    steps: int
+
+
+QUICK = Length(0.05, 0.02, 10, 40)
+FULL = Length(0.5, 0.5, 100, 500)
+
+
+@dataclass
+class Measured:
+    """What a run of the mixer has shown.
+
+    Attributes
+    ----------
+    time : (s,) array
+        Of the samples, since the rotor turns [s].
+    samples : list of Stages
+        Work of the stages.
+    seconds : dict of float
+        Time of each phase per step [s].
+    particles : int
+        Number of spheres.
+    contacts : float
+        Per sphere at the end, with spheres and walls.
+    residual : float
+        Of the energy ledger, over the work of the walls, the energy of motion and what sliding has taken.
+    """
+
+    time: Floats
+    samples: list[Stages]
+    seconds: dict[str, float]
+    particles: int
+    contacts: float
+    residual: float
+
+
+def mixer(notebook: Notebook) -> Iterator[Table]:
+    """Yield where the time of the mixer goes, what its stages look at, and what threads gain."""
+    length = FULL if notebook.full else QUICK
+    settled = settle(length, notebook.threads)
+    runs = {name: mix(settled, length, notebook.threads, skin) for skin, name in SEARCHES.items()}
+    every_step, skinned = runs.values()
+    yield shares(every_step, skinned, length)
+    yield counts(notebook, runs)
+    yield scaling(notebook, settled, length)
+
+
+def settle(length: Length, threads: int, *settings: str) -> Groups:
+    """Return the state of the mixer when its rotor begins to turn."""
+    simulation = _mixer(length, threads, "auto", *settings)
+    simulation.advance(round(length.settle / simulation.system.constants.step))
+    groups = gather_groups(simulation.system, local_groups(simulation.system))
+    assert groups is not None
+    return groups
+
+
+def _mixer(
+    length: Length, threads: int, skin: str, *settings: str, state: Groups | None = None
+) -> Simulation:
+    begins = length.settle
+    changes = (
+        f"walls[1].rotation_table.times=[{begins!r}, {begins + 20.0!r}]",
+        f"detection.skin={skin}",
+        'detection.walls="h2"',
+        *settings,
+    )
+    return example("h2_mixer", *changes, threads=threads, state=state)
+
+
+def mix(settled: Groups, length: Length, threads: int, skin: str, *settings: str) -> Measured:
+    """Turn the rotor and look at the stages now and then; with a skin of 0.0 search in every step."""
+    simulation = _mixer(length, threads, skin, *settings, state=settled)
+    every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
+    simulation.advance(1)
+    simulation.phases.count_anew()
+    begun, times, samples = simulation.time, [], []
+    for _ in range(length.samples):
+        simulation.advance(every)
+        times.append(simulation.time - begun)
+        samples.append(stages(simulation))
+    measures, energies = simulation.measures(), simulation.energies()
+    steps = every * length.samples
+    return Measured(
+        np.array(times), samples,
+        {phase: seconds / steps for phase, seconds in simulation.phases.seconds.items()},
+        measures.particles, measures.contacts_per_particle,
+        energies["residual"] / (abs(energies["wall_work"]) + energies["translation"] + energies["sliding"]),
+    )  # fmt: skip
+
+
+def shares(run: Measured, skinned: Measured, length: Length) -> Table:
+    """Return the parts of the time of a step that the paper's stages take (Table 10).
+
+    Parameters
+    ----------
+    run, skinned : Measured
+        With a search in every step, as published, and with lists that last.
+    length : Length
+        Of both.
+    """
+    findings = [Finding("spheres", run.particles, SPHERES, 0.0)]
+    for way, published in PUBLISHED.items():
+        total, parts = stage_shares(run, way)
+        findings += [
+            Finding(f"{way}: {name} [%]", share, wanted)
+            for name, share, wanted in zip_longest(_ROWS, parts, published)
+            if wanted != 0.0
+        ]
+        wanted = 1e9 * PUBLISHED_TIMES[way] / _PUBLISHED_STEPS / SPHERES
+        findings.append(Finding(f"{way}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted))
+    one, other = (stage_shares(run, way)[0] for way in PUBLISHED)
+    ratio = PUBLISHED_TIMES["H2 directly"] / PUBLISHED_TIMES["fast test, then H2"]
+    findings.append(Finding("H2 directly: total time over that of both", other / one, ratio))
+    total, parts = stage_shares(skinned, "H2 directly")
+    findings += [
+        Finding(f"lists with skins: {name} [%]", part)
+        for name, part in zip(_ROWS, parts, strict=True)
+        if part > 0.0
+    ]
+    findings += [
+        Finding("lists with skins: time per sphere and step [ns]", 1e9 * total / run.particles),
+        Finding("contacts per sphere", run.contacts),
+        at_most("residual of the energy ledger over what turns over", abs(run.residual), 0.01),
+    ]
+    remark = (
+        f"Settled for {length.settle:g} s, turned for {length.turn:g} s. pdem looks for facets so closely (bins) that "
+        "hardly any is left for the fast test to dismiss, and does test and hierarchy in one pass, which is the direct "
+        "way; the other is composed of both parts' times."
+    )
+    return Table("6.2: where the time of the mixer goes, Table 10", "published", findings, remark)
+
+
+def stage_shares(run: Measured, way: str) -> tuple[float, tuple[float, ...]]:
+    """Return the time of a step [s] and the shares of the stages [%], those of `PUBLISHED` first."""
+    spent = run.seconds
+    fast, split, direct = (
+        float(np.mean([getattr(one, name) for one in run.samples])) for name in ("fast", "split", "direct")
+    )
+    test, hierarchy = (0.0, direct) if way == "H2 directly" else (fast, split)
+    total = sum(spent.values()) - direct + test + hierarchy
+    spheres = sum(spent.get(phase, 0.0) for phase in ("detect", "migrate", "exchange"))
+    bins, forces = spent.get("detect facets", 0.0), spent.get("pairs", 0.0) + spent.get("sum", 0.0)
+    walls = bins + test + hierarchy
+    parts = (
+        spheres, walls, bins, test, hierarchy, total - spheres - walls, forces, spent.get("walls", 0.0) - direct,
+    )  # fmt: skip
+    return total, tuple(100.0 * part / total for part in parts)
+
+
+def counts(notebook: Notebook, runs: Mapping[str, Measured]) -> Table:
+    """Return how many facets each stage treats per sphere and step; draw them added up (Fig. 30)."""
+    findings = []
+    for name, run in runs.items():
+        mean = {stage: float(values.mean()) for stage, values in _per_sphere(run).items()}
+        findings += [
+            Finding(f"{name}: {text} per sphere and step", mean[stage]) for stage, text in _STAGES.items()
+        ]
+        ratio = mean["potential"] / mean["touched"]
+        findings.append(Finding(f"{name}: facets to test over those that intersect", ratio, _PUBLISHED_RATIO))
+    _plot_counts(notebook, runs)
+    span = float(run.time[-1])
+    remark = f"Over {span:g} s, {RATE * span / (2.0 * np.pi):.2g} turns; the paper shows 0.5 s, 1.5 turns."
+    return Table("6.2.4: what the stages treat, Fig. 30", "published", findings, remark)
+
+
+def _per_sphere(run: Measured) -> dict[str, Floats]:
+    """Return the work of each stage in the sampled steps, per sphere."""
+    return {
+        stage: np.array([getattr(one, stage) for one in run.samples], dtype=np.float64) / run.particles
+        for stage in _STAGES
+    }
+
+
+def _plot_counts(notebook: Notebook, runs: Mapping[str, Measured]) -> None:
+    lines = {name: _added_up(run) for name, run in runs.items()}
+    every = np.concatenate([line for of_run in lines.values() for line in of_run.values()])
+    with notebook.plot("fig30_counts", 2) as panels:
+        for axes, (name, of_run) in zip(panels, lines.items(), strict=True):
+            for (stage, line), style in zip(of_run.items(), ("o-", "s--", "^:"), strict=True):
+                axes.semilogy(runs[name].time, line, style, markersize=4.0, label=_STAGES[stage])
+            axes.set(xlabel="time since the rotor turns [s]", ylabel="added up, per sphere", title=name)
+            axes.set_ylim(0.5 * every.min(), 2.0 * every.max())
+            plain_numbers(axes.yaxis)
+            axes.grid(visible=True, which="major", color="0.9")
+            axes.legend(loc="lower right")
+
+
+def _added_up(run: Measured) -> dict[str, Floats]:
+    """Return the work of each stage since the rotor turns, per sphere."""
+    steps = np.diff(np.round(run.time / STEP), prepend=0.0)
+    return {stage: np.cumsum(values * steps) for stage, values in _per_sphere(run).items()}
+
+
+def scaling(notebook: Notebook, settled: Groups, length: Length) -> Table:
+    """Return the times of a step on one and more threads; draw them (Fig. 29)."""
+    numbers = [number for number in (1, 2, 4, 8, 16) if number <= notebook.threads]
+    seconds = {skin: _timed(settled, length, notebook.threads, skin, numbers) for skin in SEARCHES}
+    findings = []
+    for skin, name in SEARCHES.items():
+        times = seconds[skin]
+        findings.append(
+            Finding(f"{name}: time per sphere and step, one thread [ns]", 1e9 * times[1] / SPHERES)
+        )
+        findings += [
+            Finding(f"{name}: speed-up on {number} threads", times[1] / times[number])
+            for number in numbers[1:]
+        ]
+    _plot_scaling(notebook, numbers, seconds)
+    remark = "The paper shows a speed-up far from the ideal one, in a figure without numbers."
+    return Table("6.2.3: threads", "", findings, remark)
+
+
+def _timed(settled: Groups, length: Length, threads: int, skin: str, numbers: list[int]) -> dict[int, float]:
+    """Return the time per step for each number of threads [s]."""
+    simulation = _mixer(length, threads, skin, state=settled)
+    simulation.advance(length.steps)
+    return seconds_on_threads(simulation, length.steps, numbers, threads)
+
+
+def _plot_scaling(notebook: Notebook, numbers: list[int], seconds: dict[str, dict[int, float]]) -> None:
+    with notebook.plot("fig29_threads", 2) as (left, right):
+        for (skin, name), style in zip(SEARCHES.items(), ("o-", "s--"), strict=True):
+            times = np.array([seconds[skin][number] for number in numbers])
+            left.plot(numbers, times / times[0], style, label=name)
+            right.plot(numbers, times[0] / times, style, label=name)
+        right.plot(numbers, numbers, color="0.6", label="ideal")
+        left.set(xlabel="threads", ylabel="t / t of one thread", xticks=numbers)
+        left.set_ylim(0.0, 1.2 * left.get_ylim()[1])
+        right.set(xlabel="threads", ylabel="speed-up", xticks=numbers)
+        right.set_ylim(0.0, 1.2 * numbers[-1])
+        left.legend()
+        right.legend()

@@ -1,0 +1,111 @@
+"""What the studies of the double hierarchy paper share: its cases, runs that are watched, and Hertz's law."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.model import Case
+from pdem.case.templates import write_example
+from pdem.case.wall_files import read_walls
+from pdem.simulation.simulation import Simulation
+from pdem.verification.study import Finding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.state import Groups
+
+    Floats = NDArray[np.float64]
+
+METHODS = ("h2", "signed")
+"""Resolutions of wall contacts with which every benchmark is run."""
+
+GRAVITY = 9.81
+RADIUS = 0.3
+"""Of the spheres of sect. 6.1 [m]."""
+
+MASS = 100.0 * 4.0 / 3.0 * math.pi * RADIUS**3
+"""Of the spheres of sect. 6.1 that are free to move [kg]."""
+
+_COLUMNS = ("position", "velocity", "angular_velocity", "force")
+
+
+@dataclass
+class Track:
+    """What particles did, by time and id.
+
+    Attributes
+    ----------
+    time : (t,) array
+        In s.
+    position, velocity, angular_velocity, force : (t, n, 3) arrays
+        In m, m/s, rad/s and N, without gravity.
+    """
+
+    time: Floats
+    position: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    force: Floats
+
+
+def example(name: str, *settings: str, threads: int = 1, state: Groups | None = None) -> Simulation:
+    """Return a simulation of an example of ``pdem new``, with settings as of ``pdem run --set``.
+
+    It begins with the particles of the example, or with the `state` of another simulation of it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case.read(next(iter(write_example(name, Path(folder)))))
+        for setting in settings:
+            case.override(setting)
+        return Simulation(case, threads=threads, state=state, meshes=read_walls(case))
+
+
+def follow(simulation: Simulation, end: float, every: int = 1) -> Track:
+    """Run until a time [s] and return what the particles did, seen after every few steps.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        Of few particles, on one rank.
+    end : float
+        Simulated time [s].
+    every : int
+        Steps from one look to the next.
+    """
+    times: list[float] = []
+    seen: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    step = simulation.system.constants.step
+    looks = max(round((end - simulation.time) / step) // every, 0)
+    for look in range(looks + 1):
+        if look:
+            simulation.advance(every)
+        held = simulation.gather()
+        assert held is not None
+        times.append(simulation.time)
+        for name, column in seen.items():
+            column.append(held[name])
+    return Track(np.array(times), *(np.array(seen[name]) for name in _COLUMNS))
+
+
+def hertz_factor(youngs_modulus: float, wall_modulus: float = math.inf, poisson_ratio: float = 0.2) -> float:
+    """Return k of the force k overlap^1.5 of a sphere of `RADIUS` on a wall of its Poisson's ratio [N/m^1.5]."""
+    compliance = (1.0 - poisson_ratio**2) * (1.0 / youngs_modulus + 1.0 / wall_modulus)
+    return 4.0 / 3.0 / compliance * math.sqrt(RADIUS)
+
+
+def alike(name: str, values: Any, limit: float) -> Finding:
+    """Return the largest difference between values that should be equal, along their last axis, and its limit."""
+    values = np.asarray(values)
+    return Finding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)
+
+
+def at_most(name: str, value: float, limit: float) -> Finding:
+    """Return a number that may not be larger than a limit."""
+    return Finding(name, float(value), limit, 0.0, True)
