@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pdem.containers import mesh_topology as topology
+from pdem.containers.hanging_nodes import nodes_on_edges
 from pdem.containers.mesh import WELD, Mesh, mesh_of_loops
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def _with_hanging_nodes(
     rim = np.bincount(facet_edges, minlength=len(edges)) == 1
     if not rim.any():
         return start, loops
-    edge, node, part = _nodes_on_edges(vertices, wall, edges, np.unique(edges[rim]))
+    tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    edge, node, part = nodes_on_edges(vertices, wall, edges, np.unique(edges[rim]), tolerance)
     if not len(edge):
         return start, loops
     order = np.lexsort((part, edge))
@@ -120,28 +121,6 @@ def _with_hanging_nodes(
     where = np.repeat(np.flatnonzero(more) + 1, more[more > 0])
     before = np.concatenate(([0], np.cumsum(more)))
     return start + before[start], np.insert(loops, where, np.concatenate(result))
-
-
-def _nodes_on_edges(
-    vertices: NDArray[np.float64],
-    wall: NDArray[np.int32],
-    edges: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of an edge and a node that lies within it, and at which part of its length."""
-    tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
-    low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
-    length = np.linalg.norm(along, axis=1)
-    near = cKDTree(vertices[nodes]).query_ball_point(low + 0.5 * along, 0.5 * length + tolerance)
-    edge = np.repeat(np.arange(len(edges)), [len(found) for found in near])
-    node = nodes[np.concatenate([np.asarray(found, dtype=np.int64) for found in near])]
-    arm = vertices[node] - low[edge]
-    part = np.einsum("ij,ij->i", arm, along[edge]) / length[edge] ** 2
-    aside = np.linalg.norm(arm - part[:, None] * along[edge], axis=1)
-    other = (node != edges[edge, 0]) & (node != edges[edge, 1])
-    other &= wall[node] == wall[edges[edge, 0]]
-    on = other & (aside <= tolerance) & (part > 0.0) & (part < 1.0)
-    return edge[on], node[on], part[on]
 
 
 def _bodies(mesh: Mesh) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
