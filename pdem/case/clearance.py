@@ -166,13 +166,15 @@ def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterato
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)
     extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
-    counts = tree.query_ball_point(centres, extents, return_length=True)
+    some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
+    counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
     batch = np.cumsum(counts) // _PAIRS_AT_ONCE
     for number in np.unique(batch):
-        chosen = np.flatnonzero(batch == number)
+        here = batch == number
+        chosen = some[here]
         lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
         near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
-        yield near, np.repeat(chosen, counts[chosen])
+        yield near, np.repeat(chosen, counts[here])
 
 
 def _triangle_distance(points: Floats, corners: Floats) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.containers.mesh_text import RawSurface, read_obj, read_stl
 from pdem.foundation.errors import MeshError
+from pdem.foundation.memory_limit import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _SURFACE = {"triangle", "quad", "polygon"}
 _ANY = ".obj, .ply, .vtk or .vtu"
 _NO_SURFACE = {"vertex", "line"}
+_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 100  # a wrong number in a file may ask for much more
 _VOLUME = ("tetra", "hexahedron", "wedge", "pyramid", "polyhedron", "penta")
 
 
@@ -53,7 +55,7 @@ def read_surface(path: Path, scale: float, group: str | None = None) -> RawSurfa
     readers: dict[str, Callable[[Path], RawSurface]] = {".ply": _read_ply, ".stl": read_stl, ".obj": read_obj}
     reader = readers.get(path.suffix.lower())
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), at_most(_MEMORY + _MEMORY_PER_BYTE * path.stat().st_size):
             warnings.simplefilter("ignore")
             surface = _read_by_meshio(path) if reader is None else reader(path)
     except MeshError:
@@ -111,8 +113,10 @@ def write_surface(
             _write_ply(path, vertices, start, loops)
             return
         with _listening(said):
-            file_format = "gmsh" if suffix == ".msh" else None
-            meshio.write_points_cells(path, vertices, _blocks_of(start, loops), file_format=file_format)
+            blocks = _blocks_of(start, loops)
+            kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only
+            file_format = kinds if suffix == ".msh" else None
+            meshio.write_points_cells(path, vertices, blocks, file_format=file_format)
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: cannot be written ({_one_line(error)}): write {_ANY}") from error
     if "Skipping" in said.getvalue() or "Discarding" in said.getvalue():
@@ -218,10 +222,10 @@ def _ply_data(path: Path) -> Any:
     for sides in (3, 4):
         known = {"face": {"vertex_indices": sides, "vertex_index": sides}}
         try:
-            return PlyData.read(str(path), known_list_len=known)
+            return PlyData.read(str(path), mmap=False, known_list_len=known)
         except Exception:  # other names, lists or sizes
             continue
-    return PlyData.read(str(path))
+    return PlyData.read(str(path), mmap=False)
 
 
 def _tables(start: NDArray[np.int64], loops: NDArray[np.int64]) -> list[NDArray[np.int64]]:

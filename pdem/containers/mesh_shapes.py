@@ -40,6 +40,8 @@ def check_shapes(
             f"twice the area must exceed {DEGENERATE_HEIGHT:g} of its square ({len(thin)} such facets)",
             "remove them or merge their vertices",
         )
+    if (np.diff(start) == 3).all():
+        return
     _check_planar(vertices, start, loops, normals, flatness)
     _check_convex(vertices, start, loops, normals, flatness)
 
@@ -52,6 +54,8 @@ def unfit_facets(
     flatness: float,
 ) -> NDArray[np.int64]:
     """Return the facets, ascending, that are not planar or not convex, but could be cut into triangles."""
+    if (np.diff(start) == 3).all():
+        return np.zeros(0, np.int64)
     bent = _heights(vertices, start, loops, normals)[0] > flatness
     return np.flatnonzero((bent | _concave(vertices, start, loops, normals, flatness)) & (np.diff(start) > 3))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _HEADER, _FACET = 84, 50
+_VERTEX = re.compile(r"\bvertex[ \t]+(\S+[ \t]+\S+[ \t]+\S+)", re.IGNORECASE)
+_SOLID = re.compile(r"^[ \t]*(end[ \t]*)?solid\b([^\n]*)", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"#[^\n]*")
 _RECORD = np.dtype([("normal", "<f4", (3,)), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
@@ -64,25 +69,18 @@ def read_stl(path: Path) -> RawSurface:
 
 
 def _text_stl(text: str) -> RawSurface:
-    groups: list[str] = []
-    corners: list[str] = []
-    facets: list[int] = []  # before each solid
-    open_solid = False
-    for line in text.splitlines():
-        match line.split(None, 1):
-            case ["vertex" | "VERTEX", place]:
-                corners.append(place)
-            case [word, *name] if word.lower() == "solid":
-                groups.append(name[0].strip() if name else "")
-                facets.append(len(corners) // 3)
-                open_solid = True
-            case [word, *_] if word.lower() in ("endsolid", "end"):
-                open_solid = False
-    if open_solid or len(corners) % 3:
-        raise ValueError(f"it breaks off after {len(corners)} vertices, in solid {groups[-1]!r}")
-    surface = _triangles(_table(corners, 3))
-    sizes = np.diff([*facets, len(corners) // 3])
-    names, group = _named(groups, np.repeat(np.arange(len(groups)), sizes))
+    corners = [(match.start(), match[1]) for match in _VERTEX.finditer(text)]
+    solids = list(_SOLID.finditer(text))
+    begun = [match for match in solids if not match[1]]
+    vertices = len(corners)
+    if not solids[-1][1] or vertices % 3 or vertices != text.lower().count("vertex"):
+        raise ValueError(
+            f"it breaks off, or has torn lines, after {vertices} vertices in solid {begun[-1][2]!r}"
+        )
+    surface = _triangles(_table([place for _, place in corners], 3))
+    facet_place = np.array([place for place, _ in corners[::3]], np.int64)
+    part = np.searchsorted([match.start() for match in begun], facet_place, side="right") - 1
+    names, group = _named([match[2].strip() for match in begun], part)
     return surface._replace(groups=names, facet_group=group)
 
 
@@ -109,25 +107,24 @@ def read_obj(path: Path) -> RawSurface:
     ValueError
         If a line cannot be understood.
     """
-    text = path.read_bytes().decode("utf-8", errors="replace").replace("\\\n", " ").replace("\\\r\n", " ")
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    text = _COMMENT.sub("", text.replace("\\\n", " ").replace("\\\r\n", " "))
     places: list[str] = []
     corners: list[str] = []
     sizes: list[int] = []
     known: list[int] = []  # vertices before each face, for indices that count backwards
     parts: dict[str, list[tuple[int, str]]] = {"g": [], "o": []}
     for line in text.splitlines():
-        words = line.split("#", 1)[0].split()
-        match words:
-            case ["v", _, _, _, *_]:
-                places.append(" ".join(words[1:4]))
-            case ["f", *loop]:
-                corners += loop
-                sizes.append(len(loop))
-                known.append(len(places))
-            case ["v", *_]:
-                raise ValueError(f"{line.strip()!r} is no vertex")
-            case ["g" | "o" as kind, *said]:
-                parts[kind].append((len(sizes), " ".join(said)))
+        kind, _, rest = line.strip().partition(" ")
+        if kind == "v":
+            places.append(rest)
+        elif kind == "f":
+            loop = rest.split()
+            corners += loop
+            sizes.append(len(loop))
+            known.append(len(places))
+        elif kind in parts:
+            parts[kind].append((len(sizes), rest.strip()))
     index = np.array([int(corner.partition("/")[0]) for corner in corners], np.int64)
     back = np.repeat(np.array(known, np.int64), sizes) + index
     start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
@@ -138,11 +135,33 @@ def read_obj(path: Path) -> RawSurface:
     return RawSurface(_table(places, 3), start, np.where(index < 0, back, index - 1), names, facet_group)
 
 
-def _table(lines: Sequence[str], columns: int) -> NDArray[np.float64]:
-    """Return lines of numbers as a table."""
+def _table(lines: Sequence[str], least: int) -> NDArray[np.float64]:
+    """Return the first `least` numbers of each line."""
     if not lines:
-        return np.zeros((0, columns))
-    table = np.loadtxt(lines, dtype=np.float64, ndmin=2, comments=None)
-    if table.shape[1] != columns:
-        raise ValueError(f"{lines[0]!r} is not {columns} coordinates")
-    return table
+        return np.zeros((0, least))
+    columns = len(lines[0].split())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numbers = _numbers(" ".join(lines))
+    if columns < least or numbers.size != columns * len(lines):
+        short = next((line for line in lines if len(line.split()) < least), None)
+        if short is not None:
+            raise ValueError(f"{short.strip()!r} is no vertex: {least} coordinates are needed")
+        return np.array([[float(word) for word in line.split()[:least]] for line in lines])
+    return np.ascontiguousarray(numbers.reshape(-1, columns)[:, :least])
+
+
+def _numbers(text: str) -> NDArray[np.float64]:
+    try:
+        return np.fromstring(text, dtype=np.float64, sep=" ")
+    except DeprecationWarning:
+        word = next(word for word in text.split() if not _is_number(word))
+        raise ValueError(f"{word[:40]!r} is no coordinate") from None
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
