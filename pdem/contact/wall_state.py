@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.contact import wall_kernels as kernels
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.ended import add_ended
-from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
+from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
@@ -69,6 +69,11 @@ class WallContacts:
         Material of each wall.
     method : {"signed", "h2"}
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
+
+    Attributes
+    ----------
+    measured : bool
+        Whether forces have been found since the lists were made.
     """
 
     def __init__(self, walls: MovingWalls, materials: Sequence[int], method: str) -> None:
@@ -86,6 +91,7 @@ class WallContacts:
         self._scratch = self._make_scratch(0)
         self._table = id_table.table_for(0)
         self.total = np.zeros((0, 6))
+        self.measured = False
 
     @staticmethod
     def _make_scratch(rows: int) -> tuple[NDArray[np.float64], ...]:
@@ -121,6 +127,7 @@ class WallContacts:
         self._reserve(particles.count)
         self.total[:] = 0.0
         self._adopt(carried, ended)
+        self.measured = False
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> Carried:
         """Return the contacts for the making of new lists, for particles that stay with this rank.
@@ -225,6 +232,7 @@ class WallContacts:
         if len(ending):
             number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
             self.end(self._old.history, ending[:number], ended)
+        self.measured = True
         return int(worst)
 
     def measure(
@@ -278,6 +286,33 @@ class WallContacts:
         )  # fmt: skip
         sums.normalise()
         return sums
+
+    def loaded(self, particles: Particles, step: float) -> dict[str, NDArray[Any]]:
+        """Return the contacts and their forces on the walls, particle by particle.
+
+        Parameters
+        ----------
+        particles : Particles
+            As evaluated.
+        step : float
+            Length of the step evaluated [s].
+
+        Returns
+        -------
+        dict of ndarray
+            The columns of `pdem.contact.nodal_loads.LOADED`.
+        """
+        owner, rows = self._contact_rows()
+        point, normal, overlap, weight, match = (self._scratch[k][rows] for k in (2, 3, 4, 6, 7))
+        force = self._force[:, rows + 1].T
+        slid = self._new.history[SLID, rows + 1] - self._old.history[SLID, match]
+        return {
+            "id": particles.column("id")[owner], "kind": self._new.kind[rows],
+            "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
+            "nearest": point + overlap[:, None] * normal, "point": point, "force": -force[:, :3],
+            "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
+            "sliding": slid / step,
+        }  # fmt: skip
 
     @property
     def memory(self) -> int:

@@ -36,6 +36,11 @@ def _place(
             )
 
 
+def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of things within their groups, given where groups begin and end."""
+    return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
+
+
 class MovingWalls:
     """All walls at the present time.
 
@@ -47,6 +52,8 @@ class MovingWalls:
         Wall of each facet and vertex, rising.
     motions : sequence of Motion
         One per wall.
+    facet_origin, vertex_origin : int arrays, shapes (F,) and (V,), optional
+        Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
 
     Attributes
     ----------
@@ -67,6 +74,8 @@ class MovingWalls:
         facet_wall: NDArray[np.int32],
         vertex_wall: NDArray[np.int32],
         motions: Sequence[Motion],
+        facet_origin: NDArray[np.int64] | None = None,
+        vertex_origin: NDArray[np.int64] | None = None,
     ) -> None:
         self.mesh = mesh
         self.facet_wall = facet_wall
@@ -74,6 +83,8 @@ class MovingWalls:
         count = len(self.motions)
         self._vertex_rows = np.searchsorted(vertex_wall, np.arange(count + 1))
         self._facet_rows = np.searchsorted(facet_wall, np.arange(count + 1))
+        self.facet_origin = _within(self._facet_rows) if facet_origin is None else facet_origin
+        self.vertex_origin = _within(self._vertex_rows) if vertex_origin is None else vertex_origin
         self._normals = np.array(mesh.facet_normals, dtype=np.float64)
         self._vertices = np.array(mesh.vertices, dtype=np.float64)
         self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
@@ -88,6 +99,14 @@ class MovingWalls:
             self.centre[wall] = motion.centre
         self._times = -math.inf, -math.inf
         self.place(0.0, 0.0)
+
+    def facets_of(self, wall: int) -> slice:
+        """Return which facets a wall has."""
+        return slice(int(self._facet_rows[wall]), int(self._facet_rows[wall + 1]))
+
+    def vertices_of(self, wall: int) -> slice:
+        """Return which vertices a wall has."""
+        return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""

@@ -116,8 +116,26 @@ def compare(case, steps, **options):
             assert np.array_equal(load["force"], expected[wall]["force"])
             assert np.array_equal(load["torque"], expected[wall]["torque"])
             assert load["power"] == expected[wall]["power"]
+    compare_nodal_forces(shared, alone if comm.rank == 0 else None)
     comm.Barrier()
     return shared
+
+
+def compare_nodal_forces(shared, alone):
+    """The forces on nodes, facets and bodies have the same bits, and those on bodies add up to the walls'."""
+    found, loads = shared.nodal_forces(), shared.wall_loads()
+    if alone is None:
+        assert not found
+        return
+    expected = alone.nodal_forces()
+    assert found.keys() == expected.keys() == loads.keys()
+    for wall, columns in found.items():
+        for name, column in columns.items():
+            assert column.tobytes() == expected[wall][name].tobytes(), f"{wall}/{name} differs"
+        for name in ("force", "torque", "power"):
+            np.testing.assert_allclose(
+                columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12
+            )
 
 
 @pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)

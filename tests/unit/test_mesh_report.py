@@ -132,17 +132,13 @@ def test_crossing_sheets_cut_each_other_and_touching_ones_do_not() -> None:
 
 def test_facets_that_lie_in_each_other_are_cuts() -> None:
     quad = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
-    shifted = (quad + [0.5, 0.25, 0.0], [[0, 1, 2, 3]])
-    report = joined((quad, [[0, 1, 2, 3]]), shifted).report()
-    assert (report.self_intersections, report.first["self_intersections"]) == (1, (0, 1))
-    assert (
-        joined((quad, [[0, 1, 2, 3]]), (quad + [1.0, 0.5, 0.0], [[0, 1, 2, 3]])).report().self_intersections
-        == 0
-    )
-    assert (
-        joined((quad, [[0, 1, 2, 3]]), (quad + [0.5, 0.5, 1e-3], [[0, 1, 2, 3]])).report().self_intersections
-        == 0
-    )
+
+    def cuts(*shift: float) -> tuple[int | None, tuple[int, ...] | None]:
+        report = joined((quad, [[0, 1, 2, 3]]), (quad + np.array(shift), [[0, 1, 2, 3]])).report()
+        return report.self_intersections, report.first.get("self_intersections")
+
+    assert cuts(0.5, 0.25, 0.0) == (1, (0, 1))
+    assert cuts(1.0, 0.5, 0.0) == cuts(0.5, 0.5, 1e-3) == (0, None)
 
 
 def test_hanging_nodes_are_counted() -> None:
