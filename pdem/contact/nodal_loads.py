@@ -136,6 +136,7 @@ def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArr
     """
     order = np.argsort(contacts["id"], kind="stable")
     of = {name: np.ascontiguousarray(column[order]) for name, column in contacts.items()}
+    walls.place_all()  # contacts of other ranks are elsewhere
     mesh, facet, force = walls.mesh, of["facet"], of["force"]
     nodal = np.zeros((mesh.vertex_count, 3))
     _share(

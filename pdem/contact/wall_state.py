@@ -122,12 +122,24 @@ class WallContacts:
         ended : ExactSums
             Takes the energies of those that have no candidates any more.
         """
-        found = self._search.find(self.walls.vertices, self.walls.normals, reference, reaches)
+        found = self._facets_near(reference, reaches)
+        self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve(particles.count)
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
+
+    def _facets_near(
+        self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        walls, blocks, near = self.walls, self._search.blocks, None
+        if blocks is None:
+            walls.place_all()
+        else:
+            near = blocks.near(walls.places_of(blocks.anchors), reference, reaches)
+            walls.watch(near)
+        return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> Carried:
         """Return the contacts for the making of new lists, for particles that stay with this rank.

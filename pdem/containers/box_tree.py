@@ -38,7 +38,7 @@ class BoxTree:
     """
 
     def __init__(self, lower: Floats, upper: Floats) -> None:
-        self.order = np.argsort(_curve(0.5 * (lower + upper)), kind="stable")
+        self.order = curve_order(0.5 * (lower + upper))
         low, high = lower[self.order].T, upper[self.order].T
         self.levels = [(np.ascontiguousarray(low), np.ascontiguousarray(high))]
         while self.levels[-1][0].shape[1] > 1:
@@ -108,6 +108,11 @@ def _halved(values: Floats, combine: np.ufunc, nothing: float) -> Floats:
         values = np.column_stack((values, np.full(len(values), nothing)))
     halved: Floats = combine(values[:, ::2], values[:, 1::2])
     return halved
+
+
+def curve_order(points: Floats) -> Indices:
+    """Return points, shape (n, d), in an order along a curve that fills space: neighbours are near each other."""
+    return np.argsort(_curve(points), kind="stable")
 
 
 def _curve(points: Floats) -> NDArray[np.uint64]:

@@ -291,6 +291,15 @@ def incidence(
     return first, facet[np.argsort(members, kind="stable")]
 
 
+def members_of(
+    start: NDArray[np.int64], members: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the members of some compressed rows, one row after the other."""
+    sizes = start[rows + 1] - start[rows]
+    shift = np.repeat(start[rows] - (np.cumsum(sizes) - sizes), sizes)
+    return members[np.arange(len(shift)) + shift]
+
+
 def topology_of(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> Topology:
     """Return all integer arrays of a mesh with these loops."""
     edges, facet_edges = edges_of(start, loops)

@@ -182,6 +182,7 @@ class Outputs:
         table: dict[str, Any] = {"body_wall": self._bodies.wall, **spread._asdict()}
         for name in ("force", "torque", "power"):
             table[name] = np.array([load[name] for load in loads.values()])
+        simulation.system.walls.walls.place_all()
         self._walls.write(
             simulation.time, simulation.step, simulation.system.walls.walls.vertices, table,
             {"force": spread.force},

@@ -152,6 +152,13 @@ def test_moving_drum(ranks):
     assert simulation.measures().wall_contacts > 0
 
 
+@pytest.mark.ranks(3, timeout=240)
+def test_large_meshes_by_blocks(ranks, monkeypatch):
+    """Ranks move only the facets near their own particles; rank 0 shares out the forces of all."""
+    monkeypatch.setattr("pdem.detection.facets.LARGE", 10)
+    compare(pdem.Case.from_text(DRUM), 200, meshes=[drum()])
+
+
 @pytest.mark.ranks(2, 3, timeout=240)
 def test_restart_on_another_number_of_ranks(ranks):
     comm = communicator()
