@@ -95,7 +95,8 @@ def _occupied(points: Floats, lower: Floats, upper: Floats) -> NDArray[np.bool_]
     """Tell which boxes may hold any of the points: by bins, of which each point fills one."""
     low = points.min(axis=0)
     extent = points.max(axis=0) - low
-    bin_size = max(float(extent.max()) / _BINS, np.finfo(np.float64).tiny)
+    least = 1e-6 * float((upper - lower).max())  # spheres in one place need no finer bins
+    bin_size = max(float(extent.max()) / _BINS, least)
     shape = (extent / bin_size).astype(np.int64) + 1
     at = np.minimum(((points - low) / bin_size).astype(np.int64), shape - 1)
     filled = np.zeros(shape + 1, np.int32)
