@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pdem.containers.mesh_splitting import triangle_fans
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -120,24 +122,6 @@ def _tree(positions: Floats, domain: Domain) -> cKDTree:
     return cKDTree(np.where(periodic & (shifted >= period), 0.0, shifted), boxsize=period)
 
 
-def fans(facet_start: Indices, facet_vertices: Indices) -> tuple[Indices, Indices]:
-    """Split facets into triangles about their first vertex.
-
-    Returns
-    -------
-    triangles : ndarray of int64
-        Vertices, shape (t, 3).
-    facets : ndarray of int64
-        The facet that each triangle is a part of, shape (t,).
-    """
-    parts = np.diff(facet_start) - 2
-    facets = np.repeat(np.arange(parts.size), parts)
-    within = np.arange(facets.size) - np.repeat(np.cumsum(parts) - parts, parts)
-    start = facet_start[:-1][facets]
-    corners = [start, start + within + 1, start + within + 2]
-    return np.stack([facet_vertices[corner] for corner in corners], axis=1), facets
-
-
 def touching_walls(
     positions: Floats, radii: Floats, vertices: Floats, facet_start: Indices, facet_vertices: Indices
 ) -> tuple[Indices, Floats, Indices]:
@@ -163,7 +147,7 @@ def touching_walls(
     """
     depth = np.zeros(radii.size)
     facet = np.full(radii.size, -1, dtype=np.int64)
-    triangles, owners = fans(facet_start, facet_vertices)
+    triangles, owners = triangle_fans(facet_start, facet_vertices)
     corners = vertices[triangles]
     for members in size_classes(radii):
         for near, triangle in _near_triangles(positions[members], float(radii[members].max()), corners):
@@ -182,13 +166,15 @@ def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterato
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)
     extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
-    counts = tree.query_ball_point(centres, extents, return_length=True)
+    some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
+    counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
     batch = np.cumsum(counts) // _PAIRS_AT_ONCE
     for number in np.unique(batch):
-        chosen = np.flatnonzero(batch == number)
+        here = batch == number
+        chosen = some[here]
         lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
         near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
-        yield near, np.repeat(chosen, counts[chosen])
+        yield near, np.repeat(chosen, counts[here])
 
 
 def _triangle_distance(points: Floats, corners: Floats) -> Floats:

@@ -17,9 +17,9 @@ from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
 from pdem.case.messages import shown_key
-from pdem.case.periodic_walls import periodic_doubts
 from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
+from pdem.case.wall_checks import mesh_findings, unit_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
-    from pdem.containers.mesh_report import MeshReport
 
     Particles = Mapping[str, NDArray[Any]]
 
@@ -51,12 +50,6 @@ OVERLAP_WARNING = 0.05
 
 TRAVEL_WARNING = 0.1
 """Way per step over radius from which on particles may pass thin obstacles or one another."""
-
-SMALLEST_ANGLE = 1.0
-"""Corner of a facet in degrees below which it is called a needle."""
-
-FACETS_PER_RADIUS = 10.0
-"""Radius over facet size from which on a sphere touches so many facets that walls become expensive."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +110,10 @@ def preflight(
         *_overlaps(case, particles),
         *_walls_hit(case, particles, meshes),
     ]
+    findings += [Finding("warning", subject, text) for subject, text in unit_doubts(case, meshes, particles)]
     for wall, mesh in zip(case.walls, meshes, strict=True):
-        findings += _mesh(case, wall.name, mesh, particles["radius"])
+        said = mesh_findings(case, mesh, particles)
+        findings += [Finding(level, f"wall {wall.name}", text) for level, text in said]
     return [
         *findings,
         *_intervals(case, step),
@@ -243,52 +238,6 @@ def _walls_hit(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iter
         if level != "info":
             text += "; move them, or let their fill avoid walls"
         yield Finding(level, f"wall {wall.name}", text)
-
-
-def _mesh(case: Case, name: str, mesh: Mesh, radius: NDArray[np.float64]) -> Iterator[Finding]:
-    report, subject = mesh.report(), f"wall {name}"
-    for line in report.lines()[:3]:
-        yield Finding("info", subject, line)
-    if report.normals_outward is not None:
-        side = "out of" if report.normals_outward else "into"
-        yield Finding("info", subject, f"closed and consistent, normals point {side} the volume")
-    for text in _mesh_doubts(report):
-        yield Finding("warning", subject, text)
-    lower, upper = np.asarray(report.lower), np.asarray(report.upper)
-    if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
-        yield Finding("warning", subject, "it lies wholly outside the domain; check the unit (scale)")
-    if len(radius):
-        yield _facet_size(subject, report.smallest_facet, float(radius.max()), report.largest_facet)
-        for text in periodic_doubts(case.domain, lower, upper, float(radius.max())):
-            yield Finding("warning", subject, text)
-
-
-def _mesh_doubts(report: MeshReport) -> Iterator[str]:
-    for kind, count in report.passed_over:
-        yield f"{count} {kind} cells of the file are no surface and were left out"
-    if report.non_manifold_edges:
-        yield f"{report.non_manifold_edges} edges have more than two facets; check that they should"
-    if report.inconsistent_edges:
-        yield (
-            f"normals disagree across {report.inconsistent_edges} edges: forces do not depend on them, "
-            "but turn facets over for pictures and volumes"
-        )
-    if report.duplicated_facets:
-        yield f"{report.duplicated_facets} facets repeat others and would push twice; remove them"
-    if report.smallest_angle < SMALLEST_ANGLE:
-        yield f"the smallest angle is {report.smallest_angle:.2g} degrees, below {SMALLEST_ANGLE:g}: remesh"
-
-
-def _facet_size(subject: str, smallest: float, radius: float, largest: float) -> Finding:
-    ratio = radius / smallest
-    text = (
-        f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
-    )
-    if ratio > FACETS_PER_RADIUS:
-        return Finding(
-            "warning", subject, f"{text}; above {FACETS_PER_RADIUS:g} walls become slow: coarsen the mesh"
-        )
-    return Finding("info", subject, text)
 
 
 def _intervals(case: Case, step: float) -> Iterator[Finding]:

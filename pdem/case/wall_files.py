@@ -29,7 +29,7 @@ def read_walls(case: Case) -> list[Mesh]:
         if not path.is_file():
             raise CaseError(f"{key}: no such file ({path}); paths are relative to the folder of the case")
         try:
-            meshes.append(Mesh.read(path, wall.scale))
+            meshes.append(Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets))
         except MeshError as error:
             raise MeshError(f"{key}: {error}") from None
     return meshes

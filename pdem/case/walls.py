@@ -17,11 +17,15 @@ class Wall(Moving):
     Attributes
     ----------
     name : str
-        By which its loads are reported; the name of the mesh file unless given.
+        By which its loads are reported; that of the group or else of the mesh file unless given.
     mesh : str
         File, relative to the folder of the case.
     scale : float
         Factor from the file's unit to metres (0.001 for a mesh in mm).
+    group : str, optional
+        Only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh.
+    split_facets : bool
+        Cut facets that are not planar or not convex into triangles, instead of refusing them.
     material : str
         Name of a material.
     """
@@ -29,11 +33,13 @@ class Wall(Moving):
     name: Name
     mesh: Name
     scale: Positive = 1.0
+    group: Name | None = None
+    split_facets: bool = False
     material: str
 
     @model_validator(mode="before")
     @classmethod
     def _default_name(cls, table: Any) -> Any:
         if isinstance(table, dict) and "name" not in table and isinstance(table.get("mesh"), str):
-            return {**table, "name": PurePath(table["mesh"]).stem or "wall"}
+            return {**table, "name": table.get("group") or PurePath(table["mesh"]).stem or "wall"}
         return table

@@ -9,7 +9,7 @@ import numpy as np
 from pdem.contact import wall_kernels as kernels
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.ended import add_ended
-from pdem.contact.law import HISTORY, OVERLAP, ROLLED, STORED
+from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
@@ -80,6 +80,11 @@ class WallContacts:
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
     lever_arm : {"radius", "contact"}
         Of friction: the radius, or the distance from the centre to the contact point.
+
+    Attributes
+    ----------
+    measured : bool
+        Whether forces have been found since the lists were made.
     """
 
     def __init__(
@@ -100,6 +105,7 @@ class WallContacts:
         self._scratch = self._make_scratch(0)
         self._table = id_table.table_for(0)
         self.total = np.zeros((0, 6))
+        self.measured = False
 
     def _make_scratch(self, rows: int) -> tuple[NDArray[Any], ...]:
         slots = 1 + 2 * self.walls.mesh.largest_order if self._signed else 1
@@ -131,11 +137,24 @@ class WallContacts:
         ended : ExactSums
             Takes the energies of those that have no candidates any more.
         """
-        found = self._search.find(self.walls.vertices, self.walls.normals, reference, reaches)
+        found = self._facets_near(reference, reaches)
+        self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve(particles.count)
         self.total[:] = 0.0
         self._adopt(carried, ended)
+        self.measured = False
+
+    def _facets_near(
+        self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        walls, blocks, near = self.walls, self._search.blocks, None
+        if blocks is None:
+            walls.place_all()
+        else:
+            near = blocks.near(walls.places_of(blocks.anchors), reference, reaches)
+            walls.watch(near)
+        return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> Carried:
         """Return the contacts for the making of new lists, for particles that stay with this rank.
@@ -240,6 +259,7 @@ class WallContacts:
         if len(ending):
             number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
             self.end(self._old.history, ending[:number], ended)
+        self.measured = True
         return int(worst)
 
     def measure(
@@ -302,6 +322,33 @@ class WallContacts:
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate facets of each owned particle."""
         return np.diff(self._start[: owned + 1])
+
+    def loaded(self, particles: Particles, step: float) -> dict[str, NDArray[Any]]:
+        """Return the contacts and their forces on the walls, particle by particle.
+
+        Parameters
+        ----------
+        particles : Particles
+            As evaluated.
+        step : float
+            Length of the step evaluated [s].
+
+        Returns
+        -------
+        dict of ndarray
+            The columns of `pdem.contact.nodal_loads.LOADED`.
+        """
+        owner, rows = self._contact_rows()
+        point, normal, overlap, weight, match = (self._scratch[k][rows] for k in (3, 4, 5, 7, 8))
+        force = self._force[:, rows + 1].T
+        slid = self._new.history[SLID, rows + 1] - self._old.history[SLID, match]
+        return {
+            "id": particles.column("id")[owner], "kind": self._new.kind[rows],
+            "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
+            "nearest": point + overlap[:, None] * normal, "point": point, "force": -force[:, :3],
+            "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
+            "sliding": slid / step,
+        }  # fmt: skip
 
     @property
     def memory(self) -> int:

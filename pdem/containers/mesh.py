@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.containers import mesh_topology as topology
+from pdem.containers.hanging_nodes import WELD, resolution_of
 from pdem.containers.mesh_reading import read_surface, write_surface
 from pdem.containers.mesh_report import MeshReport, report_of
+from pdem.containers.mesh_shapes import check_shapes, unfit_facets
+from pdem.containers.mesh_splitting import with_split
 from pdem.containers.mesh_topology import MeshOrigin, Topology
 from pdem.foundation.errors import MeshError
 
@@ -18,9 +22,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
-
-WELD = 1e-9
-"""Vertices closer than this part of the bounding box's diagonal are one vertex."""
 
 FLATNESS = 1e-5
 """How far, relative to its longest edge, a vertex of a facet may lie off the facet's plane."""
@@ -40,6 +41,9 @@ class Mesh:
     flatness : float
         Largest distance of a vertex from the plane of its facet, and largest sine by which a corner may
         turn inwards, relative to the facet's longest edge.
+    split_facets : bool
+        Cut facets that are not planar or not convex into triangles, which take their places, instead of refusing
+        them.
 
     Attributes
     ----------
@@ -79,9 +83,12 @@ class Mesh:
         *,
         weld: float = WELD,
         flatness: float = FLATNESS,
+        split_facets: bool = False,
     ) -> None:
         start, loops = topology.flattened_loops(facets)
-        self._build(topology.checked_vertices(vertices), start, loops, weld, flatness)
+        self._build(
+            topology.checked_vertices(vertices), start, loops, weld, flatness, split_facets, MeshOrigin()
+        )
 
     @classmethod
     def from_loops(
@@ -92,8 +99,8 @@ class Mesh:
         *,
         weld: float = WELD,
         flatness: float = FLATNESS,
-        passed_over: tuple[tuple[str, int], ...] = (),
-        scale: float = 1.0,
+        split_facets: bool = False,
+        origin: MeshOrigin | None = None,
     ) -> Mesh:
         """Return the mesh of loops that are already in compressed rows; otherwise as the constructor.
 
@@ -105,23 +112,29 @@ class Mesh:
             Where each loop begins in `facet_vertices`.
         facet_vertices : ndarray, shape (K,), int64
             Vertex indices of all loops.
-        weld, flatness : float
+        weld, flatness, split_facets
             As in `Mesh`.
-        passed_over : tuple of (str, int)
-            Cells that a reader left out because they are no surface, for the report.
-        scale : float
-            By which the positions have been multiplied since they were rounded.
+        origin : MeshOrigin, optional
+            What a reader found and left out, for the report.
         """
         mesh = cls.__new__(cls)
         start, loops = np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
         if len(start) < 2:
             raise MeshError("the mesh has no facets; at least one is needed: check its export")
-        mesh._build(topology.checked_vertices(vertices), start, loops, weld, flatness, passed_over, scale)
+        checked = topology.checked_vertices(vertices)
+        mesh._build(checked, start, loops, weld, flatness, split_facets, origin or MeshOrigin())
         return mesh
 
     @classmethod
     def read(
-        cls, path: str | PathLike[str], scale: float = 1.0, *, weld: float = WELD, flatness: float = FLATNESS
+        cls,
+        path: str | PathLike[str],
+        scale: float = 1.0,
+        *,
+        group: str | None = None,
+        weld: float = WELD,
+        flatness: float = FLATNESS,
+        split_facets: bool = False,
     ) -> Mesh:
         """Read a surface from a file: STL, OBJ, PLY, VTK, VTU, Gmsh, or anything else meshio reads.
 
@@ -131,21 +144,29 @@ class Mesh:
             The file; its extension tells the format.
         scale : float
             Factor on all coordinates (0.001 for a drawing in millimetres).
-        weld, flatness : float
+        group : str, optional
+            Only the facets of one part of the file: a solid (STL), a group or else an object (OBJ), a physical
+            group or the number of one without a name (Gmsh).
+        weld, flatness, split_facets
             As in `Mesh`.
 
         Raises
         ------
         MeshError
-            Naming the file: it is missing, cannot be read, is empty, holds volume or curved cells, or a
-            facet of it is refused.
+            Naming the file: it is missing, cannot be read, is empty, has no such group, holds volume or curved
+            cells, or a facet of it is refused.
         """
         path = Path(path)
-        vertices, start, loops, passed_over = read_surface(path, scale)
+        read = read_surface(path, scale, group)
+        origin = MeshOrigin(
+            passed_over=read.passed_over, groups=read.groups, group=group,
+            resolution=scale * resolution_of(read.vertices / scale),
+        )  # fmt: skip
         try:
             return cls.from_loops(
-                vertices, start, loops, weld=weld, flatness=flatness, passed_over=passed_over, scale=scale
-            )
+                read.vertices, read.start, read.loops, weld=weld, flatness=flatness, split_facets=split_facets,
+                origin=origin,
+            )  # fmt: skip
         except MeshError as error:
             raise MeshError(f"{path}: {error}") from None
 
@@ -159,9 +180,16 @@ class Mesh:
         """
         write_surface(Path(path), self.vertices, self.facet_start, self.facet_vertices)
 
-    def report(self) -> MeshReport:
-        """Return what is worth knowing about the mesh before it is used as a wall."""
-        return report_of(self.vertices, self.topology, self.facet_normals, self.facet_areas, self.origin)
+    def report(self, *, intersections: bool = True) -> MeshReport:
+        """Return what is worth knowing about the mesh before it is used as a wall.
+
+        Parameters
+        ----------
+        intersections : bool
+            Look for facets that cut each other, too: most of the time that a report takes.
+        """
+        measured = self.vertices, self.topology, self.facet_normals, self.facet_areas
+        return report_of(*measured, self.origin, intersections)
 
     def normals(self, vertices: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the facet normals ``(F, 3)`` for other (moved) positions ``(V, 3)`` of the vertices."""
@@ -202,27 +230,29 @@ class Mesh:
         loops: NDArray[np.int64],
         weld: float,
         flatness: float,
-        passed_over: tuple[tuple[str, int], ...] = (),
-        scale: float = 1.0,
+        split_facets: bool,
+        origin: MeshOrigin,
     ) -> None:
         topology.check_indices(start, loops, len(vertices))
+        topology.check_coordinates(vertices, start, loops)
         kept, new_index = topology.welded(vertices, loops, weld)
         start, loops, collapsed = topology.without_repeats(start, new_index[loops])
         loops = topology.canonical_loops(start, loops)
         normals, areas = topology.normals_and_areas(kept, start, loops)
-        topology.check_shapes(kept, start, loops, normals, areas, flatness)
-        self._set(
-            kept,
-            topology.topology_of(start, loops, len(kept)),
-            normals,
-            areas,
-            MeshOrigin(
-                len(vertices) - len(kept),
-                collapsed,
-                passed_over,
-                scale * topology.resolution_of(kept / scale),
-            ),
+        unfit = unfit_facets(kept, start, loops, normals, flatness) if split_facets else np.zeros(0, np.int64)
+        if len(unfit):
+            start, loops = with_split(kept, start, loops, normals, unfit)
+            loops = topology.canonical_loops(start, loops)
+            normals, areas = topology.normals_and_areas(kept, start, loops)
+        check_shapes(kept, start, loops, normals, areas, flatness)
+        found = replace(
+            origin,
+            welded_vertices=len(vertices) - len(kept),
+            collapsed_edges=collapsed,
+            split_facets=len(unfit),
+            resolution=origin.resolution or resolution_of(kept),
         )
+        self._set(kept, topology.topology_of(start, loops, len(kept)), normals, areas, found)
 
     def _set(
         self,
@@ -329,5 +359,6 @@ def _joined_origin(meshes: Sequence[Mesh]) -> MeshOrigin:
         sum(m.origin.welded_vertices for m in meshes),
         sum(m.origin.collapsed_edges for m in meshes),
         tuple(cells for m in meshes for cells in m.origin.passed_over),
-        max(m.origin.resolution for m in meshes),
+        sum(m.origin.split_facets for m in meshes),
+        resolution=max(m.origin.resolution for m in meshes),
     )

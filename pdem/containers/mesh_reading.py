@@ -1,4 +1,4 @@
-"""Surface meshes from and to files: meshio for most formats, plyfile for PLY."""
+"""Surface meshes from and to files: meshio for most formats, plyfile for PLY, own readers for STL and OBJ."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.mesh_text import RawSurface, read_obj, read_stl
 from pdem.foundation.errors import MeshError
+from pdem.foundation.memory_limit import at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -23,12 +25,11 @@ if TYPE_CHECKING:
 _SURFACE = {"triangle", "quad", "polygon"}
 _ANY = ".obj, .ply, .vtk or .vtu"
 _NO_SURFACE = {"vertex", "line"}
+_MEMORY, _MEMORY_PER_BYTE = 1 << 30, 100  # a wrong number in a file may ask for much more
 _VOLUME = ("tetra", "hexahedron", "wedge", "pyramid", "polyhedron", "penta")
 
 
-def read_surface(
-    path: Path, scale: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[tuple[str, int], ...]]:
+def read_surface(path: Path, scale: float, group: str | None = None) -> RawSurface:
     """Read vertices and facets of a surface from a file.
 
     Parameters
@@ -37,30 +38,58 @@ def read_surface(
         The file; its extension tells the format.
     scale : float
         Factor on all coordinates.
+    group : str, optional
+        Only the facets of this part of the file: an STL solid, an OBJ group or object, a Gmsh physical group.
 
     Returns
     -------
-    vertices : ndarray, shape (V, 3)
-        Positions [m] as in the file, not welded.
-    start, loops : ndarray, shapes (F + 1,) and (K,), int64
-        Facets in compressed rows, in the order of the file.
-    passed_over : tuple of (str, int)
-        Kinds and numbers of cells that are no surface.
+    RawSurface
+        Positions in m.
 
     Raises
     ------
     MeshError
-        If the file is missing, cannot be read, has no facets, or has volume or curved cells.
+        If the file is missing, cannot be read, has no facets, no such group, or has volume or curved cells.
     """
     _check_request(path, scale)
-    vertices, blocks = _read_ply(path) if path.suffix.lower() == ".ply" else _read_by_meshio(path)
-    passed_over = _checked_cells(path, blocks)
-    surface = [cells for kind, cells in blocks if kind in _SURFACE]
-    if len(vertices) == 0 or not surface:
+    readers: dict[str, Callable[[Path], RawSurface]] = {".ply": _read_ply, ".stl": read_stl, ".obj": read_obj}
+    reader = readers.get(path.suffix.lower())
+    try:
+        with warnings.catch_warnings(), at_most(_MEMORY + _MEMORY_PER_BYTE * path.stat().st_size):
+            warnings.simplefilter("ignore")
+            surface = _read_by_meshio(path) if reader is None else reader(path)
+    except MeshError:
+        raise
+    except Exception as error:
+        raise MeshError(f"{path}: {_unreadable(path, _one_line(error))}") from error
+    if len(surface.vertices) == 0 or len(surface.start) < 2:
         raise MeshError(f"{path}: holds no facets; a wall needs at least one: check the export")
-    sizes = np.concatenate([np.full(len(cells), cells.shape[1], dtype=np.int64) for cells in surface])
-    start = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-    return vertices * scale, start, np.concatenate([cells.reshape(-1) for cells in surface]), passed_over
+    return _of_group(path, surface._replace(vertices=surface.vertices * scale), group)
+
+
+def _of_group(path: Path, surface: RawSurface, group: str | None) -> RawSurface:
+    """Return the facets of one group, with the vertices that they use."""
+    if group is None:
+        return surface
+    if group not in surface.groups:
+        known = (
+            f"give one of {', '.join(map(repr, surface.groups))}"
+            if surface.groups
+            else "it names none: leave it out"
+        )
+        raise MeshError(f"{path}: has no group {group!r}; {known}")
+    chosen = surface.facet_group == surface.groups.index(group)
+    sides = np.diff(surface.start)
+    used, loops = np.unique(surface.loops[np.repeat(chosen, sides)], return_inverse=True)
+    start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[chosen])))
+    if len(start) < 2:
+        raise MeshError(f"{path}: group {group!r} holds no facets; a wall needs at least one: name another")
+    if used[0] < 0 or used[-1] >= len(surface.vertices):
+        return surface  # the check of all indices names the facet
+    return surface._replace(
+        vertices=surface.vertices[used], start=start, loops=loops.astype(np.int64).reshape(-1),
+        facet_group=surface.facet_group[chosen],
+    )  # fmt: skip
 
 
 def write_surface(
@@ -84,8 +113,10 @@ def write_surface(
             _write_ply(path, vertices, start, loops)
             return
         with _listening(said):
-            file_format = "gmsh" if suffix == ".msh" else None
-            meshio.write_points_cells(path, vertices, _blocks_of(start, loops), file_format=file_format)
+            blocks = _blocks_of(start, loops)
+            kinds = "gmsh" if len(blocks) == 1 else "gmsh22"  # meshio's 4.1 takes one kind of facets only
+            file_format = kinds if suffix == ".msh" else None
+            meshio.write_points_cells(path, vertices, blocks, file_format=file_format)
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: cannot be written ({_one_line(error)}): write {_ANY}") from error
     if "Skipping" in said.getvalue() or "Discarding" in said.getvalue():
@@ -111,48 +142,53 @@ def _check_request(path: Path, scale: float) -> None:
         raise MeshError(f"{path}: the file is empty; at least one facet is needed: export it again")
 
 
-def _read_by_meshio(path: Path) -> tuple[NDArray[np.float64], Blocks]:
+def _read_by_meshio(path: Path) -> RawSurface:
     """Read with meshio, which prints its complaints and may end the process: both are caught here."""
     import meshio
 
     said = io.StringIO()
     try:
         with _listening(said):
-            if path.suffix.lower() == ".obj":
-                mesh = meshio.read(_plain_obj(path), file_format="obj")
-            else:
-                mesh = meshio.read(path)
+            mesh = meshio.read(path)
     except (Exception, SystemExit) as error:
         reason = _first_line(said.getvalue()) or _one_line(error)
         raise MeshError(f"{path}: {_unreadable(path, reason)}") from error
     if "cannot handle" in said.getvalue():
         reason = _first_line(said.getvalue())
         raise MeshError(f"{path}: {reason}; walls are triangles, quads and polygons: export those")
-    blocks = [(block.type, np.asarray(block.data)) for block in mesh.cells]
-    return np.asarray(mesh.points, dtype=np.float64), [
-        (kind, cells.astype(np.int64) if kind in _SURFACE else cells) for kind, cells in blocks if len(cells)
-    ]
+    if "not closed" in said.getvalue():
+        raise MeshError(f"{path}: {_unreadable(path, 'it breaks off: ' + _first_line(said.getvalue()))}")
+    cells = [(block.type, np.asarray(block.data)) for block in mesh.cells]
+    passed_over = _checked_cells(path, [(kind, data) for kind, data in cells if len(data)])
+    surface = [place for place, (kind, data) in enumerate(cells) if kind in _SURFACE and len(data)]
+    groups, facet_group = _physical_groups(mesh, surface)
+    start, loops = _rows([cells[place][1] for place in surface])
+    points = np.asarray(mesh.points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise ValueError(f"its points have shape {points.shape}")
+    return RawSurface(points, start, loops, groups, facet_group, passed_over)
 
 
-def _plain_obj(path: Path) -> io.StringIO:
-    """Return an OBJ file's vertices and faces alone, indices counted from the first vertex.
+def _physical_groups(mesh: Any, surface: list[int]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the names of Gmsh's physical surfaces, and which of them each facet belongs to."""
+    tags = mesh.cell_data.get("gmsh:physical")
+    if tags is None:
+        return (), np.full(sum(len(mesh.cells[place].data) for place in surface), -1)
+    tag = np.concatenate([np.zeros(0, np.int64), *(np.asarray(tags[place]) for place in surface)]).astype(int)
+    names = {int(number): name for name, (number, dimension) in mesh.field_data.items() if dimension == 2}
+    numbers = [int(number) for number in np.unique(tag) if number != 0]
+    place = np.searchsorted(numbers, tag)
+    return tuple(names.get(number, str(number)) for number in numbers), np.where(tag == 0, -1, place)
 
-    meshio stumbles over normals and texture points that are not one per vertex, and over relative indices.
-    """
-    lines = []
-    vertices = 0
-    for line in path.read_text().replace("\\\n", " ").splitlines():
-        match line.split("#")[0].split():
-            case ["v", x, y, z, *_]:
-                vertices += 1
-                lines.append(f"v {x} {y} {z}")
-            case ["f", *corners]:
-                indices = [int(corner.split("/")[0]) for corner in corners]
-                absolute = [index if index >= 0 else vertices + 1 + index for index in indices]
-                lines.append("f " + " ".join(map(str, absolute)))
-            case ["v", *_]:
-                raise ValueError(f"{line.strip()!r} is no vertex")
-    return io.StringIO("\n".join(lines))
+
+def _rows(tables: list[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of several tables as compressed rows."""
+    sizes = [np.full(len(table), table.shape[1], dtype=np.int64) for table in tables]
+    start = np.concatenate(
+        (np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
+    )
+    flat = [np.asarray(table).reshape(-1).astype(np.int64) for table in tables]
+    return start, np.concatenate([np.zeros(0, np.int64), *flat])
 
 
 def _unreadable(path: Path, reason: str) -> str:
@@ -162,31 +198,34 @@ def _unreadable(path: Path, reason: str) -> str:
     return f"cannot be read ({reason}); {known}: check that the file is whole and of the format its name says"
 
 
-def _read_ply(path: Path) -> tuple[NDArray[np.float64], Blocks]:
+def _read_ply(path: Path) -> RawSurface:
     """Read PLY with plyfile: meshio misses faces named vertex_index and faces with other properties."""
-    from plyfile import PlyData
-
-    try:
-        data = PlyData.read(str(path))
-        names = {element.name for element in data.elements}
-        corner = data["vertex"].data
-        vertices = np.column_stack([corner[axis] for axis in "xyz"]).astype(np.float64)
-        if "face" not in names or len(data["face"].data) == 0:
-            return vertices, []
+    data = _ply_data(path)
+    corner = data["vertex"].data
+    vertices = np.column_stack([corner[axis] for axis in "xyz"]).astype(np.float64)
+    start, flat = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    if "face" in {element.name for element in data.elements} and len(data["face"].data):
         fields = data["face"].data.dtype.names
         loops = data["face"].data["vertex_indices" if "vertex_indices" in fields else "vertex_index"]
-    except Exception as error:
-        raise MeshError(f"{path}: {_unreadable(path, _one_line(error))}") from error
-    return vertices, _blocks_by_size(loops)
+        if loops.ndim == 2:
+            start, flat = _rows([loops])
+        else:
+            sizes = np.fromiter(map(len, loops), dtype=np.int64, count=len(loops))
+            start, flat = np.concatenate(([0], np.cumsum(sizes))), np.concatenate(loops).astype(np.int64)
+    return RawSurface(vertices, start, flat, (), np.full(len(start) - 1, -1))
 
 
-def _blocks_by_size(loops: NDArray[Any]) -> Blocks:
-    """Return consecutive loops of equal length as tables, in order."""
-    if loops.ndim == 2:
-        return [("polygon", loops.astype(np.int64))]
-    sizes = np.fromiter(map(len, loops), dtype=np.int64, count=len(loops))
-    flat = np.concatenate(loops).astype(np.int64)
-    return [("polygon", table) for table in _tables(np.concatenate(([0], np.cumsum(sizes))), flat)]
+def _ply_data(path: Path) -> Any:
+    """Read all faces as triangles, or as quads, which is fast; one by one where they are not."""
+    from plyfile import PlyData
+
+    for sides in (3, 4):
+        known = {"face": {"vertex_indices": sides, "vertex_index": sides}}
+        try:
+            return PlyData.read(str(path), mmap=False, known_list_len=known)
+        except Exception:  # other names, lists or sizes
+            continue
+    return PlyData.read(str(path), mmap=False)
 
 
 def _tables(start: NDArray[np.int64], loops: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-DEGENERATE_HEIGHT = 1e-10
-"""A facet whose area is less than this part of half its longest edge squared has no direction."""
-
-
-_SAMPLE = 4096
-_EXACT = 4e-16  # a scale and its inverse
+LARGEST_COORDINATE = 1e15
+"""Coordinates beyond it [m] are errors of a file, and would overflow in products."""
 
 
 class Topology(NamedTuple):
@@ -71,6 +67,12 @@ class MeshOrigin:
         Edges that lost their length when vertices were joined.
     passed_over : tuple of (str, int)
         Cells of a file that are no surface, as (``"line"``, 12).
+    split_facets : int
+        Facets that were cut into triangles because they were not planar or not convex.
+    groups : tuple of str
+        Names of the parts that the file tells apart.
+    group : str, optional
+        The one that was taken.
     resolution : float
         By how much coordinates may be rounded [m].
     """
@@ -78,37 +80,19 @@ class MeshOrigin:
     welded_vertices: int = 0
     collapsed_edges: int = 0
     passed_over: tuple[tuple[str, int], ...] = ()
+    split_facets: int = 0
+    groups: tuple[str, ...] = ()
+    group: str | None = None
     resolution: float = 0.0
 
 
-def resolution_of(vertices: NDArray[np.float64]) -> float:
-    """Return by how much coordinates of this size may have been rounded, as a sample of them tells [m].
-
-    Files hold numbers in single precision, or to so many digits. 6 digits are taken for the least: boxes and the like
-    need fewer, and have no detail below.
-    """
-    values = np.abs(vertices.reshape(-1))
-    largest = float(values.max(initial=0.0))
-    values = values[:: max(len(values) // _SAMPLE, 1)]
-
-    def are_kept(rounded: NDArray[np.floating[Any]]) -> bool:
-        return bool((np.abs(rounded - values) <= _EXACT * values).all())
-
-    if are_kept(values.astype(np.float32)):
-        return largest * 2.0**-24
-    for digits in range(6, 10):
-        if are_kept(np.array([float(f"{value:.{digits - 1}e}") for value in values.tolist()])):
-            return 0.5 * largest * 10.0 ** (1 - digits)
-    return largest * 2.0**-53
-
-
 def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
-    """Return `vertices` as a finite ``(V, 3)`` array that nobody else holds; plane points get z = 0.
+    """Return `vertices` as a ``(V, 3)`` array that nobody else holds; plane points get z = 0.
 
     Raises
     ------
     MeshError
-        If the shape is wrong or a coordinate is not finite.
+        If the shape is wrong.
     """
     array = np.array(vertices, dtype=np.float64, order="C", ndmin=2)
     if array.size == 0:
@@ -117,13 +101,24 @@ def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
         raise MeshError(f"vertices have shape {array.shape}; it must be (V, 3): one row x, y, z each")
     if array.shape[1] == 2:
         array = np.column_stack((array, np.zeros(len(array))))
-    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-    if len(bad):
-        raise MeshError(
-            f"vertex {bad[0]} is {array[bad[0]].tolist()} ({len(bad)} such vertices); "
-            "coordinates must be finite: repair the file or script that wrote it"
-        )
     return array + 0.0  # turns -0.0 into 0.0, so that equal means the same bits
+
+
+def check_coordinates(
+    vertices: NDArray[np.float64], start: NDArray[np.int64], loops: NDArray[np.int64]
+) -> None:
+    """Refuse coordinates that are not finite or absurdly large, naming a facet that has one."""
+    bad = np.flatnonzero(~(np.abs(vertices) <= LARGEST_COORDINATE).all(axis=1))
+    if not len(bad):
+        return
+    places = np.flatnonzero(np.isin(loops, bad))
+    number = int(loops[places[0]]) if len(places) else int(bad[0])
+    facet = int(np.searchsorted(start, places[0], side="right")) - 1 if len(places) else -1
+    owner = f"of facet {facet} (of {len(start) - 1}, counted from 0)" if facet >= 0 else "of no facet"
+    raise MeshError(
+        f"vertex {number} {owner} is {vertices[number].tolist()} m ({len(bad)} such vertices); coordinates "
+        f"must be finite and at most {LARGEST_COORDINATE:g}: repair the file or script that wrote it"
+    )
 
 
 def flattened_loops(
@@ -156,7 +151,7 @@ def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_cou
     short = np.flatnonzero(np.diff(start) < 3)
     if len(short):
         number = int(short[0])
-        raise _refusal(
+        raise refusal(
             number,
             len(start) - 1,
             f"has {start[number + 1] - start[number]} vertices",
@@ -166,7 +161,7 @@ def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_cou
     wrong = np.flatnonzero((loops < 0) | (loops >= vertex_count))
     if len(wrong):
         number = int(np.searchsorted(start, wrong[0], side="right")) - 1
-        raise _refusal(
+        raise refusal(
             number,
             len(start) - 1,
             f"names vertex {loops[wrong[0]]}",
@@ -185,6 +180,7 @@ def welded(
     """
     used = vertices[loops]
     distance = tolerance * float(np.linalg.norm(used.max(axis=0) - used.min(axis=0)))
+    _check_far_off(vertices, loops, distance)
     unique, first, back = _exactly_equal(vertices)
     pairs = np.zeros((0, 2), dtype=np.int64)
     if distance > 0:
@@ -198,6 +194,19 @@ def welded(
     np.minimum.at(earliest, label, first)
     kept, rank = np.unique(earliest, return_inverse=True)
     return np.ascontiguousarray(vertices[kept]), rank.astype(np.int64)[label[back]]
+
+
+def _check_far_off(vertices: NDArray[np.float64], loops: NDArray[np.int64], distance: float) -> None:
+    """Refuse a mesh so wide that welding would join most of it: one wrong coordinate does that."""
+    used = vertices[loops]
+    typical = float(np.median(np.linalg.norm(used[1:] - used[:-1], axis=1)))
+    if 0.0 < typical < distance:
+        middle = np.median(used, axis=0)
+        far = int(loops[np.argmax(np.linalg.norm(used - middle, axis=1))])
+        raise MeshError(
+            f"vertex {far} is {vertices[far].tolist()} m, so that vertices closer than {distance:.3g} m would be "
+            f"joined, while facets are about {typical:.3g} m large: correct its coordinates, or weld= less"
+        )
 
 
 def _exactly_equal(
@@ -231,7 +240,7 @@ def without_repeats(
     if len(few):
         number = int(few[0])
         distinct = max(int(new_start[number + 1] - new_start[number]), 1)
-        raise _refusal(
+        raise refusal(
             number,
             len(start) - 1,
             f"has {distinct} distinct vertices",
@@ -285,6 +294,15 @@ def incidence(
     return first, facet[np.argsort(members, kind="stable")]
 
 
+def members_of(
+    start: NDArray[np.int64], members: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the members of some compressed rows, one row after the other."""
+    sizes = start[rows + 1] - start[rows]
+    shift = np.repeat(start[rows] - (np.cumsum(sizes) - sizes), sizes)
+    return members[np.arange(len(shift)) + shift]
+
+
 def topology_of(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> Topology:
     """Return all integer arrays of a mesh with these loops."""
     edges, facet_edges = edges_of(start, loops)
@@ -293,6 +311,25 @@ def topology_of(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count
     return Topology(
         start, loops, facet_edges, edges, edge_start, edge_facet_ids, vertex_start, vertex_facet_ids
     )
+
+
+def pieces_of(mesh: Topology) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the piece of each facet, pieces hanging together by edges, and whether each piece is closed.
+
+    Pieces are numbered by their first facets; they are closed if all their edges have exactly two facets.
+    """
+    count, sides = len(mesh.facet_start) - 1, np.diff(mesh.facet_start)
+    facet = np.repeat(np.arange(count), sides)
+    places = np.ones(len(facet), dtype=bool), (facet, count + mesh.facet_edges)
+    graph = coo_array(places, shape=(count + len(mesh.edges),) * 2)
+    label = connected_components(graph, directed=False)[1][:count]
+    _, first, piece = np.unique(label, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    piece = rank[piece]
+    closed = np.ones(len(first), dtype=bool)
+    closed[piece[facet[np.diff(mesh.edge_facet_start)[mesh.facet_edges] != 2]]] = False
+    return piece, closed
 
 
 def normals_and_areas(
@@ -309,87 +346,6 @@ def normals_and_areas(
     return twice / np.where(size > 0, size, 1.0)[:, None], 0.5 * size
 
 
-def check_shapes(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    areas: NDArray[np.float64],
-    flatness: float,
-) -> None:
-    """Refuse facets that are degenerate, that touch themselves, that are not planar or not convex."""
-    count = len(start) - 1
-    along = vertices[loops[successors(start)]] - vertices[loops]
-    length = np.linalg.norm(along, axis=1)
-    longest = np.maximum.reduceat(length, start[:-1])
-    thin = np.flatnonzero(2.0 * areas <= DEGENERATE_HEIGHT * longest**2)
-    if len(thin):
-        number = int(thin[0])
-        raise _refusal(
-            number,
-            count,
-            f"is degenerate: area {areas[number]:.3g} m2 at a longest edge of {longest[number]:.3g} m",
-            f"twice the area must exceed {DEGENERATE_HEIGHT:g} of its square ({len(thin)} such facets)",
-            "remove them or merge their vertices",
-        )
-    _check_planar(vertices, start, loops, normals, longest, flatness)
-    _check_convex(start, loops, along, length, normals, flatness)
-
-
-def _check_planar(
-    vertices: NDArray[np.float64],
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    normals: NDArray[np.float64],
-    longest: NDArray[np.float64],
-    flatness: float,
-) -> None:
-    sides = np.diff(start)
-    facet = np.repeat(np.arange(len(sides)), sides)
-    offset = vertices[loops] - vertices[loops[start[:-1]]][facet]
-    height = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", offset, normals[facet])), start[:-1])
-    bent = np.flatnonzero((height > flatness * longest) & (sides > 3))
-    if len(bent):
-        number = int(bent[0])
-        raise _refusal(
-            number,
-            len(sides),
-            f"is not planar: a vertex lies {height[number]:.3g} m, {height[number] / longest[number]:.2g} "
-            "of the longest edge, off its plane",
-            f"at most {flatness:g} of that edge is allowed ({len(bent)} such facets)",
-            "split it into triangles, or allow more with flatness=",
-        )
-
-
-def _check_convex(
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    along: NDArray[np.float64],
-    length: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    flatness: float,
-) -> None:
-    """Every corner turns left and all corners together turn once (a pentagram turns twice)."""
-    sides = np.diff(start)
-    facet = np.repeat(np.arange(len(sides)), sides)
-    following = successors(start)
-    scale = length * length[following]
-    sine = np.einsum("ij,ij->i", np.cross(along, along[following]), normals[facet]) / scale
-    cosine = np.einsum("ij,ij->i", along, along[following]) / scale
-    turning = np.add.reduceat(np.arctan2(sine, cosine), start[:-1])
-    lowest = np.minimum.reduceat(sine, start[:-1])
-    wrong = np.flatnonzero(((lowest < -flatness) | (np.abs(turning - 2 * np.pi) > 1.0)) & (sides > 3))
-    if len(wrong):
-        number = int(wrong[0])
-        raise _refusal(
-            number,
-            len(sides),
-            f"is not convex (it has {sides[number]} sides)",
-            f"every corner must turn the same way and the outline once ({len(wrong)} such facets)",
-            "split it into convex parts or triangles",
-        )
-
-
-def _refusal(number: int, count: int, fact: str, limit: str, remedy: str) -> MeshError:
+def refusal(number: int, count: int, fact: str, limit: str, remedy: str) -> MeshError:
     """Return the error about one facet; numbers count from 0 in the given order."""
     return MeshError(f"facet {number} (of {count}, counted from 0) {fact}; {limit}: {remedy}")

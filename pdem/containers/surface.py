@@ -13,19 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pdem.containers import mesh_topology as topology
-from pdem.containers.mesh import WELD, Mesh, mesh_of_loops
+from pdem.containers.hanging_nodes import hanging_nodes, tolerance_of
+from pdem.containers.mesh import Mesh, mesh_of_loops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Loops = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-ROUNDED = 4.0
-"""A node is on an edge if it is no farther away than this many times the rounding of a coordinate."""
 
 
 class Surface(NamedTuple):
@@ -65,8 +61,7 @@ def surface_of(mesh: Mesh) -> Surface:
     vertices = np.ascontiguousarray(mesh.vertices[vertex_origin])
     wall = mesh.vertex_wall[vertex_origin]
     start, loops, facet_origin = _sorted_once(mesh.facet_start, number[mesh.facet_vertices])
-    tolerance = WELD * float(np.linalg.norm(np.ptp(vertices, axis=0)))
-    tolerance = max(tolerance, ROUNDED * mesh.origin.resolution)
+    tolerance = tolerance_of(vertices, mesh.origin.resolution)
     start, loops = _with_hanging_nodes(vertices, wall, start, loops, tolerance)
     start, loops, kept = _sorted_once(start, loops)
     facet_origin = facet_origin[kept]
@@ -115,12 +110,11 @@ def _with_hanging_nodes(
 ) -> Loops:
     """Insert the vertices that lie within an edge into the loops along this edge."""
     edges, facet_edges = topology.edges_of(start, loops)
-    edge, node, part = _nodes_on_edges(vertices, wall, edges, tolerance)
-    apart = ~_have_node(start, loops, facet_edges, edge, node)
-    if not apart.any():
+    edge, node, part = hanging_nodes(vertices, wall, start, loops, edges, facet_edges, tolerance)
+    if not len(edge):
         return start, loops
-    order = np.lexsort((part[apart], edge[apart]))
-    edge, node = edge[apart][order], node[apart][order]
+    order = np.lexsort((part, edge))
+    edge, node = edge[order], node[order]
     first = np.searchsorted(edge, np.arange(len(edges) + 1))
     more = np.diff(first)[facet_edges]
     result = []
@@ -130,48 +124,6 @@ def _with_hanging_nodes(
     where = np.repeat(np.flatnonzero(more) + 1, more[more > 0])
     before = np.concatenate(([0], np.cumsum(more)))
     return start + before[start], np.insert(loops, where, np.concatenate(result))
-
-
-def _have_node(
-    start: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edge: NDArray[np.int64],
-    node: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Tell of pairs of an edge and a node whether a facet along the edge has the node: the tip of a needle."""
-    facet = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    by_edge = np.argsort(facet_edges, kind="stable")
-    first, last = (np.searchsorted(facet_edges[by_edge], edge, side) for side in ("left", "right"))
-    pair = np.repeat(np.arange(len(edge)), last - first)
-    within = np.arange(len(pair)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
-    width = int(loops.max()) + 1
-    found = np.isin(facet[by_edge[first[pair] + within]] * width + node[pair], facet * width + loops)
-    return np.bincount(pair[found], minlength=len(edge)) > 0
-
-
-def _nodes_on_edges(
-    vertices: NDArray[np.float64],
-    wall: NDArray[np.int32],
-    edges: NDArray[np.int64],
-    tolerance: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of an edge and a node that lies within it, and at which part of its length."""
-    low, along = vertices[edges[:, 0]], vertices[edges[:, 1]] - vertices[edges[:, 0]]
-    length = np.linalg.norm(along, axis=1)
-    # no vertex lies nearer to the middle than the ends of nearly all edges: lists are made for the others
-    tree, middle = cKDTree(vertices), low + 0.5 * along
-    long = np.flatnonzero(tree.query(middle, workers=-1)[0] < 0.5 * length)
-    near = tree.query_ball_point(middle[long], 0.5 * length[long] + tolerance)
-    edge = np.repeat(long, [len(found) for found in near])
-    node = np.concatenate([np.asarray(found, dtype=np.int64) for found in (*near, [])])
-    arm = vertices[node] - low[edge]
-    part = np.einsum("ij,ij->i", arm, along[edge]) / length[edge] ** 2
-    aside = np.linalg.norm(arm - part[:, None] * along[edge], axis=1)
-    other = (node != edges[edge, 0]) & (node != edges[edge, 1])
-    other &= wall[node] == wall[edges[edge, 0]]
-    on = other & (aside <= tolerance) & (part > 0.0) & (part < 1.0)
-    return edge[on], node[on], part[on]
 
 
 def _vertex_euler(mesh: Mesh) -> NDArray[np.int32]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.mesh_topology import members_of
 from pdem.detection import facet_visits as visits
+from pdem.detection.facet_blocks import FacetBlocks
 from pdem.detection.sphere_cell_kernels import CHUNKS
 from pdem.detection.sphere_cells import SphereCells
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
+
+LARGE = 1 << 14
+"""Facets from which on a mesh is looked at by blocks."""
 
 _GROWTH = 1.25
 _ROOM = 32
@@ -25,12 +30,20 @@ class FacetSearch:
     The spheres whose boxes meet that of all facets (H2 sect. 3.1) are sorted into cells by reach and place, and
     each facet visits the cells around it: a sphere far from all facets costs its share of the sorting only.
     Spheres and facets may be far larger or smaller than one another and among themselves. Memory is
-    O(spheres + facets + found); once the buffers have grown, a call allocates nothing of that order.
+    O(spheres + facets + found); once the buffers have grown, a call allocates nothing of that order, except for large
+    meshes, of which only the blocks near spheres are looked at (`near`).
 
     Parameters
     ----------
     mesh : Mesh
         Only its loops are used; positions and normals are given with each call, since walls move.
+
+    Attributes
+    ----------
+    blocks : FacetBlocks or None
+        Of large meshes.
+    looked_at : int
+        Facets that the last call has looked at.
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -47,6 +60,8 @@ class FacetSearch:
         self._hit_facets = np.empty_like(self._hit_spheres)
         self._start = np.zeros(1, np.int64)
         self._found = np.empty(0, np.int64)
+        self.blocks = FacetBlocks(mesh) if mesh.facet_count > LARGE else None
+        self.looked_at = 0
 
     def find(
         self,
@@ -54,6 +69,7 @@ class FacetSearch:
         normals: NDArray[np.float64],
         centres: NDArray[np.float64],
         reaches: NDArray[np.float64],
+        near: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """List for each sphere the facets that may come within its reach.
 
@@ -65,6 +81,8 @@ class FacetSearch:
             Centres of the spheres [m].
         reaches : ndarray, shape (N,), float64
             Radius plus skin of each sphere [m].
+        near : ndarray of int64, optional
+            Look at these facets only, ascending: all that may be within reach, as ``blocks.near`` returns them.
 
         Returns
         -------
@@ -81,10 +99,11 @@ class FacetSearch:
         if len(reaches) + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * len(reaches)) + 16, np.int64)
         start = self._start[: len(reaches) + 1]
-        facets = visits.Facets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
+        facets = self._chosen(vertices, normals, near)
+        self.looked_at = len(facets.boxes)
         visits.box_facets(facets, self._extents)
         visits.bound_facets(self._extents, self._bounds)
-        if not self._spheres.sort(centres, reaches, self._bounds):
+        if self.looked_at == 0 or not self._spheres.sort(centres, reaches, self._bounds):
             start[:] = 0
             return start, self._found[:0]
         total = self._visit(facets)
@@ -93,17 +112,31 @@ class FacetSearch:
         visits.gather_rows(
             self._segments, self._hits, self._hit_spheres, self._hit_facets, start, self._found
         )
+        if near is not None:
+            self._found[:total] = near[self._found[:total]]
         return start, self._found[:total]
+
+    def _chosen(
+        self, vertices: NDArray[np.float64], normals: NDArray[np.float64], near: NDArray[np.int64] | None
+    ) -> visits.Facets:
+        """Return the facets to look at."""
+        if near is None:
+            return visits.Facets(vertices, normals, self._facet_start, self._facet_vertices, self._boxes)
+        start = np.zeros(len(near) + 1, np.int64)
+        np.cumsum(self._facet_start[near + 1] - self._facet_start[near], out=start[1:])
+        loops = members_of(self._facet_start, self._facet_vertices, near)
+        return visits.Facets(vertices, normals[near], start, loops, self._boxes[: len(near)])
 
     def _visit(self, facets: visits.Facets) -> int:
         """Find all hits, in segments that are long enough; return their number."""
         cells = self._spheres.cells
         slots = visits.Slots(self._spheres.start, self._spheres.order, self._spheres.spheres)
-        visits.count_work(facets, cells, self._work)
-        visits.add_up(self._work)
+        work = self._work[: len(facets.boxes) + 1]
+        visits.count_work(facets, cells, work)
+        visits.add_up(work)
         while True:
             visits.visit(
-                facets, cells, slots, self._work, self._segments, self._hit_spheres, self._hit_facets,
+                facets, cells, slots, work, self._segments, self._hit_spheres, self._hit_facets,
                 self._hits,
             )  # fmt: skip
             room = np.diff(self._segments)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.kernels import kernel
+from pdem.containers.mesh_topology import members_of
+from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,22 +19,33 @@ if TYPE_CHECKING:
     from pdem.motion.motions import Motion, Pose
 
 
-@kernel
+@geometry_kernel
 def _place(
-    first: int,
-    last: int,
+    rows: NDArray[np.int64],
     rotation: NDArray[np.float64],
     shift: NDArray[np.float64],
     reference: NDArray[np.float64],
     result: NDArray[np.float64],
 ) -> None:
-    """Write rotation x + shift for the rows first:last."""
-    for row in range(first, last):
+    """Write rotation x + shift for some rows: the same bits whichever other rows there are."""
+    for place in range(len(rows)):
+        row = rows[place]
         x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
         for axis in range(3):
             result[row, axis] = (
                 rotation[axis, 0] * x + rotation[axis, 1] * y + rotation[axis, 2] * z + shift[axis]
             )
+
+
+def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of things within their groups, given where groups begin and end."""
+    return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
+
+
+def _marked(count: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    marks = np.zeros(count, np.bool_)
+    marks[places] = True
+    return marks
 
 
 class MovingWalls:
@@ -47,11 +59,13 @@ class MovingWalls:
         Wall of each facet and vertex, rising.
     motions : sequence of Motion
         One per wall.
+    facet_origin, vertex_origin : int arrays, shapes (F,) and (V,), optional
+        Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
 
     Attributes
     ----------
     vertices, normals : (V, 3) and (F, 3) arrays
-        Present places [m] and unit normals.
+        Present places [m] and unit normals: of all since `place_all`, later of the facets that `watch` has named.
     centre : (W, 3) array
         Present place of each wall's centre [m].
     angular_velocity, velocity : (W, 3) arrays
@@ -67,6 +81,8 @@ class MovingWalls:
         facet_wall: NDArray[np.int32],
         vertex_wall: NDArray[np.int32],
         motions: Sequence[Motion],
+        facet_origin: NDArray[np.int64] | None = None,
+        vertex_origin: NDArray[np.int64] | None = None,
     ) -> None:
         self.mesh = mesh
         self.facet_wall = facet_wall
@@ -74,6 +90,8 @@ class MovingWalls:
         count = len(self.motions)
         self._vertex_rows = np.searchsorted(vertex_wall, np.arange(count + 1))
         self._facet_rows = np.searchsorted(facet_wall, np.arange(count + 1))
+        self.facet_origin = _within(self._facet_rows) if facet_origin is None else facet_origin
+        self.vertex_origin = _within(self._vertex_rows) if vertex_origin is None else vertex_origin
         self._normals = np.array(mesh.facet_normals, dtype=np.float64)
         self._vertices = np.array(mesh.vertices, dtype=np.float64)
         self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
@@ -86,8 +104,18 @@ class MovingWalls:
         self._listed = self._corners.copy()
         for wall, motion in enumerate(self.motions):
             self.centre[wall] = motion.centre
+        self._poses = [self.motions[wall].pose(0.0) for wall in self._moving]
+        self._watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._times = -math.inf, -math.inf
         self.place(0.0, 0.0)
+
+    def facets_of(self, wall: int) -> slice:
+        """Return which facets a wall has."""
+        return slice(int(self._facet_rows[wall]), int(self._facet_rows[wall + 1]))
+
+    def vertices_of(self, wall: int) -> slice:
+        """Return which vertices a wall has."""
+        return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""
@@ -100,7 +128,6 @@ class MovingWalls:
         if self._times == (time, before):
             return
         self._times = time, before
-        rows, facets = self._vertex_rows, self._facet_rows
         for number, wall in enumerate(self._moving):
             motion = self.motions[wall]
             now = motion.pose(time)
@@ -109,8 +136,52 @@ class MovingWalls:
             self.velocity[wall] = now.velocity(self.centre[wall])
             self._average(wall, now, time, before)
             self._places[number] = now.place(self._corners[number])
-            _place(rows[wall], rows[wall + 1], now.rotation, now.shift, self._vertices, self.vertices)
-            _place(facets[wall], facets[wall + 1], now.rotation, np.zeros(3), self._normals, self.normals)
+            self._poses[number] = now
+        self._move(self._watched)
+
+    def place_all(self) -> None:
+        """Bring all vertices and normals up to the present time."""
+        if self._watched is not None:
+            self._move(None)
+
+    def watch(self, facets: NDArray[np.int64]) -> None:
+        """Let `place` move only these facets (others may repeat) and all that have a vertex with them in common.
+
+        A large mesh that few particles are near then costs no more than a small one.
+        """
+        if not self._moving:
+            return
+        mesh = self.mesh
+        near = _marked(mesh.facet_count, facets)
+        nodes = members_of(mesh.facet_start, mesh.facet_vertices, np.flatnonzero(near))
+        around = np.flatnonzero(_marked(mesh.vertex_count, nodes))
+        chosen = np.flatnonzero(
+            _marked(mesh.facet_count, members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
+        )
+        nodes = members_of(mesh.facet_start, mesh.facet_vertices, chosen)
+        self._watched = np.flatnonzero(_marked(mesh.vertex_count, nodes)), chosen
+        self._move(self._watched)
+
+    def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the present places of some vertices (rows of those that move are brought up to date)."""
+        if self._watched is not None:
+            rows = np.unique(vertices)
+            self._move((rows, np.zeros(0, np.int64)))
+        return self.vertices[vertices]
+
+    def _move(self, watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None) -> None:
+        """Write the present places of vertices and facets, all if there are none to watch."""
+        for pose, wall in zip(self._poses, self._moving, strict=True):
+            own = [slice(*rows[wall : wall + 2].tolist()) for rows in (self._vertex_rows, self._facet_rows)]
+            if watched is None:
+                nodes, facets = (np.arange(one.start, one.stop) for one in own)
+            else:
+                nodes, facets = (
+                    rows[slice(*np.searchsorted(rows, (one.start, one.stop)))]
+                    for rows, one in zip(watched, own, strict=True)
+                )
+            _place(nodes, pose.rotation, pose.shift, self._vertices, self.vertices)
+            _place(facets, pose.rotation, np.zeros(3), self._normals, self.normals)
 
     def _average(self, wall: int, now: Pose, time: float, before: float) -> None:
         """Find the mean velocities since a time before; there are none if no time has passed."""

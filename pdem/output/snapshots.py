@@ -91,8 +91,10 @@ class _Series:
         points: NDArray[np.float64],
         point_data: Mapping[str, NDArray[Any]],
         step_data: Mapping[str, NDArray[Any]],
+        facet_data: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        size = points.nbytes + sum(column.nbytes for column in (*point_data.values(), *step_data.values()))
+        columns = (*point_data.values(), *step_data.values(), *(facet_data or {}).values())
+        size = points.nbytes + sum(column.nbytes for column in columns)
         with writing(self.path, _REMEDY):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             reserve(self.path.parent, 2 * size + self._extra_bytes(len(points)) + _BYTES_PER_STEP)
@@ -108,7 +110,7 @@ class _Series:
                 if part is None:
                     part = vtkhdf.add_part(root, len(points), self._cells(len(points)))
                     vtkhdf.set_cell_data(root, self._cell_data())
-                vtkhdf.add_step(root, time, step, part, points, point_data, step_data)
+                vtkhdf.add_step(root, time, step, part, points, point_data, step_data, facet_data)
             self._last_step = step
 
     def _extra_bytes(self, count: int) -> int:
@@ -186,10 +188,10 @@ class ParticleSnapshots(_Series):
 
 
 class WallSnapshots(_Series):
-    """The walls as one moving surface of polygons, with the load on each wall.
+    """The walls as one moving surface of polygons, with the loads on nodes, facets and walls.
 
-    The facets are stored once; each step stores the moved vertices and, as field data, ``force (w, 3)`` and
-    ``torque (w, 3)`` with one row per wall.
+    The facets are stored once; each step stores the moved vertices, columns per vertex and facet and, as field
+    data, small tables: ``force (w, 3)`` and ``torque (w, 3)`` with one row per wall, and others.
 
     Parameters
     ----------
@@ -201,10 +203,12 @@ class WallSnapshots(_Series):
         Vertex numbers of the facets, loop after loop.
     facet_wall : ndarray (f,)
         Index of the wall each facet belongs to (cell data ``wall``).
-    vertex_fields : sequence of Field, optional
-        Further columns per vertex, such as nodal forces.
     attributes : mapping, optional
         Texts and numbers on the file.
+    vertex_fields, facet_fields, table_fields : sequence of Field, optional
+        Further columns per vertex and per facet, and tables, at every step.
+    constant : mapping of Field to ndarray, optional
+        Further columns per facet that never change.
     resume_step : int, optional
         Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
     """
@@ -218,14 +222,19 @@ class WallSnapshots(_Series):
         attributes: Mapping[str, Attribute] | None = None,
         *,
         vertex_fields: Sequence[Field] = (),
+        facet_fields: Sequence[Field] = (),
+        table_fields: Sequence[Field] = (),
+        constant: Mapping[Field, NDArray[Any]] | None = None,
         resume_step: int | None = None,
     ) -> None:
         self._facets = vtkhdf.Cells(
             "Polygons", np.asarray(facet_start, dtype=np.int64), np.asarray(facet_vertices, dtype=np.int64)
         )
-        self._facet_wall = np.asarray(facet_wall, dtype=WALL_INDEX.dtype)
-        self.vertex_fields = tuple(vertex_fields)
-        layout = vtkhdf.Layout(self.vertex_fields, WALL_LOADS, (WALL_INDEX,))
+        columns = {WALL_INDEX: facet_wall, **(constant or {})}
+        self._constant = {row.name: np.asarray(column, row.dtype) for row, column in columns.items()}
+        self.vertex_fields, self.facet_fields = tuple(vertex_fields), tuple(facet_fields)
+        self.table_fields = (*WALL_LOADS, *table_fields)
+        layout = vtkhdf.Layout(self.vertex_fields, self.table_fields, tuple(columns), self.facet_fields, True)
         super().__init__(path, layout, attributes or {}, resume_step)
 
     def write(
@@ -233,8 +242,9 @@ class WallSnapshots(_Series):
         time: float,
         step: int,
         vertices: NDArray[np.float64],
-        loads: Mapping[str, NDArray[np.float64]],
+        loads: Mapping[str, NDArray[Any]],
         vertex_columns: Mapping[str, NDArray[Any]] | None = None,
+        facet_columns: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         """Append the walls at `time` (s); snapshots of this or a later step are replaced.
 
@@ -247,9 +257,9 @@ class WallSnapshots(_Series):
         vertices : ndarray (v, 3)
             Positions (m) at that time.
         loads : mapping of ndarray
-            ``force (w, 3)`` in N and ``torque (w, 3)`` in N m, one row per wall.
-        vertex_columns : mapping of ndarray, optional
-            The columns of `vertex_fields`.
+            ``force (w, 3)`` in N and ``torque (w, 3)`` in N m, one row per wall, and the tables of `table_fields`.
+        vertex_columns, facet_columns : mapping of ndarray, optional
+            The columns of `vertex_fields` and `facet_fields`.
 
         Raises
         ------
@@ -258,16 +268,21 @@ class WallSnapshots(_Series):
         CheckpointError
             When the file cannot be written.
         """
-        columns = vertex_columns or {}
-        missing = [row.name for row in WALL_LOADS if row.name not in loads]
-        missing += [row.name for row in self.vertex_fields if row.name not in columns]
+        points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
+        self._write(
+            time, step, points, self._chosen(self.vertex_fields, vertex_columns or {}),
+            self._chosen(self.table_fields, loads), self._chosen(self.facet_fields, facet_columns or {}),
+        )  # fmt: skip
+
+    def _chosen(
+        self, fields: Sequence[Field], columns: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        missing = [row.name for row in fields if row.name not in columns]
         if missing:
             raise InputError(
                 f"{self.path}: wall snapshot lacks {', '.join(missing)}; give every declared column"
             )
-        points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
-        data = {row.name: np.asarray(columns[row.name], dtype=row.dtype) for row in self.vertex_fields}
-        self._write(time, step, points, data, {row.name: np.asarray(loads[row.name]) for row in WALL_LOADS})
+        return {row.name: np.asarray(columns[row.name], dtype=row.dtype) for row in fields}
 
     def _cells(self, count: int) -> vtkhdf.Cells:
         return self._facets
@@ -281,7 +296,11 @@ class WallSnapshots(_Series):
         )
 
     def _cell_data(self) -> dict[str, NDArray[Any]]:
-        return {WALL_INDEX.name: self._facet_wall}
+        return self._constant
 
     def _extra_bytes(self, count: int) -> int:
-        return self._facets.offsets.nbytes + self._facets.connectivity.nbytes + self._facet_wall.nbytes
+        return (
+            self._facets.offsets.nbytes
+            + self._facets.connectivity.nbytes
+            + sum(column.nbytes for column in self._constant.values())
+        )

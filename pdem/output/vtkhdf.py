@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = "VTKHDF"
 TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+_EACH_STEP = "each_step"  # attribute of a cell's column: does it have rows for every step
 _SMALL_CHUNK = 64
 _LARGEST_CHUNK = 65536
 _LONGEST_TYPE_NAME = 8
@@ -64,11 +65,17 @@ class Layout:
         A small table per step (VTK: field data).
     cell_fields : sequence of Field
         One row per cell of the only part, stored once.
+    facet_fields : sequence of Field
+        One row per cell of the only part and step.
+    sparse : bool
+        Rows of points and cells are mostly zeros: they are compressed.
     """
 
     point_fields: Sequence[Field] = ()
     step_fields: Sequence[Field] = ()
     cell_fields: Sequence[Field] = ()
+    facet_fields: Sequence[Field] = ()
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,13 +134,17 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
         _grow(steps, name, (), np.int64, _SMALL_CHUNK)
     for name in ("CellOffsets", "ConnectivityIdOffsets"):
         _grow(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
-    kinds = {"Point": layout.point_fields, "Cell": layout.cell_fields, "Field": layout.step_fields}
+    cells = (*layout.cell_fields, *layout.facet_fields)
+    kinds = {"Point": layout.point_fields, "Cell": cells, "Field": layout.step_fields}
     for kind, fields in kinds.items():
         data = root.create_group(f"{kind}Data")
         offsets = steps.create_group(f"{kind}DataOffsets")
         for row in fields:
-            dataset = _grow(data, row.name, row.shape, row.dtype, _SMALL_CHUNK if kind == "Field" else chunk)
+            size = _SMALL_CHUNK if kind == "Field" else chunk
+            dataset = _grow(data, row.name, row.shape, row.dtype, size, layout.sparse and kind != "Field")
             dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
+            if kind == "Cell":
+                dataset.attrs[_EACH_STEP] = row in layout.facet_fields
             _grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
     sizes = steps.create_group("FieldDataSizes")
     for row in layout.step_fields:
@@ -141,10 +152,16 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
 
 
 def _grow(
-    parent: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike, chunk: int
+    parent: h5py.Group,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+    chunk: int,
+    sparse: bool = False,
 ) -> h5py.Dataset:
+    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if sparse else {}
     return parent.create_dataset(
-        name, (0, *shape), dtype=dtype, maxshape=(None, *shape), chunks=(chunk, *shape)
+        name, (0, *shape), dtype=dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **packed
     )
 
 
@@ -184,6 +201,7 @@ def add_step(
     points: NDArray[np.float64],
     point_data: Mapping[str, NDArray[Any]],
     step_data: Mapping[str, NDArray[Any]],
+    facet_data: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
     """Append one step that has the cells of `part`; all its rows are in place before the step counts."""
     steps = root["Steps"]
@@ -197,8 +215,9 @@ def add_step(
     _append(steps["PointOffsets"], [_append(root["Points"], points)])
     for name, dataset in root["PointData"].items():
         _append(steps["PointDataOffsets"][name], [_append(dataset, point_data[name])])
-    for name in root["CellData"]:
-        _append(steps["CellDataOffsets"][name], [0])
+    for name, dataset in root["CellData"].items():
+        begin = _append(dataset, (facet_data or {})[name]) if dataset.attrs[_EACH_STEP] else 0
+        _append(steps["CellDataOffsets"][name], [begin])
     for name, dataset in root["FieldData"].items():
         rows = np.asarray(step_data[name])
         _append(steps["FieldDataOffsets"][name], [_append(dataset, rows)])
@@ -224,7 +243,7 @@ def keep_before(root: h5py.Group, step: int) -> None:
     point_end = 0
     if kept:
         point_end = int(steps["PointOffsets"][kept - 1] + root["NumberOfPoints"][int(part_of_step[-1])])
-    _cut_parts(root, parts)
+    _cut_parts(root, parts, kept)
     for dataset in (root["Points"], *root["PointData"].values()):
         dataset.resize(point_end, axis=0)
     for name, dataset in root["FieldData"].items():
@@ -232,7 +251,7 @@ def keep_before(root: h5py.Group, step: int) -> None:
     steps.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
 
 
-def _cut_parts(root: h5py.Group, parts: int) -> None:
+def _cut_parts(root: h5py.Group, parts: int, steps: int) -> None:
     root["NumberOfPoints"].resize(parts, axis=0)
     for kind in TOPOLOGIES:
         group = root[kind]
@@ -241,16 +260,20 @@ def _cut_parts(root: h5py.Group, parts: int) -> None:
         rooms, connectivity = _part_begins(group, parts)
         group["Offsets"].resize(rooms + parts, axis=0)
         group["Connectivity"].resize(connectivity, axis=0)
-    cells = sum(int(root[kind]["NumberOfCells"][:].sum()) for kind in TOPOLOGIES)
+    cells = _cell_count(root)
     for dataset in root["CellData"].values():
-        dataset.resize(cells, axis=0)
+        dataset.resize(cells * (steps if dataset.attrs[_EACH_STEP] else 1), axis=0)
+
+
+def _cell_count(root: h5py.Group) -> int:
+    return sum(int(root[kind]["NumberOfCells"][:].sum()) for kind in TOPOLOGIES)
 
 
 def fits(root: h5py.Group, layout: Layout) -> bool:
     """Tell whether a file holds the fields of `layout` and no others."""
     expected = (
         ("PointData", layout.point_fields),
-        ("CellData", layout.cell_fields),
+        ("CellData", (*layout.cell_fields, *layout.facet_fields)),
         ("FieldData", layout.step_fields),
     )
     return all({row.name for row in fields} == set(root[group]) for group, fields in expected)
@@ -259,7 +282,8 @@ def fits(root: h5py.Group, layout: Layout) -> bool:
 def set_cell_data(root: h5py.Group, cell_data: Mapping[str, NDArray[Any]]) -> None:
     """Store the columns of the cells of the only part."""
     for name, dataset in root["CellData"].items():
-        _append(dataset, cell_data[name])
+        if not dataset.attrs[_EACH_STEP]:
+            _append(dataset, cell_data[name])
 
 
 def read_times(path: Path) -> NDArray[np.float64]:
@@ -330,11 +354,20 @@ def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> 
         step=int(steps["StepNumbers"][index]),
         points=root["Points"][begin : begin + count],
         point_data={name: dataset[begin : begin + count] for name, dataset in root["PointData"].items()},
-        cell_data={name: dataset[:] for name, dataset in root["CellData"].items()},
+        cell_data=_cell_data_at(root, index),
         step_data=step_data,
         cells={kind: cells for kind in TOPOLOGIES if (cells := cells_of(root, kind, part)).count},
         attributes=attributes,
     )
+
+
+def _cell_data_at(root: h5py.Group, index: int) -> dict[str, NDArray[Any]]:
+    cells = _cell_count(root)
+    data = {}
+    for name, dataset in root["CellData"].items():
+        begin = int(root["Steps/CellDataOffsets"][name][index])
+        data[name] = dataset[begin : begin + cells]
+    return data
 
 
 def cells_of(root: h5py.Group, kind: str, part: int) -> Cells:

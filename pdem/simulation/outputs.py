@@ -15,10 +15,20 @@ from pdem.output.progress import Progress
 from pdem.output.series import Series
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 from pdem.simulation.energy import TERMS
+from pdem.simulation.wall_output import (
+    BODY_FIELDS,
+    BODY_INDEX,
+    FACET_FIELDS,
+    FACET_NUMBER,
+    NODE_FIELDS,
+    bodies_of,
+    summed_loads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pdem.contact.nodal_loads import Bodies
     from pdem.simulation.energy import Measures
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.state import Groups
@@ -52,6 +62,7 @@ class Outputs:
         self._root = simulation.system.exchange.rank == 0
         self._folder = Path(simulation.case.output.folder)
         self._loads: dict[str, dict[str, Any]] = {}
+        self._bodies: Bodies | None = None
         if self._root:
             self._open(findings)
 
@@ -90,9 +101,12 @@ class Outputs:
         if walls is None:
             return None
         mesh = walls.walls.mesh
+        self._bodies = bodies_of(walls.walls)
         return WallSnapshots(
             self._folder / WALL_FILE, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
-            self._attributes, resume_step=resumed,
+            self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
+            constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.walls.facet_origin},
+            resume_step=resumed,
         )  # fmt: skip
 
     def _load_columns(self) -> list[tuple[str, str]]:
@@ -159,14 +173,21 @@ class Outputs:
         simulation = self._simulation
         columns = simulation.gather()
         loads = simulation.wall_loads()
+        spread = summed_loads(simulation.system, self._bodies)
         if columns is None:
             return
         self._particles.write(simulation.time, simulation.step, columns)
-        if self._walls is not None and simulation.system.walls is not None:
-            self._walls.write(
-                simulation.time, simulation.step, simulation.system.walls.walls.vertices,
-                {name: np.array([load[name] for load in loads.values()]) for name in ("force", "torque")},
-            )  # fmt: skip
+        if self._walls is None or self._bodies is None or spread is None or simulation.system.walls is None:
+            return
+        table: dict[str, Any] = {"body_wall": self._bodies.wall, **spread._asdict()}
+        for name in ("force", "torque", "power"):
+            table[name] = np.array([load[name] for load in loads.values()])
+        simulation.system.walls.walls.place_all()
+        self._walls.write(
+            simulation.time, simulation.step, simulation.system.walls.walls.vertices, table,
+            {"force": spread.force},
+            {"force": spread.facet_force, "pressure": spread.pressure, "sliding_power": spread.sliding_power},
+        )  # fmt: skip
 
     def checkpoint(self, groups: Groups | None) -> Path | None:
         """Write a checkpoint of gathered groups; None for them but on rank 0."""

@@ -102,12 +102,15 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     """Return the walls of a case, None without any."""
     if not meshes:
         return None
+    origins: list[NDArray[np.int64] | None] = [None, None]
     if case.detection.walls == "signed":
-        meshes = [surface_of(mesh).mesh for mesh in meshes]
+        surfaces = [surface_of(mesh) for mesh in meshes]
+        meshes = [surface.mesh for surface in surfaces]
+        origins[0] = np.concatenate([surface.facet_origin for surface in surfaces])
+        origins[1] = np.concatenate([surface.vertex_origin for surface in surfaces])
     joined = join_meshes(meshes)
-    return MovingWalls(
-        joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall, case.motions) for wall in case.walls]
-    )
+    motions = [motion_of(wall, case.motions) for wall in case.walls]
+    return MovingWalls(joined, joined.facet_wall, joined.vertex_wall, motions, *origins)
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:

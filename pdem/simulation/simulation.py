@@ -23,6 +23,7 @@ from pdem.simulation.setup import constants_of, skins_of, walls_of
 from pdem.simulation.state import adopt, first_groups
 from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
 from pdem.simulation.system import HISTORIES, System
+from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -270,15 +271,33 @@ class Simulation:
         Torques are about the present place of the wall's centre of rotation (the origin without one); power
         is what the wall delivers to the particles. Collective.
         """
-        if self.system.walls is None:
+        walls = measured_walls(self.system)
+        if walls is None:
             return {}
-        sums = self.system.walls.loads()
+        sums = walls.loads()
         sums.limbs = self.system.exchange.add(sums.limbs)
         values = np.array(list(sums.values().values())).reshape(-1, LOADS)
         return {
             wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
             for wall, row in zip(self.case.walls, values, strict=True)
         }
+
+    def nodal_forces(self) -> dict[str, dict[str, NDArray[Any]]] | None:
+        """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.
+
+        Each contact's force is shared among the nodes of its facet by the weights of H2 eqs. 26-32. Nodes and facets
+        are those of ``meshes``; of repeated facets the first has the force. By wall, with v nodes, f facets and b
+        connected bodies:
+
+        ``vertices`` (v, 3) [m], ``force`` (v, 3) [N]
+            Present places of the nodes, and the forces on them.
+        ``facet_force`` (f, 3) [N], ``pressure`` (f,) [Pa], ``sliding_power`` (f,) [W]
+            Force, normal contact forces over the area, and power lost by sliding in the last step.
+        ``body`` (f,), ``body_force`` (b, 3) [N], ``body_torque`` (b, 3) [N m], ``body_power`` (b,) [W]
+            Body of each facet (-1 for one that repeats another and is left out), and per body what
+            `wall_loads` has per wall.
+        """
+        return loads_by_wall(self)
 
 
 def case_of(checkpoint: Any) -> Case:

@@ -113,6 +113,7 @@ def _run(case: Case, meshes: list[Mesh], threads: int) -> None:
     second.advance(STEPS)
     second.energies()
     second.wall_loads()
+    second.nodal_forces()
     second.gather()
 
 

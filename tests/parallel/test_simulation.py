@@ -116,6 +116,7 @@ def compare(case, steps, **options):
             assert np.array_equal(load["force"], expected[wall]["force"])
             assert np.array_equal(load["torque"], expected[wall]["torque"])
             assert load["power"] == expected[wall]["power"]
+    compare_nodal_forces(shared, alone if comm.rank == 0 else None)
     comm.Barrier()
     return shared
 
@@ -123,6 +124,23 @@ def compare(case, steps, **options):
 def divided(text, method, balance="auto"):
     """Return a case whose particles are divided like this."""
     return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "{balance}"\n')
+
+
+def compare_nodal_forces(shared, alone):
+    """The forces on nodes, facets and bodies have the same bits, and those on bodies add up to the walls'."""
+    found, loads = shared.nodal_forces(), shared.wall_loads()
+    if alone is None:
+        assert not found
+        return
+    expected = alone.nodal_forces()
+    assert found.keys() == expected.keys() == loads.keys()
+    for wall, columns in found.items():
+        for name, column in columns.items():
+            assert column.tobytes() == expected[wall][name].tobytes(), f"{wall}/{name} differs"
+        for name in ("force", "torque", "power"):
+            np.testing.assert_allclose(
+                columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12
+            )
 
 
 @pytest.mark.ranks(1, 2, 3, 4, 7, 8, timeout=240)
@@ -150,6 +168,13 @@ def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(DRUM, "bisection", "always"), 400, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
     assert simulation.system.divisions >= 3
+
+
+@pytest.mark.ranks(3, timeout=240)
+def test_large_meshes_by_blocks(ranks, monkeypatch):
+    """Ranks move only the facets near their own particles; rank 0 shares out the forces of all."""
+    monkeypatch.setattr("pdem.detection.facets.LARGE", 10)
+    compare(pdem.Case.from_text(DRUM), 200, meshes=[drum()])
 
 
 @pytest.mark.ranks(2, 3, timeout=240)

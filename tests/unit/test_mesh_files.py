@@ -160,3 +160,9 @@ def test_formats_that_cannot_hold_polygons_refuse_them(tmp_path: Path) -> None:
         with pytest.raises(MeshError, match=f"box.{suffix}"):
             mesh.write(tmp_path / f"box.{suffix}")
         assert not (tmp_path / f"box.{suffix}").exists()
+
+
+def test_gmsh_holds_triangles_and_quads_together(tmp_path: Path) -> None:
+    mesh = Mesh(CORNERS, [*QUADS[:3], *TRIANGLES[6:]])
+    mesh.write(tmp_path / "box.msh")
+    assert same_facets(mesh, Mesh.read(tmp_path / "box.msh"), 0.0)

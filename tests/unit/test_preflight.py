@@ -137,8 +137,8 @@ def test_particles_in_walls_are_graded(z: float, level: str) -> None:
 def test_meshes_are_described() -> None:
     lines = [str(one) for one in findings() if one.subject == "wall floor"]
     assert (
-        "info: wall floor: 1 facets (0 triangles, 1 quads, 0 polygons), 4 vertices, open (4 open edges)"
-        in lines
+        "info: wall floor: 1 facets (0 triangles, 1 quads, 0 polygons), 4 vertices, open (4 open edges), "
+        "1 piece" in lines
     )
     assert any("smallest angle 90 degrees" in line for line in lines)
     assert any("the largest radius is 0.05 of the smallest" in line for line in lines)

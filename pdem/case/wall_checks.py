@@ -1,0 +1,167 @@
+"""What can be said about the walls of a case before a run: their meshes, units, and which side particles are on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pdem.case.periodic_walls import periodic_doubts
+from pdem.case.sides import inside_closed_pieces
+from pdem.containers.mesh_report import SLIVER_ANGLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+    from pdem.containers.mesh_report import MeshReport
+
+    Said = tuple[Literal["error", "warning", "info"], str]
+
+FACETS_PER_RADIUS = 10.0
+"""Radius over facet size from which on a sphere touches so many facets that walls become expensive."""
+
+UNIT_RATIO = 200.0
+"""Ratio of sizes from which on a mesh and particles are taken to be in different units (mm and m are 1000)."""
+
+
+def mesh_findings(
+    case: Case, mesh: Mesh, particles: Mapping[str, NDArray[Any]], *, intersections: bool = True
+) -> Iterator[Said]:
+    """Say what is worth knowing about the mesh of one wall, as (level, message).
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    mesh : Mesh
+        Of the wall.
+    particles : mapping of str to ndarray
+        All particles, by name of the field.
+    intersections : bool
+        Look for facets that cut each other, too.
+    """
+    report, radius = mesh.report(intersections=intersections), particles["radius"]
+    for line in report.lines()[:3]:
+        yield "info", line
+    if report.groups and report.group is None and len(report.groups) > 1:
+        names = ", ".join(report.groups[:20])
+        yield "info", f"its file tells apart {len(report.groups)} groups ({names}); group = ... takes one"
+    if report.normals_outward is not None:
+        side = "out of" if report.normals_outward else "into"
+        yield "info", f"closed and consistent, normals point {side} the volume"
+    for text in mesh_doubts(report):
+        yield "warning", text
+    lower, upper = np.asarray(report.lower), np.asarray(report.upper)
+    if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
+        yield "warning", "it lies wholly outside the domain; check the unit (scale)"
+    if len(radius):
+        yield _facet_size(report.smallest_facet, float(radius.max()), report.largest_facet)
+        for text in periodic_doubts(case.domain, lower, upper, float(radius.max())):
+            yield "warning", text
+        yield from _behind(particles, mesh)
+
+
+def mesh_doubts(report: MeshReport) -> Iterator[str]:
+    """Yield what is doubtful about a mesh, with numbers, first facets and remedies."""
+    for kind, count in report.passed_over:
+        yield f"{count} {kind} cells of the file are no surface and were left out"
+    if report.split_facets:
+        yield f"{report.split_facets} facets were not planar or not convex and have been cut into triangles"
+    if report.non_manifold_edges:
+        facets = _listed(report.first["non_manifold_edges"])
+        yield (
+            f"{report.non_manifold_edges} edges have more than two facets (first: facets {facets}); "
+            "check that they should"
+        )
+    if report.inconsistent_edges:
+        facets = _listed(report.first["inconsistent_edges"])
+        yield (
+            f"normals disagree across {report.inconsistent_edges} edges (first: facets {facets}): forces do not "
+            "depend on them, but turn facets over for pictures and volumes"
+        )
+    if report.duplicated_facets:
+        facets = _listed(report.first["duplicated_facets"])
+        yield (
+            f"{report.duplicated_facets} facets repeat others (first: facets {facets}) and would push twice; "
+            "remove them"
+        )
+    if report.hanging_nodes:
+        yield (
+            f"{report.hanging_nodes} vertices hang within the edge of another facet (first: vertex "
+            f'{report.first["hanging_nodes"][0]}); remesh, or take [detection] walls = "signed", which joins them'
+        )
+    if report.self_intersections:
+        least = "" if report.all_intersections else "at least "
+        facets = _listed(report.first["self_intersections"])
+        yield (
+            f"{least}{report.self_intersections} pairs of facets cut each other (first: facets {facets}): spheres "
+            "there touch both; cut the surfaces along each other, or make them two walls"
+        )
+    if report.slivers:
+        yield (
+            f"the smallest angle is {report.smallest_angle:.2g} degrees; {report.slivers} facets are below "
+            f"{SLIVER_ANGLE:g} (first: facet {report.first['slivers'][0]}): remesh"
+        )
+
+
+def _listed(facets: Sequence[int]) -> str:
+    return " and ".join(map(str, facets[:4])) + (" ..." if len(facets) > 4 else "")
+
+
+def _facet_size(smallest: float, radius: float, largest: float) -> Said:
+    ratio = radius / smallest
+    text = (
+        f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
+    )
+    if ratio > FACETS_PER_RADIUS:
+        return "warning", f"{text}; above {FACETS_PER_RADIUS:g} walls become slow: coarsen the mesh"
+    return "info", text
+
+
+def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]:
+    """Name particles that are on the other side of a closed surface than most."""
+    for facet, inside in inside_closed_pieces(particles["position"], mesh).items():
+        number, total = int(inside.sum()), len(inside)
+        if number in (0, total):
+            continue
+        few_inside = 2 * number <= total
+        odd = inside if few_inside else ~inside
+        row = int(np.argmax(odd))
+        x, y, z = particles["position"][row].tolist()
+        here, there = ("inside", "outside") if few_inside else ("outside", "inside")
+        yield (
+            "warning",
+            f"the centres of {int(odd.sum())} of {total} particles are {here} its closed surface (that of facet "
+            f"{facet}), the first is particle {particles['id'][row]} at ({x:.4g}, {y:.4g}, {z:.4g}) m, all others "
+            f"{there}: they cannot come back through it; move them, or check the unit (scale)",
+        )
+
+
+def unit_doubts(
+    case: Case, meshes: Sequence[Mesh], particles: Mapping[str, NDArray[Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield (name of a wall, or of all, and text) where sizes look as if units were mixed up."""
+    radius, position = particles["radius"], particles["position"]
+    if not len(meshes) or not len(radius):
+        return
+    least, most = float(radius.min()), float(radius.max())
+    reached = position - radius[:, None], position + radius[:, None]
+    bed = float(np.linalg.norm(reached[1].max(axis=0) - reached[0].min(axis=0)))
+    boxes = [(mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in meshes]
+    for wall, (lower, upper) in zip(case.walls, boxes, strict=True):
+        size = float(np.linalg.norm(upper - lower))
+        if size < least:
+            yield (
+                f"wall {wall.name}",
+                f"all of it is {size:.3g} m large, less than the smallest radius {least:.3g} m; check the unit (scale)",
+            )
+    whole = float(
+        np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0))
+    )
+    sizes = f"{whole:.3g} m large, the particles together {bed:.3g} m, radii {least:.3g} to {most:.3g} m"
+    if whole > UNIT_RATIO * bed or UNIT_RATIO * whole < bed:
+        yield "walls", f"they are {sizes}: more than {UNIT_RATIO:g} times apart; check the units (scale)"

@@ -1,0 +1,103 @@
+"""Where on the walls the particles push: nodal forces, loads of facets and of connected bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
+from pdem.foundation.fields import Field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.wall_state import WallContacts
+    from pdem.motion.walls import MovingWalls
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.system import System
+
+NODE_FIELDS = (Field("force", np.float64, (3,), "N", "contact force on each node of the walls"),)
+FACET_FIELDS = (
+    Field("force", np.float64, (3,), "N", "contact force on each facet"),
+    Field("pressure", np.float64, (), "Pa", "normal contact forces on each facet over its area"),
+    Field("sliding_power", np.float64, (), "W", "power lost by sliding on each facet in the last step"),
+)
+BODY_FIELDS = (
+    Field("power", np.float64, (), "W", "power that each wall delivers to the particles"),
+    Field("body_wall", np.int32, (), "1", "wall of each connected body of the walls"),
+    Field("body_force", np.float64, (3,), "N", "contact force on each connected body"),
+    Field("body_torque", np.float64, (3,), "N m", "its torque about the centre of the wall"),
+    Field("body_power", np.float64, (), "W", "power that each connected body delivers to the particles"),
+)
+BODY_INDEX = Field("body", np.int32, (), "1", "connected body of the walls, a row of body_force")
+FACET_NUMBER = Field("facet", np.int64, (), "1", "number of the facet in the mesh of its wall")
+
+
+def bodies_of(walls: MovingWalls) -> Bodies:
+    """Return the connected bodies of the walls."""
+    return Bodies(walls.mesh, walls.facet_wall)
+
+
+def measured_walls(system: System) -> WallContacts | None:
+    """Return the wall contacts with their forces: found anew if lists were made since (particles came or went)."""
+    walls, constants = system.walls, system.constants
+    if walls is not None and not walls.measured:
+        walls.measure(system.particles, constants.density, constants.table, system.ended)
+    return walls
+
+
+def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
+    """Return the loads of nodes, facets and bodies on rank 0, None elsewhere or without walls. Collective."""
+    found = measured_walls(system)
+    if found is None:
+        return None
+    columns = found.loaded(system.particles, system.constants.step)
+    shaped = {
+        name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
+    }
+    joined = system.exchange.collect(shaped)
+    if joined is None or bodies is None:
+        return None
+    return nodal_loads(found.walls, bodies, joined)
+
+
+def loads_by_wall(simulation: Simulation) -> dict[str, dict[str, NDArray[Any]]] | None:
+    """Return `Simulation.nodal_forces`."""
+    system = simulation.system
+    if system.walls is None:
+        return {}
+    walls, first = system.walls.walls, system.exchange.rank == 0
+    bodies = bodies_of(walls) if first else None
+    loads = summed_loads(system, bodies)
+    if loads is None or bodies is None:
+        return None
+    return {
+        wall.name: _of_wall(simulation, walls, bodies, loads, number)
+        for number, wall in enumerate(simulation.case.walls)
+    }
+
+
+def _of_wall(
+    simulation: Simulation, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
+) -> dict[str, NDArray[Any]]:
+    """Return the loads of one wall in the numbers of its mesh."""
+    mesh, motion = simulation.meshes[number], walls.motions[number]
+    facets, nodes = walls.facets_of(number), walls.vertices_of(number)
+    own = np.flatnonzero(bodies.wall == number)
+    result = {
+        "vertices": motion.pose(simulation.time).place(mesh.vertices) if motion.moves else mesh.vertices,
+        "force": np.zeros((mesh.vertex_count, 3)),
+        "facet_force": np.zeros((mesh.facet_count, 3)),
+        "pressure": np.zeros(mesh.facet_count),
+        "sliding_power": np.zeros(mesh.facet_count),
+        "body": np.full(mesh.facet_count, -1),
+        "body_force": loads.body_force[own],
+        "body_torque": loads.body_torque[own],
+        "body_power": loads.body_power[own],
+    }
+    result["force"][walls.vertex_origin[nodes]] = loads.force[nodes]
+    for name in ("facet_force", "pressure", "sliding_power"):
+        result[name][walls.facet_origin[facets]] = getattr(loads, name)[facets]
+    result["body"][walls.facet_origin[facets]] = bodies.of_facet[facets] - (own[0] if len(own) else 0)
+    return result
