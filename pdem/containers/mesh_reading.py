@@ -222,7 +222,7 @@ def _ply_data(path: Path) -> Any:
     for sides in (3, 4):
         known = {"face": {"vertex_indices": sides, "vertex_index": sides}}
         try:
-            return PlyData.read(str(path), mmap=False, known_list_len=known)
+            return PlyData.read(str(path), known_list_len=known)
         except Exception:  # other names, lists or sizes
             continue
     return PlyData.read(str(path), mmap=False)

@@ -70,9 +70,9 @@ def test_blocks_hold_every_facet_in_reach(monkeypatch, seed):
     turn = np.linalg.qr(generator.normal(size=(3, 3)))[0] * [[1.0], [1.0], [1.0]]
     moved = np.where(mesh.vertex_wall[:, None] == 0, mesh.vertices @ turn.T + [1.0, 0.0, 0.5], mesh.vertices)
     normals = mesh.normals(moved)
-    number = int(generator.integers(0, 60))
+    number = int(generator.integers(0, 200))
     centres, reaches = spheres(generator, number, [-2.0] * 3, [2.0] * 3, 10 ** generator.uniform(0, 3))
-    reaches = reaches * 10 ** generator.uniform(0, 2)
+    reaches = reaches * 10 ** generator.uniform(-1, 1)
     near = search.blocks.near(moved[search.blocks.anchors], centres, reaches)
     assert (np.diff(near) > 0).all()
     whole = [one.copy() for one in search.find(moved, normals, centres, reaches)]
