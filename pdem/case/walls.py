@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import model_validator
 
 from pdem.case.base import Name, Positive
+from pdem.case.driven import Body, Servo
 from pdem.case.motions import Moving
 
 
@@ -24,12 +25,16 @@ class Wall(Moving):
         Factor from the file's unit to metres (0.001 for a mesh in mm).
     material : str
         Name of a material.
+    servo, body : optional
+        How particles drive it, see `pdem.case.driven`.
     """
 
     name: Name
     mesh: Name
     scale: Positive = 1.0
     material: str
+    servo: Servo | None = None
+    body: Body | None = None
 
     @model_validator(mode="before")
     @classmethod

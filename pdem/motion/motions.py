@@ -66,6 +66,24 @@ REST = Pose(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))
 """The pose of what does not move."""
 
 
+def turned(direction: Floats, centre: Floats, angle: float, rate: float) -> Pose:
+    """Return the pose of what has turned about an axis, by Rodrigues' formula.
+
+    Parameters
+    ----------
+    direction, centre : (3,) arrays
+        Unit vector, and a point on the axis [m].
+    angle, rate : float
+        Right-handed [rad], and how it grows [rad/s].
+    """
+    angle = math.remainder(angle, 2.0 * math.pi)
+    x, y, z = direction
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    spin = rate * direction
+    return Pose(rotation, centre - rotation @ centre, spin, -np.cross(spin, centre))
+
+
 class Course(Protocol):
     """A quantity as a function of the time, 0 at time 0."""
 
@@ -173,15 +191,9 @@ class Turn:
     angle: Course
 
     def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s], by Rodrigues' formula."""
-        direction, centre = np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre)
+        """Return the pose at a time [s]."""
         angle, rate = self.angle(time)
-        angle = math.remainder(angle, 2.0 * math.pi)
-        x, y, z = direction
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
-        spin = rate * direction
-        return Pose(rotation, centre - rotation @ centre, spin, -np.cross(spin, centre))
+        return turned(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre), angle, rate)
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of any of some points (n, 3) [m/s]."""

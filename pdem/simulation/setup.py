@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.drives import drives_of
 from pdem.case.motions import motion_of
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
@@ -103,12 +104,12 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     """Return the walls of a case, None without any."""
     if not meshes:
         return None
+    drives = drives_of(case, meshes)
     if case.detection.walls == "signed":
         meshes = [surface_of(mesh).mesh for mesh in meshes]
     joined = join_meshes(meshes)
-    return MovingWalls(
-        joined, joined.facet_wall, joined.vertex_wall, [motion_of(wall, case.motions) for wall in case.walls]
-    )
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    return MovingWalls(joined, joined.facet_wall, joined.vertex_wall, motions, drives)
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:
