@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from cases import GRAIN, Grains, box, quad, simulate
 from pdem.motion.bodies import FreeBody
 from pdem.motion.spins import AxisSpin, TopSpin
 
@@ -128,3 +129,139 @@ def test_constant_force_and_torque_do_their_work():
     gained = body.kinetic() + body.potential() - first
     assert gained == pytest.approx(body.work, rel=1e-5)
     np.testing.assert_allclose(body.spin.momentum, INERTIA @ SPIN + 2.0 * body.torque, rtol=1e-12)
+
+
+R = 3.5e-3
+MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
+
+
+def only_body(run):
+    (body,) = run.system.walls.walls.driven
+    return body
+
+
+def momenta(run):
+    """Return linear and angular momentum about the origin of all particles and bodies, and the size of their parts."""
+    held = run.gather()
+    mass = GRAIN["density"] * 4.0 / 3.0 * math.pi * held["radius"] ** 3
+    linear = mass[:, None] * held["velocity"]
+    angular = np.cross(held["position"], linear)
+    angular += (0.4 * mass * held["radius"] ** 2)[:, None] * held["angular_velocity"]
+    parts = [(linear, angular)]
+    for body in run.system.walls.walls.driven:
+        own = body.momentum()
+        parts.append((own[None], (np.cross(body.place, own) + body.spin.momentum)[None]))
+    linear, angular = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return linear.sum(axis=0), angular.sum(axis=0), np.abs(linear).sum(), np.abs(angular).sum()
+
+
+@pytest.mark.parametrize("walls", ["h2", "signed"])
+def test_momentum_of_particles_and_a_body_is_conserved(tmp_path, walls):
+    """A light tumbling box in a cloud of spheres, with friction, rolling resistance and damping: to rounding."""
+    rng = np.random.default_rng(5)
+    places = np.stack(np.meshgrid(*[np.arange(5)] * 3), axis=-1).reshape(-1, 3) * 0.009 - 0.018
+    places = places[np.abs(places).max(axis=1) > 0.01]
+    run = simulate(
+        tmp_path, Grains(places, R, -30.0 * places + rng.uniform(-0.2, 0.2, places.shape)),
+        law={"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.1}, detection={"walls": walls}, step=2e-5,
+        walls=({
+            "mesh": box([-0.004, -0.005, -0.006], [0.004, 0.004, 0.005]),
+            "body": {"density": 800.0, "velocity": [0.1, -0.2, 0.3], "angular_velocity": [30.0, 10.0, -50.0]},
+        },),
+    )  # fmt: skip
+    linear, angular, linear_size, angular_size = momenta(run)
+    first = only_body(run).momentum()
+    run.advance(1500)
+    now = momenta(run)
+    assert np.linalg.norm(only_body(run).momentum() - first) > 0.2 * np.linalg.norm(first)
+    np.testing.assert_allclose(now[0], linear, atol=1e-13 * linear_size)
+    np.testing.assert_allclose(now[1], angular, atol=1e-13 * angular_size)
+    energies = run.energies()
+    assert energies["sliding"] > 0.0
+    assert energies["wall_work"] == 0.0
+    assert abs(energies["residual"]) < 0.02 * (energies["normal_damping"] + energies["sliding"])
+
+
+@pytest.mark.parametrize("law", ["hertz-mindlin", "linear"])
+@pytest.mark.parametrize("restitution", [1.0, 0.8, 0.4])
+@pytest.mark.parametrize("heavier", [0.2, 1.0, 10.0])
+@pytest.mark.parametrize("offset", [0.0, 0.01])
+def test_a_sphere_and_a_free_plate_part_with_the_restitution(tmp_path, law, restitution, heavier, offset):
+    """The contact point of a plate that may turn moves as theory has it for the effective mass."""
+    interaction = {"law": law, "friction": 0.0, "restitution": restitution}
+    if law == "linear":
+        interaction["normal_stiffness"] = 2e3
+    mass, inertia, speed = heavier * MASS, heavier * MASS * 1e-4, 0.3
+    run = simulate(
+        tmp_path, Grains([[offset, 0.0, R + 1e-5]], R, [0.0, 0.0, -speed]), law=interaction, step=1.5e-5,
+        walls=({
+            "mesh": quad(0.05),
+            "body": {"mass": mass, "centre": [0, 0, 0], "inertia": [inertia, inertia, 1.5 * inertia]},
+        },),
+    )  # fmt: skip
+    run.advance(600)
+    body, sphere = only_body(run), run.gather()
+    assert run.measures().wall_contacts == 0
+    effective = 1.0 / (1.0 / MASS + 1.0 / mass + offset**2 / inertia)
+    impulse = (1.0 + restitution) * effective * speed
+    assert sphere["velocity"][0, 2] == pytest.approx(impulse / MASS - speed, abs=0.02 * speed)
+    assert body.velocity[2] == pytest.approx(-impulse / mass, rel=0.015)
+    assert body.spin.velocity()[1] == pytest.approx(impulse * offset / inertia, rel=0.015, abs=1e-12)
+    assert abs(run.energies()["residual"]) < 0.01 * 0.5 * MASS * speed**2
+
+
+def fallen_plate(tmp_path, step, time):
+    """Drop a plate on 16 elastic spheres on a floor; return the simulation."""
+    places = [[0.008 * i, 0.008 * j, 0.999 * R] for i in range(4) for j in range(4)]
+    run = simulate(
+        tmp_path, Grains(places, R), step=step, gravity=(0.0, 0.0, -G),
+        walls=(
+            {"mesh": quad(0.1)},
+            {
+                "mesh": quad(0.1, 2.0 * R + 1e-4),
+                "body": {"mass": 10 * MASS, "free_translation": [False, False, True],
+                         "free_rotation": [False] * 3, "velocity": [0, 0, -0.1]},
+            },
+        ),
+    )  # fmt: skip
+    scale, worst = 10 * MASS * 0.01, 0.0
+    for _ in range(20):
+        run.advance(round(time / step / 20))
+        worst = max(worst, abs(run.energies()["residual"]) / scale)
+    return run, worst
+
+
+def test_a_plate_that_bounces_on_elastic_spheres_keeps_the_energy_to_second_order(tmp_path):
+    errors = []
+    for step in (4e-5, 2e-5, 1e-5):
+        run, worst = fallen_plate(tmp_path, step, 0.04)
+        errors.append(worst)
+    print("\nplate on spheres: energy errors", errors)
+    assert errors[2] < 1e-3
+    assert errors[0] / errors[2] > 6.0
+    assert run.energies()["body_gravity"] != 0.0
+
+
+def test_a_plate_comes_to_rest_on_a_bed_with_its_weight(tmp_path):
+    """Damped, free in all ways, not above the middle of three spheres: loads add up to its weight, without torque."""
+    angles = 2.0 * np.pi * np.arange(3) / 3.0
+    places = np.stack((0.02 * np.cos(angles), 0.02 * np.sin(angles), np.full(3, 0.9999 * R)), axis=1)
+    run = simulate(
+        tmp_path, Grains(places, R), step=2e-5, gravity=(0.0, 0.0, -G),
+        law={"friction": 0.5, "restitution": 0.2, "rolling_friction": 0.1},
+        walls=(
+            {"mesh": quad(0.1)},
+            {
+                "mesh": quad(0.1, 2.0 * R),
+                "body": {"mass": 0.005, "centre": [0.004, 0.002, 2.0 * R + 0.002], "inertia": [5e-6, 5e-6, 1e-5]},
+            },
+        ),
+    )  # fmt: skip
+    run.advance(20000)
+    body, load = only_body(run), run.wall_loads()["wall1"]
+    np.testing.assert_allclose(load["force"], [0.0, 0.0, 0.005 * G], atol=2e-4 * 0.005 * G)
+    np.testing.assert_allclose(load["torque"], np.zeros(3), atol=2e-4 * 0.005 * G * 0.02)
+    assert np.abs(body.velocity).max() < 1e-4
+    assert run.driven_walls()["wall1"]["position_z"] == pytest.approx(body.place[2])
+    energies = run.energies()
+    assert abs(energies["residual"]) < 0.02 * energies["normal_damping"]
