@@ -49,9 +49,9 @@ class Servo(Section):
     force_table, torque_table : LoadTable
         The same as a function of the time.
     largest_rate : float
-        Of the wall, in m/s or rad/s. Without load the wall moves so fast.
+        Of the wall, in m/s or rad/s. So fast it moves until a tenth of the load is missing.
     gain : float
-        Speed over wrong load, in m/(N s) or rad/(N m s); unless given, `largest_rate` over the largest load wanted.
+        Speed over wrong load, in m/(N s) or rad/(N m s); unless given, ten times `largest_rate` over the largest load.
         It is cut where contacts are so stiff that it would be unstable.
     start : float
         Time before which the wall stays where it is, in s.

@@ -134,7 +134,7 @@ def _freedom(body: Body, where: Location) -> Iterator[Problem]:
     if body.hinge is not None:
         yield from _direction(body.hinge.axis, (*where, "hinge", "axis"))
         for key in ("free_translation", "free_rotation"):
-            if key in body.model_fields_set and any(getattr(body, key)):
+            if not all(getattr(body, key)):
                 yield Problem((*where, key), "is not allowed together with hinge, which says what is free")
         if any(body.velocity):
             yield Problem((*where, "velocity"), "must be 0 with a hinge; give angular_velocity")

@@ -13,7 +13,7 @@ from pdem.case.tables import read_table
 from pdem.containers.solid import solid_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.bodies import FreeBody
-from pdem.motion.servo import Servo
+from pdem.motion.servo import EAGERNESS, Servo
 from pdem.motion.spins import AxisSpin, NoSpin, TopSpin
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _servo(case: Case, wall: Wall, servo: driven.Servo) -> Servo:
         raise CaseError(f"{case.source}: wall {wall.name}: all loads wanted are 0; give servo.gain")
     return Servo(
         _unit(servo.axis), None if servo.centre is None else np.array(servo.centre, np.float64), times, targets,
-        largest_rate=servo.largest_rate, gain=servo.largest_rate / largest if servo.gain is None else servo.gain,
+        largest_rate=servo.largest_rate, gain=EAGERNESS * servo.largest_rate / largest if servo.gain is None else servo.gain,
         start=servo.start, travel_limits=servo.travel_limits or (-math.inf, math.inf),
         motion=motion_of(wall, case.motions, case.directory),
     )  # fmt: skip

@@ -162,7 +162,10 @@ def _box() -> Mesh:
 
 def _piston() -> Mesh:
     side, height = 0.0395, 0.085
-    return Mesh([(x, y, height) for x, y in ((-side, -side), (-side, side), (side, side), (side, -side))], [[0, 1, 2, 3]])
+    return Mesh(
+        [(x, y, height) for x, y in ((-side, -side), (-side, side), (side, side), (side, -side))],
+        [[0, 1, 2, 3]],
+    )
 
 
 _MESHES: dict[str, Callable[[], Mesh]] = {

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.motion.drives import NOTHING, STATE, cross, dot, in_columns
-from pdem.motion.motions import Pose
+from pdem.motion.drives import NOTHING, STATE, in_columns
+from pdem.motion.motions import Pose, cross, dot
 from pdem.motion.spins import AxisSpin, TopSpin
 
 if TYPE_CHECKING:

@@ -91,18 +91,6 @@ STATE = 25
 last load (8), work, and the travel before."""
 
 
-def cross(a: Floats, b: Floats) -> Floats:
-    """Return the vector product of two vectors (3,)."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
-
-
-def dot(a: Floats, b: Floats) -> float:
-    """Return the scalar product of two vectors (3,), added up in this order."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return float(ax * bx + ay * by + az * bz)
-
-
 def in_columns(name: str, vector: Floats, unit: str) -> dict[str, tuple[float, str]]:
     """Return the components of a vector as columns."""
     return {f"{name}_{axis}": (float(value), unit) for axis, value in zip("xyz", vector, strict=True)}

@@ -16,9 +16,10 @@ at z = -1 this is stable while ``gain (dt K + 4 C) < 2``. K and C are sums over 
 friction included; the gain in use never exceeds ``SHARE / (dt K + 4 C)``, a quarter of the limit. The stable gain is
 that of contacts with resting bodies; bodies that give way only soften them.
 
-The gain unless given is ``largest_rate / |largest target|``: without any load the wall moves at the largest rate, and
-it slows down as the load comes near the target. On a bed of stiffness k the load then approaches its target like
-``exp(-t / T)``, ``T = |target| / (largest_rate k)``, the time in which the largest rate alone would have brought it.
+The gain unless given is ``EAGERNESS largest_rate / |largest target|``: the wall moves at the largest rate until a tenth
+of the load is missing, and slows down from there. On a bed of stiffness k the load then approaches its target like
+``exp(-t / T)``, ``T = |target| / (EAGERNESS largest_rate k)``, a tenth of the time in which the largest rate would
+have brought it. A bed that goes on giving way at the rate u holds a load that is ``u / gain`` short.
 """
 
 from __future__ import annotations
@@ -27,14 +28,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.motion.drives import NOTHING, STATE, dot
-from pdem.motion.motions import Motion, Pose, turned
+from pdem.motion.drives import NOTHING, STATE
+from pdem.motion.motions import Motion, Pose, dot, turned
 
 if TYPE_CHECKING:
     from pdem.motion.drives import Floats
 
 SHARE = 0.5
 """Of the 2 at which the controller becomes unstable, the most that is used."""
+
+
+EAGERNESS = 10.0
+"""Gain unless given, times the largest load wanted over the largest rate."""
 
 
 class Servo:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pdem.motion.drives import NOTHING, dot
-from pdem.motion.motions import turned
+from pdem.motion.drives import NOTHING
+from pdem.motion.motions import dot, turned
 
 if TYPE_CHECKING:
     from pdem.motion.drives import Floats
@@ -156,9 +156,15 @@ class TopSpin:
 
     def __init__(self, inertia: Floats, velocity: Floats) -> None:
         self.principal, self.axes = principal_axes(inertia)
-        self.attitude = (1.0, 0.0, 0.0, 0.0)
-        self.rotation = np.eye(3)
+        self._stand((1.0, 0.0, 0.0, 0.0))
         self.momentum = inertia @ velocity
+
+    def _stand(self, attitude: tuple[float, float, float, float]) -> None:
+        """Take an attitude, and note what follows from it."""
+        self.attitude = attitude
+        self.rotation = _matrix(attitude)
+        axes = self.rotation @ self.axes
+        self._inverse: Floats = (axes / np.array(self.principal)) @ axes.T
 
     def kick(self, torque: Floats, time: float) -> None:
         """Let a torque act for a time."""
@@ -177,18 +183,16 @@ class TopSpin:
             attitude = _product(attitude, (math.cos(0.5 * angle), x, y, z))
         length = math.sqrt(sum(part * part for part in attitude))
         w, x, y, z = (part / length for part in attitude)
-        self.attitude = w, x, y, z
-        self.rotation = _matrix(self.attitude)
+        self._stand((w, x, y, z))
 
     def velocity(self) -> Floats:
         """Return the angular velocity."""
-        return self.inverse_inertia() @ self.momentum
+        velocity: Floats = self._inverse @ self.momentum
+        return velocity
 
     def inverse_inertia(self) -> Floats:
         """Return the inverse of the present tensor of inertia."""
-        axes = self.rotation @ self.axes
-        inverse: Floats = (axes / np.array(self.principal)) @ axes.T
-        return inverse
+        return self._inverse
 
     def energy(self) -> float:
         """Return half of angular momentum times angular velocity."""
@@ -201,9 +205,8 @@ class TopSpin:
     def adopt(self, state: Floats) -> None:
         """Go on from attitude and angular momentum."""
         w, x, y, z = state[:4].tolist()
-        self.attitude = w, x, y, z
+        self._stand((w, x, y, z))
         self.momentum = state[4:7].copy()
-        self.rotation = _matrix(self.attitude)
 
 
 def principal_axes(inertia: Floats) -> tuple[list[float], Floats]:

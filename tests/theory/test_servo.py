@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cases import GRAIN, Grains, box, quad, simulate
+from pdem.contact.restitution import damping_factor
 from pdem.containers.mesh import Mesh
 from pdem.motion.servo import SHARE, Servo
 
@@ -19,17 +20,23 @@ DOWN = [0.0, 0.0, -1.0]
 
 def growth(gain, stiffness, damping, dt):
     """Return the largest factor by which a wrong place grows in a step, for contacts that do not give way."""
-    roots = np.roots([1.0, -1.0 + gain * (dt * stiffness + 1.5 * damping), -2.0 * gain * damping, 0.5 * gain * damping])
+    roots = np.roots(
+        [1.0, -1.0 + gain * (dt * stiffness + 1.5 * damping), -2.0 * gain * damping, 0.5 * gain * damping]
+    )
     return np.abs(roots).max()
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_limit_of_stability_is_the_one_stated(seed):
     rng = np.random.default_rng(seed)
-    stiffness, damping, dt = 10.0 ** rng.uniform(0, 4), 10.0 ** rng.uniform(-3, 1), 10.0 ** rng.uniform(-6, -3)
+    stiffness, damping, dt = (
+        10.0 ** rng.uniform(0, 4),
+        10.0 ** rng.uniform(-3, 1),
+        10.0 ** rng.uniform(-6, -3),
+    )
     limit = 2.0 / (dt * stiffness + 4.0 * damping)
-    assert growth(0.99 * limit, stiffness, damping, dt) < 1.0 - 1e-4
-    assert growth(1.01 * limit, stiffness, damping, dt) > 1.0
+    assert growth(0.99 * limit, stiffness, damping, dt) < 1.0
+    assert growth(1.01 * limit, stiffness, damping, dt) > 1.0001
 
 
 def linear_bed(share, stiffness, gain, dt=1e-3, masses=6, steps=4000, ratio=1.0):
@@ -86,7 +93,10 @@ def test_a_piston_on_one_sphere_reaches_the_overlap_of_hertz(tmp_path, restituti
     """Through the gap at the largest rate, then without overshoot; two contacts share the travel."""
     load, rate = 0.5, 0.05
     run, seen = pressed(
-        tmp_path, {"force": -load, "largest_rate": rate}, steps=3000, law={"friction": 0.3, "restitution": restitution}
+        tmp_path,
+        {"force": -load, "largest_rate": rate},
+        steps=3000,
+        law={"friction": 0.3, "restitution": restitution},
     )
     assert seen["travel"][-1] == pytest.approx(2e-4 + 2.0 * hertz(load), rel=1e-6)
     assert run.gather()["position"][0, 2] == pytest.approx(R - hertz(load), rel=1e-9)
@@ -98,15 +108,16 @@ def test_a_piston_on_one_sphere_reaches_the_overlap_of_hertz(tmp_path, restituti
 
 
 def test_a_load_is_approached_with_the_time_constant_stated(tmp_path):
-    """Linear contacts, in series half as stiff: exp(-t / T), T = target / (largest_rate k)."""
-    stiffness, load, rate = 2e3, 0.2, 0.002
+    """Linear contacts, in series half as stiff: exp(-t / T), T = target / (10 largest_rate k); and their damping."""
+    stiffness, load, rate = 2e3, 0.2, 0.005
     law = {"law": "linear", "normal_stiffness": stiffness, "friction": 0.0, "restitution": 0.5}
-    _, seen = pressed(tmp_path, {"force": -load, "largest_rate": rate}, steps=6000, law=law, gap=0.0)
-    time = load / (rate * 0.5 * stiffness)
+    _, seen = pressed(tmp_path, {"force": -load, "largest_rate": rate}, steps=2900, law=law, gap=0.0)
+    damping = 2.0 * damping_factor(0.5, False) * math.sqrt(MASS * stiffness)
+    time = load / (10.0 * rate * 0.5 * stiffness) + damping / stiffness
     wrong = 1.0 + seen["load"] / load
-    late = np.arange(1000, 6000)
+    late = np.arange(2300, 2900)
     slope = np.polyfit(late * 2e-5, np.log(wrong[late]), 1)[0]
-    assert -1.0 / slope == pytest.approx(time, rel=0.01)
+    assert -1.0 / slope == pytest.approx(time, rel=0.003)
 
 
 def test_a_gain_beyond_the_limit_is_cut(tmp_path):
@@ -114,8 +125,8 @@ def test_a_gain_beyond_the_limit_is_cut(tmp_path):
     law = {"law": "linear", "normal_stiffness": 2e3, "friction": 0.0, "restitution": 0.3}
     servo = {"force": -0.2, "largest_rate": 0.02, "gain": 1000.0 * 2.0 / (2e-5 * 2e3)}
     _, seen = pressed(tmp_path, servo, steps=2500, law=law)
-    assert seen["load"][-1] == pytest.approx(-0.2, rel=1e-6)
-    assert seen["load"].min() > -1.3 * 0.2
+    assert seen["load"][-1] == pytest.approx(-0.2, rel=2e-3)
+    assert seen["load"].min() > -1.1 * 0.2
 
 
 def test_start_limits_and_tables_are_kept(tmp_path):
@@ -128,25 +139,25 @@ def test_start_limits_and_tables_are_kept(tmp_path):
     (tmp_path / "load.csv").write_text("time, force\n0.0, -0.1\n0.04; -0.1 # rests\n0.08 -0.4\n")
     table = {"force_table": {"file": "load.csv"}, "largest_rate": 0.05}
     law = {"friction": 0.0, "restitution": 0.3}
-    _, seen = pressed(tmp_path, table, steps=6000, law=law, gap=0.0)
+    _, seen = pressed(tmp_path, table, steps=4500, law=law, gap=0.0)
     assert seen["load"][1990] == pytest.approx(-0.1, rel=0.01)
     assert seen["target"][2999] == pytest.approx(-0.25, rel=1e-3)
-    np.testing.assert_allclose(seen["load"][2500:4000:100], seen["target"][2500:4000:100], rtol=0.03)
-    assert seen["load"][-1] == pytest.approx(-0.4, rel=1e-6)
+    np.testing.assert_allclose(seen["load"][2500:3990:100], seen["target"][2500:3990:100], rtol=0.12)
+    assert seen["load"][-1] == pytest.approx(-0.4, rel=1e-3)
 
 
 def test_a_turning_plate_presses_with_its_torque(tmp_path):
     """A sphere at the arm a: the torque is a times the force, and the sphere is as flat as Hertz says."""
     arm, torque = 0.03, 0.01
     run = simulate(
-        tmp_path, Grains([[arm, 0.0, R]], R), step=2e-5, law={"friction": 0.0, "restitution": 0.5},
+        tmp_path, Grains([[arm, 0.0, R]], R), step=2e-5, law={"friction": 0.5, "restitution": 0.5},
         walls=(
             {"mesh": quad(0.1)},
             {"mesh": quad(0.1, 2.0 * R + 1e-5),
              "servo": {"axis": [0, 1, 0], "centre": [0, 0, 2.0 * R + 1e-5], "torque": -torque, "largest_rate": 0.5}},
         ),
     )  # fmt: skip
-    run.advance(4000)
+    run.advance(2000)
     seen, load = run.driven_walls()["wall1"], run.wall_loads()["wall1"]
     assert seen["load"] == pytest.approx(-torque, rel=1e-5)
     assert load["torque"][1] == pytest.approx(-torque, rel=1e-5)
@@ -157,10 +168,15 @@ def test_a_turning_plate_presses_with_its_torque(tmp_path):
 def bed(tmp_path, lid, **options):
     """Return some 250 spheres that fall in a box with a lid."""
     rng = np.random.default_rng(11)
-    cells = np.stack(np.meshgrid(np.arange(6), np.arange(6), np.arange(7), indexing="ij"), axis=-1).reshape(-1, 3)
+    cells = np.stack(np.meshgrid(np.arange(6), np.arange(6), np.arange(7), indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
     places = (cells + 0.5) * 0.008 + rng.uniform(-4e-4, 4e-4, cells.shape)
     tray = box([0, 0, 0], [0.048, 0.048, 0.12])
-    plate = Mesh([[-0.01, -0.01, 0.058], [0.06, -0.01, 0.058], [0.06, 0.06, 0.058], [-0.01, 0.06, 0.058]], [[0, 1, 2, 3]])
+    plate = Mesh(
+        [[-0.01, -0.01, 0.058], [0.06, -0.01, 0.058], [0.06, 0.06, 0.058], [-0.01, 0.06, 0.058]],
+        [[0, 1, 2, 3]],
+    )
     return simulate(
         tmp_path, Grains(places, rng.uniform(0.8 * R, R, len(places))), step=4e-5, gravity=(0.0, 0.0, -G),
         law={"friction": 0.4, "restitution": 0.4, "rolling_friction": 0.02},
@@ -169,15 +185,17 @@ def bed(tmp_path, lid, **options):
 
 
 def test_a_piston_on_a_bed_holds_its_load(tmp_path):
-    run = bed(tmp_path, {"servo": {"axis": DOWN, "force": -20.0, "largest_rate": 0.1}})
-    run.advance(4000)
+    run = bed(tmp_path, {"servo": {"axis": DOWN, "force": -20.0, "largest_rate": 0.2}})
+    run.advance(5600)
     first = run.energies()
     loads = []
-    for _ in range(200):
+    for _ in range(40):
         run.advance(20)
         loads.append(run.driven_walls()["wall1"]["load"])
     energies = run.energies()
-    print("\nbed: load", np.min(loads), np.max(loads), "travel", run.driven_walls()["wall1"]["travel"], energies)
+    print(
+        "\nbed: load", np.min(loads), np.max(loads), "travel", run.driven_walls()["wall1"]["travel"], energies
+    )
     assert np.abs(np.array(loads) / -20.0 - 1.0).max() < 0.01
     lost = sum(energies[name] for name in ("normal_damping", "sliding", "rolling"))
     assert energies["wall_work"] > 0.1 * lost
@@ -188,13 +206,13 @@ def test_a_piston_on_a_bed_holds_its_load(tmp_path):
 def test_a_lid_turns_while_it_presses(tmp_path):
     """A given rotation on a servo: the load is held while the bed is sheared, and all work is in the books."""
     lid = {
-        "servo": {"axis": DOWN, "force": -20.0, "largest_rate": 0.1},
+        "servo": {"axis": DOWN, "force": -20.0, "largest_rate": 0.2},
         "rotation": {"rate": 5.0, "axis": [0, 0, 1], "centre": [0.024, 0.024, 0.0]},
     }
     run = bed(tmp_path, lid)
-    run.advance(4000)
+    run.advance(5600)
     loads = []
-    for _ in range(100):
+    for _ in range(50):
         run.advance(40)
         loads.append(run.driven_walls()["wall1"]["load"])
     energies = run.energies()

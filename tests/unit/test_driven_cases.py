@@ -14,6 +14,7 @@ from pdem.case.preflight import preflight
 from pdem.case.timestep import automatic_step
 from pdem.containers.mesh import Mesh
 from pdem.containers.solid import solid_of
+from pdem.foundation.errors import CaseError
 from pdem.foundation.sums import LIMBS, ExactSums, exact_value, exact_values
 
 CASE = """
@@ -65,17 +66,35 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
     ("wall", "message"),
     [
         ("servo = {axis = [0, 0, 1], force = 1.0}", r"servo.largest_rate: is missing"),
-        ("servo = {axis = [0, 0, 1], largest_rate = 1.0}", "needs exactly one of force, torque.*has none of them"),
+        (
+            "servo = {axis = [0, 0, 1], largest_rate = 1.0}",
+            "needs exactly one of force, torque.*has none of them",
+        ),
         (
             "servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, torque = 1.0, largest_rate = 1.0}",
             "has force and torque",
         ),
-        ("servo = {axis = [0, 0, 1], torque = 1.0, largest_rate = 1.0}", "servo.centre: is missing; torque turns"),
-        ("servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, largest_rate = 1.0}", "belongs to a torque"),
+        (
+            "servo = {axis = [0, 0, 1], torque = 1.0, largest_rate = 1.0}",
+            "servo.centre: is missing; torque turns",
+        ),
+        (
+            "servo = {axis = [0, 0, 1], centre = [0, 0, 0], force = 1.0, largest_rate = 1.0}",
+            "belongs to a torque",
+        ),
         ("servo = {axis = [0, 0, 0], force = 1.0, largest_rate = 1.0}", "servo.axis.*is not a direction"),
-        ("servo = {axis = [0, 0, 1], force = 0.0, largest_rate = 1.0}", "servo.gain: is missing; with force = 0"),
-        ("servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 0.0}", "largest_rate.*must be greater than 0"),
-        ("servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0, travel_limits = [0.1, 0.2]}", "begins at 0"),
+        (
+            "servo = {axis = [0, 0, 1], force = 0.0, largest_rate = 1.0}",
+            "servo.gain: is missing; with force = 0",
+        ),
+        (
+            "servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 0.0}",
+            "largest_rate.*must be greater than 0",
+        ),
+        (
+            "servo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0, travel_limits = [0.1, 0.2]}",
+            "begins at 0",
+        ),
         (
             "servo = {axis = [0, 0, 1], force_table = {times = [0.0, 1.0]}, largest_rate = 1.0}",
             "force_table.values: is missing",
@@ -84,12 +103,18 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
             "servo = {axis = [0, 0, 1], force_table = {times = [1.0, 0.0], values = [1.0, 1.0]}, largest_rate = 1.0}",
             "must rise: 1.0",
         ),
-        ('on = "arm"\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}', "on.*servo cannot be combined"),
+        (
+            'on = "arm"\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}',
+            "on.*servo cannot be combined",
+        ),
         (
             "body = {mass = 1.0}\nservo = {axis = [0, 0, 1], force = 1.0, largest_rate = 1.0}",
             "body.*servo cannot be combined",
         ),
-        ("body = {mass = 1.0}\nrotation = {rate = 1.0, axis = [0, 0, 1]}", "body.*rotation cannot be combined"),
+        (
+            "body = {mass = 1.0}\nrotation = {rate = 1.0, axis = [0, 0, 1]}",
+            "body.*rotation cannot be combined",
+        ),
         ('body = {mass = 1.0}\non = "arm"', "body.*and on cannot be combined"),
         ("body = {mass = 0.0}", "body.mass.*must be greater than 0"),
         ("body = {velocity = [0, 0, 1]}", "exactly one of mass and density"),
@@ -98,7 +123,10 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
         ("body = {mass = 1.0, inertia = [1, 1, 1]}", "body.centre: is missing"),
         ("body = {mass = 1.0, centre = [1, 1, 1]}", "body.inertia: is missing"),
         ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 0]}", "principal moment 0 kg"),
-        ("body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 2.1]}", "larger than the sum of the others"),
+        (
+            "body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 1, 2.1]}",
+            "larger than the sum of the others",
+        ),
         (
             "body = {mass = 1.0, centre = [0, 0, 0], inertia = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]}",
             "must be symmetric",
@@ -108,20 +136,32 @@ GOOD = "inertia = [1e-3, 1e-3, 1e-3], centre = [0, 0, 0]"
             "principal moment -1",
         ),
         ("body = {mass = 1.0, free_rotation = [true, true, false]}", "free one or all, or give a hinge"),
-        ("body = {mass = 1.0, velocity = [0, 0, 1], free_translation = [true, true, false]}", "goes where free_tr"),
+        (
+            "body = {mass = 1.0, velocity = [0, 0, 1], free_translation = [true, true, false]}",
+            "goes where free_tr",
+        ),
         (f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 0]}}}}", "hinge.axis.*is not a direction"),
         (
             f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, angular_velocity = [0, 1, 1]}}",
             "along hinge.axis",
         ),
-        (f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, velocity = [0, 1, 1]}}", "give angular_velocity"),
         (
-            f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, free_rotation = [true, true, true]}}",
+            f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, velocity = [0, 1, 1]}}",
+            "give angular_velocity",
+        ),
+        (
+            f"body = {{mass = 1.0, {GOOD}, hinge = {{axis = [0, 0, 1]}}, free_rotation = [true, false, true]}}",
             "not allowed together with hinge",
         ),
         ("body = {mas = 1.0}", "did you mean 'mass'"),
-        ('rotation_table = {axis = [0, 0, 1], file = "a.csv", times = [0.0, 1.0]}', "not allowed together with times"),
-        ("rotation_table = {axis = [0, 0, 1]}", "rotation_table.times: is missing; give times and angles, or a file"),
+        (
+            'rotation_table = {axis = [0, 0, 1], file = "a.csv", times = [0.0, 1.0]}',
+            "not allowed together with times",
+        ),
+        (
+            "rotation_table = {axis = [0, 0, 1]}",
+            "rotation_table.times: is missing; give times and angles, or a file",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_driven_wall_is_said(wall, message):
@@ -168,7 +208,11 @@ def test_a_turned_box_has_its_volume_centre_and_inertia(seed):
     from scipy.spatial.transform import Rotation
 
     rng = np.random.default_rng(seed)
-    turn, sides, place = Rotation.random(random_state=seed).as_matrix(), rng.uniform(0.01, 0.1, 3), rng.uniform(-3, 3, 3)
+    turn, sides, place = (
+        Rotation.random(random_state=seed).as_matrix(),
+        rng.uniform(0.01, 0.1, 3),
+        rng.uniform(-3, 3, 3),
+    )
     plain = box(-0.5 * sides, 0.5 * sides)
     loops = [plain.loop(facet)[:: rng.choice([-1, 1])] for facet in range(6)]
     solid = solid_of(Mesh(plain.vertices @ turn.T + place, loops))
@@ -183,13 +227,18 @@ def findings(wall, mesh, step=None):
     case = case_of(wall)
     if step is not None:
         case.override(f"time.step={step}")
-    return [str(one) for one in preflight(case, initial_particles(case, [mesh]), [mesh]) if one.level != "info"]
+    return [
+        str(one) for one in preflight(case, initial_particles(case, [mesh]), [mesh]) if one.level != "info"
+    ]
 
 
 def test_a_body_without_volume_is_refused():
     mesh = quad(0.1)
     (error,) = findings("body = {density = 1000.0}", mesh)
-    assert "error: wall one: 1 of 1 facets close no volume; close the mesh, or give mass, centre and inertia" in error
+    assert (
+        "error: wall one: 1 of 1 facets close no volume; close the mesh, or give mass, centre and inertia"
+        in error
+    )
     with pytest.raises(pdem.PdemError, match=r"walls\[0\].body: wall one: 1 of 1 facets"):
         pdem.Simulation(case_of("body = {density = 1000.0}"), meshes=[mesh])
 
@@ -213,18 +262,18 @@ def test_a_light_body_shortens_the_step():
         ("0 0\n1 0.5\n1 0.7\n", r"line 3: time 1 s follows 1 s; times must rise"),
         ("0 0 0\n1 0.5 0\n", r"line 1 has 3 columns; needed: time, angle"),
         ("# nothing\n0 0\n", "has 1 rows of numbers; a table needs two or more"),
-        ("0 0\n1 nan\n", "'nan' is not a finite"),
+        ("0 0\n1 nan\n", "line 2: 'nan' is not a finite"),
     ],
 )
 def test_what_is_wrong_with_a_table_file_is_said(tmp_path, text, message):
     (tmp_path / "table.csv").write_text(text)
     case = case_of('rotation_table = {axis = [0, 0, 1], file = "table.csv"}', tmp_path)
-    with pytest.raises(pdem.CaseError, match=rf"table.csv: {message}"):
+    with pytest.raises(CaseError, match=rf"table.csv: {message}"):
         motion_of(case.walls[0], case.motions, case.directory)
 
 
 def test_tables_from_files_are_those_in_the_case(tmp_path):
-    with pytest.raises(pdem.CaseError, match="none.csv: cannot be read.*folder of the case"):
+    with pytest.raises(CaseError, match="none.csv: cannot be read.*folder of the case"):
         case_of('rotation_table = {axis = [0, 0, 1], file = "none.csv"}', tmp_path).resolved_step()
     (tmp_path / "a.csv").write_text("t;angle\n0.0;0.0\n1.0;0.5 # a comment\n\n2.0;0.25\n")
     (tmp_path / "b.txt").write_text("0.0 0 0 0\n1.0 0.1 0.2 0.3\n")
