@@ -63,9 +63,10 @@ def _servo(case: Case, wall: Wall, servo: driven.Servo) -> Servo:
     largest = float(np.abs(targets).max())
     if largest == 0.0 and servo.gain is None:
         raise CaseError(f"{case.source}: wall {wall.name}: all loads wanted are 0; give servo.gain")
+    gain = EAGERNESS * servo.largest_rate / largest if servo.gain is None else servo.gain
     return Servo(
         _unit(servo.axis), None if servo.centre is None else np.array(servo.centre, np.float64), times, targets,
-        largest_rate=servo.largest_rate, gain=EAGERNESS * servo.largest_rate / largest if servo.gain is None else servo.gain,
+        largest_rate=servo.largest_rate, gain=gain,
         start=servo.start, travel_limits=servo.travel_limits or (-math.inf, math.inf),
         motion=motion_of(wall, case.motions, case.directory),
     )  # fmt: skip

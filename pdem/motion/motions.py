@@ -90,8 +90,8 @@ def turned(direction: Floats, centre: Floats, angle: float, rate: float) -> Pose
     """
     angle = math.remainder(angle, 2.0 * math.pi)
     x, y, z = direction
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew)
     spin = rate * direction
     return Pose(rotation, centre - rotation @ centre, spin, -cross(spin, centre))
 

@@ -57,7 +57,11 @@ body = {{density = 1500.0, angular_velocity = [20.0, 5.0, 1.0]}}
 name = "flap"
 mesh = "flap"
 material = "steel"
-body = {{mass = 0.001, centre = [0.03, 0.025, 0.03], inertia = [1e-7, 5e-8, 5e-8], hinge = {{axis = [0, 1, 0], centre = [0.03, 0, 0.05]}}}}
+[walls.body]
+mass = 0.001
+centre = [0.03, 0.025, 0.03]
+inertia = [1e-7, 5e-8, 5e-8]
+hinge = {{axis = [0, 1, 0], centre = [0.03, 0, 0.05]}}
 [[walls]]
 name = "paddle"
 mesh = "paddle"

@@ -190,7 +190,7 @@ def test_in_the_plane_a_body_turns_about_z_alone():
 
 def test_a_driven_case_reads_the_same_again():
     for wall in (
-        "body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 2, 2.5], hinge = {axis = [0, 1, 0], centre = [0, 0, 1]}}",
+        "body = {mass = 1.0, centre = [0, 0, 0], inertia = [1, 2, 2.5], hinge = {axis = [0, 1, 0]}}",
         "servo = {axis = [0, 0, 1], torque_table = {times = [0.0, 1.0], values = [1.0, 2.0]}, centre = [0, 0, 0], "
         "largest_rate = 1.0}",
     ):
@@ -273,7 +273,7 @@ def test_what_is_wrong_with_a_table_file_is_said(tmp_path, text, message):
 
 
 def test_tables_from_files_are_those_in_the_case(tmp_path):
-    with pytest.raises(CaseError, match="none.csv: cannot be read.*folder of the case"):
+    with pytest.raises(CaseError, match=r"none\.csv: cannot be read.*folder of the case"):
         case_of('rotation_table = {axis = [0, 0, 1], file = "none.csv"}', tmp_path).resolved_step()
     (tmp_path / "a.csv").write_text("t;angle\n0.0;0.0\n1.0;0.5 # a comment\n\n2.0;0.25\n")
     (tmp_path / "b.txt").write_text("0.0 0 0 0\n1.0 0.1 0.2 0.3\n")
