@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
-from pdem.case.drives import body_of
+from pdem.case.drives import body_of, servo_of
 from pdem.case.findings import STEP_WARNING, Finding
-from pdem.case.timestep import impact_limit, reference_speed, smallest_radii
+from pdem.case.timestep import contact_force, impact_limit, reference_speed, smallest_radii
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -24,18 +24,24 @@ if TYPE_CHECKING:
     from pdem.motion.bodies import FreeBody
 
 
+LARGEST_TOUCH = 0.1
+"""Part of the load wanted that one contact may take in one step of a servo."""
+
+
 def driven_findings(
     case: Case, particles: Mapping[str, NDArray[Any]], meshes: Sequence[Mesh], step: float
 ) -> Iterator[Finding]:
-    """Check the free bodies of a case: that their mass is known, and large enough for the step [s].
+    """Check the driven walls of a case: servos slow enough, bodies of known mass, and heavy enough for the step [s].
 
     A body that many particles touch at once is driven by the sum of their stiffnesses. How many those may be is
     estimated: spheres side by side, of the smallest radius, all over its surface.
     """
-    for wall, mesh in zip(case.walls, meshes, strict=True):
+    for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
+        subject = f"wall {wall.name}"
+        if wall.servo is not None:
+            yield from _servo(case, number, particles["radius"], step)
         if wall.body is None:
             continue
-        subject = f"wall {wall.name}"
         try:
             body = body_of(case, wall.body, mesh)
         except MeshError as error:
@@ -43,6 +49,29 @@ def driven_findings(
             continue
         yield Finding("info", subject, f"a body of {body.mass:.4g} kg")
         yield from _step(case, wall, body, mesh, len(particles["radius"]), step)
+
+
+def _servo(case: Case, number: int, radius: NDArray[np.float64], step: float) -> Iterator[Finding]:
+    """Warn where one step at the largest rate presses a sphere by more than some of the load that is wanted."""
+    wall = case.walls[number]
+    servo = servo_of(case, wall)
+    wanted = float(np.abs(servo.targets).max())
+    text = f"a servo for loads up to {wanted:.4g} {'N' if servo.pivot is None else 'N m'}"
+    yield Finding("info", f"wall {wall.name}", f"{text}, gain {servo.gain:.4g}")
+    if servo.pivot is not None or wanted == 0.0 or not len(radius):
+        return
+    way = servo.largest_rate * step
+    for grain, other, is_wall in meeting_pairs(case):
+        if not is_wall or other != wall.material:
+            continue
+        force = contact_force(case, (grain, other), float(radius.max()), way)
+        if force > LARGEST_TOUCH * wanted:
+            text = (
+                f"one step at servo.largest_rate presses a sphere by {force:.3g} N, {force / wanted:.2g} of "
+            )
+            yield Finding(
+                "warning", f"wall {wall.name}", f"{text}the load wanted; lower the rate or shorten the step"
+            )
 
 
 def _step(

@@ -44,7 +44,7 @@ def drives_of(case: Case, meshes: Sequence[Mesh]) -> dict[int, Drive]:
     drives: dict[int, Drive] = {}
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
         if wall.servo is not None:
-            drives[number] = _servo(case, wall, wall.servo)
+            drives[number] = servo_of(case, wall)
         elif wall.body is not None:
             try:
                 drives[number] = body_of(case, wall.body, mesh)
@@ -58,7 +58,16 @@ def _unit(axis: Sequence[float]) -> Floats:
     return np.array(axis, np.float64) / math.hypot(*axis)
 
 
-def _servo(case: Case, wall: Wall, servo: driven.Servo) -> Servo:
+def servo_of(case: Case, wall: Wall) -> Servo:
+    """Return the servo of a wall that has one, as at time 0.
+
+    Raises
+    ------
+    CaseError
+        If a file of a table cannot be used, or there is nothing to take the gain from.
+    """
+    servo = wall.servo
+    assert servo is not None, "only walls with a servo have one"
     times, targets = _targets(case, servo)
     largest = float(np.abs(targets).max())
     if largest == 0.0 and servo.gain is None:

@@ -186,6 +186,15 @@ def impact_limit(
     return StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
 
 
+def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: float) -> float:
+    """Return the elastic force of a contact of two materials, of effective radius [m], at an overlap [m], in N."""
+    law = _law(case, *pair)
+    if law.normal_stiffness is not None:
+        return law.normal_stiffness * overlap
+    modulus = 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
+    return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
+
+
 def _lightest_body(case: Case, material: str) -> float:
     """Return one over the smallest mass that a case gives a body of some material [1/kg], 0 without any.
 

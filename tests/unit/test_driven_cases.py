@@ -255,6 +255,13 @@ def test_a_light_body_shortens_the_step():
     assert "at once, on a body of 8e-07 kg; use at most" in warning
 
 
+def test_a_servo_too_fast_for_its_load_is_warned_of():
+    mesh = quad(0.1)
+    assert not findings("servo = {axis = [0, 0, -1], force = -1.0, largest_rate = 0.1}", mesh, 2e-5)
+    (warning,) = findings("servo = {axis = [0, 0, -1], force = -1e-3, largest_rate = 1.0}", mesh, 2e-5)
+    assert "warning: wall one: one step at servo.largest_rate presses a sphere by" in warning
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
