@@ -260,7 +260,7 @@ def test_a_plate_comes_to_rest_on_a_bed_with_its_weight(tmp_path):
     run.advance(6000)
     body, load = only_body(run), run.wall_loads()["wall1"]
     np.testing.assert_allclose(load["force"], [0.0, 0.0, 0.005 * G], atol=1e-3 * 0.005 * G)
-    np.testing.assert_allclose(load["torque"], np.zeros(3), atol=1e-3 * 0.005 * G * 0.02)
+    np.testing.assert_allclose(load["torque"], np.zeros(3), atol=1e-2 * 0.005 * G * 0.02)
     assert np.abs(body.velocity).max() < 5e-4
     assert run.driven_walls()["wall1"]["position_z"] == pytest.approx(body.place[2])
     energies = run.energies()
