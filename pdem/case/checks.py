@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.base import Section
+from pdem.case.driven_checks import driven_problems, table_problems
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGroup
@@ -61,7 +62,6 @@ def _magnitudes(case: Case) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         values += _group_magnitudes(group, ("particles", index))
     for index, wall in enumerate(case.walls):
-        values.append((("walls", index, "scale"), wall.scale))
         values += _numbers(wall, ("walls", index))
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
@@ -89,12 +89,16 @@ def _group_magnitudes(
     yield from (((*where, "velocity"), part) for part in parts)
 
 
-def _numbers(moving: Moving, where: Location) -> Iterator[tuple[Location, float]]:
+def _numbers(moving: Section, where: Location) -> Iterator[tuple[Location, float]]:
     """Return every number of a motion and where it stands."""
     for key, part in moving:
-        for name, value in part or () if isinstance(part, Section) else ():
-            for place, number in np.ndenumerate(np.array(value)):
-                yield (*where, key, name, *place), float(number)
+        if key == "inertia":  # of a grain of dust it is beyond all other reason
+            continue
+        if isinstance(part, Section):
+            yield from _numbers(part, (*where, key))
+        elif isinstance(part, (float, int, tuple)):
+            for place, number in np.ndenumerate(np.array(part)):
+                yield (*where, key, *place), float(number)
 
 
 def _domain(case: Case) -> Iterator[Problem]:
@@ -228,6 +232,7 @@ def _walls(case: Case) -> Iterator[Problem]:
         where = ("walls", index)
         yield from _material(case, where, wall.material)
         yield from _motion(case, wall, where)
+        yield from driven_problems(case, wall, where)
         if wall.name in names:
             text = f"({wall.name!r}) is taken by walls[{names[wall.name]}]; give each wall its own name"
             yield Problem((*where, "name"), text)
@@ -258,15 +263,8 @@ def _motion(case: Case, moving: Moving, where: Location) -> Iterator[Problem]:
             yield from _direction(turn.axis, (*where, key, "axis"))
     for key, values in (("rotation_table", "angles"), ("translation_table", "displacements")):
         table = getattr(moving, key)
-        if table is None:
-            continue
-        if len(table.times) != len(getattr(table, values)):
-            text = f"has {len(table.times)} entries and {values} {len(getattr(table, values))}; give one for each time"
-            yield Problem((*where, key, "times"), text)
-        falls = np.flatnonzero(np.diff(table.times) <= 0.0)
-        if len(falls):
-            text = f"must rise: {table.times[falls[0]]} is followed by {table.times[falls[0] + 1]}"
-            yield Problem((*where, key, "times", int(falls[0]) + 1), text)
+        if table is not None:
+            yield from table_problems(table, values, (*where, key))
 
 
 def _detection(case: Case) -> Iterator[Problem]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from pdem.case.base import Name, Positive, Section, Vector
+from pdem.case.tables import read_table
 from pdem.motion.motions import Motion, Oscillating, Shift, Steady, Tabulated, Turn
 
 if TYPE_CHECKING:
@@ -68,10 +70,13 @@ class RotationTable(About):
         Rising, in s; before the first and after the last nothing turns.
     angles : tuple of float
         In rad; the one of time 0 is where the mesh is.
+    file : str
+        In place of both: a text file with a column for each, relative to the folder of the case.
     """
 
-    times: Values
-    angles: Values
+    times: Values | None = None
+    angles: Values | None = None
+    file: Name | None = None
 
 
 class Translation(Section):
@@ -113,10 +118,13 @@ class TranslationTable(Section):
         Rising, in s; before the first and after the last nothing moves.
     displacements : tuple of vectors
         In m; the one of time 0 is where the mesh is.
+    file : str
+        In place of both: a text file with columns time, x, y, z, relative to the folder of the case.
     """
 
-    times: Values
-    displacements: Vectors
+    times: Values | None = None
+    displacements: Vectors | None = None
+    file: Name | None = None
 
 
 class Moving(Section):
@@ -144,21 +152,36 @@ class Moving(Section):
     translation_table: TranslationTable | None = None
 
 
-def motion_of(wall: Moving, motions: Mapping[str, Moving]) -> Motion:
-    """Return the motion of a wall, carried by those it is on; torques are about its own innermost axis."""
+def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None = None) -> Motion:
+    """Return the motion of a wall, carried by those it is on; torques are about its own innermost axis.
+
+    Parameters
+    ----------
+    wall : Moving
+        The wall.
+    motions : mapping of str to Moving
+        Those of the case.
+    folder : Path, optional
+        In which files of tables are looked for, the folder of the case.
+
+    Raises
+    ------
+    CaseError
+        If a file of a table cannot be used.
+    """
     chain = [wall]
     while chain[-1].on is not None:
         chain.append(motions[chain[-1].on])
-    parts = [part for one in reversed(chain) for part in _parts(one)]
+    parts = [part for one in reversed(chain) for part in _parts(one, folder or Path())]
     centres = [turn.centre for one in chain for turn in (one.rotation, one.swing, one.rotation_table) if turn]
     return Motion(parts, centres[0] if centres else (0.0, 0.0, 0.0))
 
 
-def _parts(one: Moving) -> Iterator[Turn | Shift]:
+def _parts(one: Moving, folder: Path) -> Iterator[Turn | Shift]:
     """Return what a frame does itself, the outermost first."""
     for shift in (one.translation, one.oscillation, one.translation_table):
         if shift is not None:
-            yield Shift(_courses(shift))
+            yield Shift(_courses(shift, folder))
     if one.rotation is not None:
         yield Turn(one.rotation.axis, one.rotation.centre, Steady(one.rotation.rate))
     if one.swing is not None:
@@ -166,15 +189,23 @@ def _parts(one: Moving) -> Iterator[Turn | Shift]:
         yield Turn(swing.axis, swing.centre, Oscillating(swing.amplitude, swing.frequency, swing.phase))
     if one.rotation_table is not None:
         table = one.rotation_table
-        yield Turn(table.axis, table.centre, Tabulated(table.times, table.angles))
+        times, angles = table.times or (), table.angles or ()
+        if table.file is not None:
+            times, rows = read_table(folder / table.file, ("angle",))
+            angles = tuple(row[0] for row in rows)
+        yield Turn(table.axis, table.centre, Tabulated(times, angles))
 
 
 def _courses(
-    shift: Translation | Oscillation | TranslationTable,
+    shift: Translation | Oscillation | TranslationTable, folder: Path
 ) -> tuple[Steady | Oscillating | Tabulated, ...]:
     """Return how x, y and z change."""
     if isinstance(shift, Translation):
         return tuple(Steady(rate) for rate in shift.velocity)
     if isinstance(shift, Oscillation):
         return tuple(Oscillating(amplitude, shift.frequency, shift.phase) for amplitude in shift.amplitude)
-    return tuple(Tabulated(shift.times, values) for values in zip(*shift.displacements, strict=True))
+    times: tuple[float, ...] = shift.times or ()
+    rows: tuple[tuple[float, ...], ...] = shift.displacements or ()
+    if shift.file is not None:
+        times, rows = read_table(folder / shift.file, ("x", "y", "z"))
+    return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))

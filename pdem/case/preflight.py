@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
+from pdem.case.driven_preflight import driven_findings
+from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level
 from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
 from pdem.case.messages import shown_key
 from pdem.case.sections import OUTPUT_SHARES, Time
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
 
     Particles = Mapping[str, NDArray[Any]]
 
-Level = Literal["error", "warning", "info"]
-
-STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2}
-"""Largest part of each limit that a time step should take: an impact then lasts at least five steps."""
-
-STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5}
-"""Part of each limit from which on a simulation is unstable or cannot see impacts."""
-
 HEAVY_DAMPING = 0.1
 """Restitution up to which damping is so heavy that a coarse step falsifies it before any other."""
 
@@ -50,29 +43,6 @@ OVERLAP_WARNING = 0.05
 
 TRAVEL_WARNING = 0.1
 """Way per step over radius from which on particles may pass thin obstacles or one another."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One result of the checks before a run.
-
-    Attributes
-    ----------
-    level : {"error", "warning", "info"}
-        How bad it is; a run does not start with an error.
-    subject : str
-        What was looked at: ``time step``, ``overlaps``, ``wall drum``, ...
-    message : str
-        The number, the limit and the remedy.
-    """
-
-    level: Level
-    subject: str
-    message: str
-
-    def __str__(self) -> str:
-        """Return the line that users see."""
-        return f"{self.level}: {self.subject}: {self.message}"
 
 
 def preflight(
@@ -116,6 +86,7 @@ def preflight(
         findings += [Finding(level, f"wall {wall.name}", text) for level, text in said]
     return [
         *findings,
+        *driven_findings(case, particles, meshes, step),
         *_intervals(case, step),
         *_memory(particles, meshes, ranks),
         *_processes(particles, ranks, threads),

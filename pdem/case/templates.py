@@ -153,6 +153,23 @@ def _boundary() -> Mesh:
     return Mesh(vertices, [[3, 2, 1, 0], *sides, [last, last + 1, last + 2, last + 3]])
 
 
+def _box() -> Mesh:
+    """Return an open box for the piston."""
+    side, low, high = 0.04, 0.0, 0.12
+    square = [(-side, -side), (side, -side), (side, side), (-side, side)]
+    vertices = [(x, y, z) for z in (low, high) for x, y in square]
+    sides = [[(a + 1) % 4, a, a + 4, (a + 1) % 4 + 4] for a in range(4)]
+    return Mesh(vertices, [[0, 1, 2, 3], *sides])
+
+
+def _piston() -> Mesh:
+    side, height = 0.0395, 0.085
+    return Mesh(
+        [(x, y, height) for x, y in ((-side, -side), (-side, side), (side, side), (side, -side))],
+        [[0, 1, 2, 3]],
+    )
+
+
 _MESHES: dict[str, Callable[[], Mesh]] = {
     "plate.vtk": _plate,
     "tray.vtk": _tray,
@@ -169,4 +186,6 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     **{f"h2_tile_{number}.vtk": partial(h2_meshes.tile, number) for number in range(3)},
     "h2_drum.vtk": mixer.drum,
     "h2_rotor.vtk": mixer.rotor,
+    "box.vtk": _box,
+    "piston.vtk": _piston,
 }

@@ -94,7 +94,7 @@ def step_limits(case: Case) -> list[StepLimit]:
     CaseError
         If a file of particles cannot be read.
     """
-    smallest = _smallest_radii(case)
+    smallest = smallest_radii(case)
     speed = reference_speed(case)
     limits = list(_rayleigh_limits(case, smallest))
     limits += list(_impact_limits(case, smallest, speed))
@@ -116,7 +116,14 @@ def automatic_step(case: Case, fraction: float | None = None) -> float:
     return (case.time.step_fraction if fraction is None else fraction) * smallest
 
 
-def _smallest_radii(case: Case) -> dict[str, float]:
+def smallest_radii(case: Case) -> dict[str, float]:
+    """Return the smallest radius of the particles of each material [m].
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
     smallest: dict[str, float] = {}
     for index, group in enumerate(case.particles):
         sizes = group.sizes()
@@ -158,17 +165,43 @@ def _impact_limits(case: Case, smallest: dict[str, float], speed: float) -> Iter
             continue
         inverse_mass = 1.0 / _mass(case.materials[first], smallest[first])
         inverse_radius = 1.0 / smallest[first]
-        if not is_wall:
+        if is_wall:
+            inverse_mass += _lightest_body(case, second)
+        else:
             inverse_mass += 1.0 / _mass(case.materials[second], smallest[second])
             inverse_radius += 1.0 / smallest[second]
         subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
-        law = _law(case, first, second)
-        if law.normal_stiffness is not None:
-            yield StepLimit("linear", linear_time(1.0 / inverse_mass, law.normal_stiffness), subject)
-            continue
-        modulus = 1.0 / (_compliance(case.materials[first]) + _compliance(case.materials[second]))
-        time = hertz_time(1.0 / inverse_mass, 1.0 / inverse_radius, modulus, speed)
-        yield StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
+        yield impact_limit(case, (first, second), 1.0 / inverse_mass, 1.0 / inverse_radius, speed, subject)
+
+
+def impact_limit(
+    case: Case, pair: tuple[str, str], mass: float, radius: float, speed: float, subject: str
+) -> StepLimit:
+    """Return the limit by an impact of two materials, of effective mass [kg] and radius [m], at a speed [m/s]."""
+    law = _law(case, *pair)
+    if law.normal_stiffness is not None:
+        return StepLimit("linear", linear_time(mass, law.normal_stiffness), subject)
+    modulus = 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
+    time = hertz_time(mass, radius, modulus, speed)
+    return StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
+
+
+def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: float) -> float:
+    """Return the elastic force of a contact of two materials, of effective radius [m], at an overlap [m], in N."""
+    law = _law(case, *pair)
+    if law.normal_stiffness is not None:
+        return law.normal_stiffness * overlap
+    modulus = 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
+    return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
+
+
+def _lightest_body(case: Case, material: str) -> float:
+    """Return one over the smallest mass that a case gives a body of some material [1/kg], 0 without any.
+
+    Those whose mass is that of their volume are left to `pdem.case.driven_preflight`, which knows the meshes.
+    """
+    bodies = [wall.body for wall in case.walls if wall.material == material and wall.body is not None]
+    return max((1.0 / body.mass for body in bodies if body.mass is not None), default=0.0)
 
 
 def _law(case: Case, first: str, second: str) -> Interaction:
@@ -186,7 +219,16 @@ def _compliance(material: Material) -> float:
 def _wall_speed(case: Case, wall: Wall) -> float:
     # Particles are inside the domain, so no point of a wall further from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
-    return motion_of(wall, case.motions).largest_speed(corners)
+    speed = motion_of(wall, case.motions, case.directory).largest_speed(corners)
+    if wall.body is not None:
+        speed += math.hypot(*wall.body.velocity)
+    if wall.servo is not None:
+        servo, arms = wall.servo, np.ones(1)
+        if servo.centre is not None:
+            axis = np.array(servo.axis) / math.hypot(*servo.axis)
+            arms = np.linalg.norm(np.cross(corners - np.array(servo.centre), axis), axis=1)
+        speed += servo.largest_rate * float(arms.max())
+    return speed
 
 
 def _initial_speed(case: Case, index: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import model_validator
 
 from pdem.case.base import Name, Positive
+from pdem.case.driven import Body, Servo
 from pdem.case.motions import Moving
 
 
@@ -28,6 +29,8 @@ class Wall(Moving):
         Cut facets that are not planar or not convex into triangles, instead of refusing them.
     material : str
         Name of a material.
+    servo, body : optional
+        How particles drive it, see `pdem.case.driven`.
     """
 
     name: Name
@@ -36,6 +39,8 @@ class Wall(Moving):
     group: Name | None = None
     split_facets: bool = False
     material: str
+    servo: Servo | None = None
+    body: Body | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.findings import Finding
     from pdem.case.model import Case
-    from pdem.case.preflight import Finding
     from pdem.containers.mesh import Mesh
     from pdem.output.checkpoint import Checkpoint
 

@@ -10,8 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pdem.case.findings import Finding
     from pdem.case.model import Case
-    from pdem.case.preflight import Finding
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 

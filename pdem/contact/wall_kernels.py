@@ -105,14 +105,14 @@ def wall_forces(
     less `shortened` overlaps (0 or 1: multiplied, neither rounds, and the default costs no branch).
     Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
     angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, vertex_euler,
-    material, centre, angular velocity, velocity, mean_turn, mean_velocity; `result` and
-    `before` kind, feature, facet and history;
+    material, centre, angular velocity, velocity, mean_turn, mean_velocity, inverse mass along each axis,
+    inverse inertia, and 1 or 0 by whether its work is counted; `result` and `before` kind, feature, facet and history;
     `scratch` the three tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
     """
     position, velocity, angular_velocity, radius, material = particles
     (vertices, normals, facet_wall, facet_side, facet_body, vertex_euler, wall_material, centre, wall_spin,
-     wall_velocity, mean_turn, mean_velocity) = walls  # fmt: skip
+     wall_velocity, mean_turn, mean_velocity, wall_lightness, wall_turning, counted) = walls  # fmt: skip
     real, integer, tally, point, normal, overlap, energetic, weight, match = scratch
     kind, feature, facet, new = result
     old_kind, old_feature, old_facet, old = before
@@ -183,14 +183,27 @@ def wall_forces(
             ux = vx - arm * (sy * mz - sz * my)
             uy = vy - arm * (sz * mx - sx * mz)
             uz = vz - arm * (sx * my - sy * mx)
+            # a body that particles drive gives way: it shares in the effective mass of the contact
+            kx, ky, kz = ay * nz - az * ny, az * nx - ax * nz, ax * ny - ay * nx
+            turning = wall_turning[w]
+            give = (
+                wall_lightness[w, 0] * nx * nx + wall_lightness[w, 1] * ny * ny + wall_lightness[w, 2] * nz * nz
+                + kx * (turning[0, 0] * kx + turning[0, 1] * ky + turning[0, 2] * kz)
+                + ky * (turning[1, 0] * kx + turning[1, 1] * ky + turning[1, 2] * kz)
+                + kz * (turning[2, 0] * kx + turning[2, 1] * ky + turning[2, 2] * kz)
+            )  # fmt: skip
+            lightness = 1.0 / mass + give
+            effective = mass if give == 0.0 else 1.0 / lightness
+            inertia = 0.4 * mass * r * r
+            inertia /= 1.0 + inertia * (turning[0, 0] + turning[1, 1] + turning[2, 2])
             h = match[c]
             earlier = overlap[c] + dt * (vx * mx + vy * my + vz * mz)
             if weight[c] > 1 and h > 0:  # the force of a patch does not follow from the way along its normal
                 earlier = overlap[c] * old[OVERLAP, h] / max(energetic[c], TINY)
             px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, push, stored, damped, slid, rolled = contact_law(
                 dt, rate, overlap[c], earlier, (nx, ny, nz), (mx, my, mz), (ux, uy, uz),
-                0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz), (sx - ox, sy - oy, sz - oz), r, mass,
-                1.0 / mass, 0.4 * mass * r * r, coefficient, material[p] * materials + wall_material[w], h > 0,
+                0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz), (sx - ox, sy - oy, sz - oz), r,
+                effective, lightness, inertia, coefficient, material[p] * materials + wall_material[w], h > 0,
                 (old[0, h], old[1, h], old[2, h], old[3, h], old[4, h], old[5, h], old[6, h], old[7, h],
                  old[8, h], old[9, h], old[10, h]),
             )  # fmt: skip
@@ -208,7 +221,7 @@ def wall_forces(
             new[ROLLED, row], new[OVERLAP, row] = rolled, energetic[c]
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
             work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
-            new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + work * dt
+            new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + counted[w] * work * dt
             if overlap[c] > largest_overlap * r:
                 beyond = p + 1
         total[p, 0], total[p, 1], total[p, 2] = fx, fy, fz

@@ -8,13 +8,14 @@ import numpy as np
 
 from pdem.contact import wall_kernels as kernels
 from pdem.contact.contact_rows import REAL_COLUMNS
+from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
-from pdem.foundation.sums import ExactSums
+from pdem.foundation.sums import LIMBS, ExactSums, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -251,7 +252,7 @@ class WallContacts:
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
              walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
-             walls.mean_turn, walls.mean_velocity),
+             walls.mean_turn, walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
             self._old.counts, density, table.reshape(-1), self._force, self.total,
         )  # fmt: skip
@@ -349,6 +350,23 @@ class WallContacts:
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / step,
         }  # fmt: skip
+
+    def driven_loads(
+        self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return what particles of this rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
+
+        See `pdem.contact.driven_loads`.
+        """
+        walls, column = self.walls, particles.column
+        limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
+        add_driven_loads(
+            self._near, self._start, self._new.counts, self._new.facet, self._scratch[3],
+            self._new.history, walls.facet_wall, walls.driven_row, walls.along, walls.about, walls.centre, self._force,
+            column("radius"), column("material"), density, table.reshape(-1), self._materials, limbs,
+        )  # fmt: skip
+        normalise(limbs)
+        return limbs
 
     @property
     def memory(self) -> int:

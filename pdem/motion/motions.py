@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return the vector product of two vectors (3,), ten times as fast as numpy's for arrays."""
+    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
+    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the scalar product of two vectors (3,), added up in this order."""
+    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
+    return float(ax * bx + ay * by + az * bz)
+
+
 @dataclass(frozen=True)
 class Pose:
     """Where a rigid body is, and how it moves.
@@ -49,7 +61,7 @@ class Pose:
 
     def velocity(self, place: Floats) -> Floats:
         """Return the velocity of the body at places (..., 3) in space [m/s]."""
-        return self.flow + np.cross(self.spin, place)
+        return self.flow + (cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place))
 
     def carrying(self, carried: Pose) -> Pose:
         """Return the pose of a body that moves so relative to this one."""
@@ -58,12 +70,30 @@ class Pose:
             self.rotation @ carried.rotation,
             self.rotation @ carried.shift + self.shift,
             self.spin + spin,
-            self.flow + self.rotation @ carried.flow - np.cross(spin, self.shift),
+            self.flow + self.rotation @ carried.flow - cross(spin, self.shift),
         )
 
 
 REST = Pose(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))
 """The pose of what does not move."""
+
+
+def turned(direction: Floats, centre: Floats, angle: float, rate: float) -> Pose:
+    """Return the pose of what has turned about an axis, by Rodrigues' formula.
+
+    Parameters
+    ----------
+    direction, centre : (3,) arrays
+        Unit vector, and a point on the axis [m].
+    angle, rate : float
+        Right-handed [rad], and how it grows [rad/s].
+    """
+    angle = math.remainder(angle, 2.0 * math.pi)
+    x, y, z = direction
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew)
+    spin = rate * direction
+    return Pose(rotation, centre - rotation @ centre, spin, -cross(spin, centre))
 
 
 class Course(Protocol):
@@ -173,15 +203,9 @@ class Turn:
     angle: Course
 
     def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s], by Rodrigues' formula."""
-        direction, centre = np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre)
+        """Return the pose at a time [s]."""
         angle, rate = self.angle(time)
-        angle = math.remainder(angle, 2.0 * math.pi)
-        x, y, z = direction
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
-        spin = rate * direction
-        return Pose(rotation, centre - rotation @ centre, spin, -np.cross(spin, centre))
+        return turned(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre), angle, rate)
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of any of some points (n, 3) [m/s]."""

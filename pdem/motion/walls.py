@@ -1,4 +1,4 @@
-"""Walls that move as rigid bodies, each by its motion, evaluated from the time and never accumulated."""
+"""Walls that move as rigid bodies: by given motions, evaluated from the time and never accumulated, or driven."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pdem.containers.mesh_topology import members_of
 from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
+    from pdem.motion.drives import Drive
     from pdem.motion.motions import Motion, Pose
 
 
@@ -61,6 +62,8 @@ class MovingWalls:
         One per wall.
     facet_origin, vertex_origin : int arrays, shapes (F,) and (V,), optional
         Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
+    drives : mapping of int to Drive, optional
+        By the number of the wall, those that particles drive.
 
     Attributes
     ----------
@@ -73,6 +76,16 @@ class MovingWalls:
     mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
         Over the last step the body point now at x has moved at the mean velocity
         ``mean_velocity + mean_turn (x - centre)`` [1/s, m/s].
+    driven : list of Drive
+        Those there are, in the order of their walls.
+    driven_row : (W,) int64 array
+        Row of each wall among them, -1 for the others.
+    along, about : (W, 3) arrays
+        What a driven wall's travel is, see `Drive`.
+    inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
+        How a free body gives way, zeros for other walls [1/kg, 1/(kg m^2)].
+    counted : (W,) array
+        1 if the work of the wall is added up contact by contact, 0 if it is driven.
     """
 
     def __init__(
@@ -83,6 +96,7 @@ class MovingWalls:
         motions: Sequence[Motion],
         facet_origin: NDArray[np.int64] | None = None,
         vertex_origin: NDArray[np.int64] | None = None,
+        drives: Mapping[int, Drive] | None = None,
     ) -> None:
         self.mesh = mesh
         self.facet_wall = facet_wall
@@ -98,13 +112,18 @@ class MovingWalls:
         self.centre = np.zeros((count, 3))
         self.angular_velocity, self.velocity = np.zeros((count, 3)), np.zeros((count, 3))
         self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
-        self._moving = [wall for wall, motion in enumerate(self.motions) if motion.moves]
+        self.drives = dict(sorted((drives or {}).items()))
+        self._lay_out_drives(count)
+        self._moving = [
+            wall for wall, motion in enumerate(self.motions) if motion.moves or wall in self.drives
+        ]
         self._corners = np.array([self._box_of(wall) for wall in self._moving]).reshape(-1, 8, 3)
         self._places = self._corners.copy()
         self._listed = self._corners.copy()
-        for wall, motion in enumerate(self.motions):
-            self.centre[wall] = motion.centre
-        self._poses = [self.motions[wall].pose(0.0) for wall in self._moving]
+        self._before = self._corners.copy()
+        for wall in range(count):
+            self.centre[wall] = self._centre_of(wall)
+        self._poses = [self._pose(wall, 0.0) for wall in self._moving]
         self._watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._times = -math.inf, -math.inf
         self.place(0.0, 0.0)
@@ -116,6 +135,27 @@ class MovingWalls:
     def vertices_of(self, wall: int) -> slice:
         """Return which vertices a wall has."""
         return slice(int(self._vertex_rows[wall]), int(self._vertex_rows[wall + 1]))
+
+    def _lay_out_drives(self, count: int) -> None:
+        self.driven = list(self.drives.values())
+        self.driven_row = np.full(count, -1, np.int64)
+        self.driven_row[list(self.drives)] = np.arange(len(self.drives))
+        self.along, self.about = np.zeros((count, 3)), np.zeros((count, 3))
+        self.inverse_mass, self.inverse_inertia = np.zeros((count, 3)), np.zeros((count, 3, 3))
+        self.counted = (self.driven_row < 0).astype(np.float64)
+        for wall, drive in self.drives.items():
+            self.along[wall], self.about[wall] = drive.along, drive.about
+            self.inverse_mass[wall] = drive.inverse_mass
+
+    def _centre_of(self, wall: int) -> NDArray[np.float64]:
+        """Return the point about which torques on a wall are taken, at time 0 [m]."""
+        return self.drives[wall].centre if wall in self.drives else self.motions[wall].centre
+
+    def _pose(self, wall: int, time: float, *, before: bool = False) -> Pose:
+        """Return where a wall is at a time; a driven one at the end of its last step, or `before` it."""
+        if wall not in self.drives:
+            return self.motions[wall].pose(time)
+        return self.drives[wall].then(time) if before else self.drives[wall].now(time)
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""
@@ -129,12 +169,13 @@ class MovingWalls:
             return
         self._times = time, before
         for number, wall in enumerate(self._moving):
-            motion = self.motions[wall]
-            now = motion.pose(time)
-            self.centre[wall] = now.place(motion.centre)
-            self.angular_velocity[wall] = now.spin
-            self.velocity[wall] = now.velocity(self.centre[wall])
+            now = self._pose(wall, time)
+            self.centre[wall] = now.place(self._centre_of(wall))
+            self._set_velocity(wall, now)
             self._average(wall, now, time, before)
+            if wall in self.drives:
+                self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
+            self._before[number] = self._places[number]
             self._places[number] = now.place(self._corners[number])
             self._poses[number] = now
         self._move(self._watched)
@@ -183,17 +224,54 @@ class MovingWalls:
             _place(nodes, pose.rotation, pose.shift, self._vertices, self.vertices)
             _place(facets, pose.rotation, np.zeros(3), self._normals, self.normals)
 
+    def _set_velocity(self, wall: int, now: Pose) -> None:
+        self.angular_velocity[wall] = now.spin
+        self.velocity[wall] = now.velocity(self.centre[wall])
+
+    def begin_step(self, before: float, time: float) -> None:
+        """Let driven walls begin a step; `place` puts them where they are then."""
+        for drive in self.driven:
+            drive.begin(before, time - before)
+        if self.driven:
+            self._times = -math.inf, -math.inf
+
+    def finish_step(self, loads: NDArray[np.float64], time: float, half: float) -> None:
+        """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
+        for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
+            drive.finish(load, time, half)
+            self._set_velocity(wall, drive.now(time))
+
+    def driven_ways(self) -> dict[int, float]:
+        """Return by wall how far the corners of the driven ones went in the last step, at most [m]."""
+        ways = {}
+        for wall in self.drives:
+            number = self._moving.index(wall)
+            ways[wall] = float(
+                np.sqrt(((self._places[number] - self._before[number]) ** 2).sum(axis=-1)).max()
+            )
+        return ways
+
+    def driven_state(self) -> NDArray[np.float64]:
+        """Return the state of all driven walls, a row for each."""
+        return np.array([drive.state() for drive in self.driven]).reshape(len(self.driven), -1)
+
+    def adopt_driven(self, state: NDArray[np.float64]) -> None:
+        """Go on from a state of the driven walls; `place` puts them there."""
+        for drive, row in zip(self.driven, state, strict=True):
+            drive.adopt(row)
+        self._times = -math.inf, -math.inf
+
     def _average(self, wall: int, now: Pose, time: float, before: float) -> None:
         """Find the mean velocities since a time before; there are none if no time has passed."""
-        step, motion = time - before, self.motions[wall]
+        step = time - before
         if step == 0.0:
             x, y, z = self.angular_velocity[wall]
             self.mean_turn[wall] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
             self.mean_velocity[wall] = self.velocity[wall]
             return
-        then = motion.pose(before)
+        then = self._pose(wall, before, before=True)
         self.mean_turn[wall] = (np.eye(3) - then.rotation @ now.rotation.T) / step
-        self.mean_velocity[wall] = (self.centre[wall] - then.place(motion.centre)) / step
+        self.mean_velocity[wall] = (self.centre[wall] - then.place(self._centre_of(wall))) / step
 
     def note_places(self) -> None:
         """Let `moved` count from where the walls are now."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
 
-STORES = ("translation", "rotation", "gravity", "elastic", "tangential")
-"""Where energy is."""
+STORES = ("translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity")
+"""Where energy is: of particles and contacts, and of the walls that are free bodies."""
 
 LOSSES = ("normal_damping", "sliding", "rolling")
 """Where it has gone."""
@@ -105,6 +105,7 @@ class Measures:
         _add_particles(system, sums)
         pairs, largest = _add_pairs(system, sums)
         walls, largest_wall = _add_walls(system, sums)
+        _add_driven(system, sums)
         for name, row in zip(system.ended.names, system.ended.limbs, strict=True):
             sums.limbs[TERMS.index(name)] += row
         sums.normalise()
@@ -184,3 +185,13 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     for name, values in zip(columns, system.walls.energies(), strict=True):
         sums.add(name, values)
     return len(overlap), float((overlap / radius).max(initial=0.0))
+
+
+def _add_driven(system: System, sums: ExactSums) -> None:
+    """Add energies of free bodies and the work on driven walls, which every rank knows, once."""
+    if system.walls is None or system.exchange.rank != 0:
+        return
+    for drive in system.walls.walls.driven:
+        sums.add("body_motion", np.array([drive.kinetic()]))
+        sums.add("body_gravity", np.array([drive.potential()]))
+        sums.add("wall_work", np.array([drive.work]))

@@ -88,7 +88,8 @@ class Outputs:
             self._folder / PARTICLE_FILE, list(written_fields()), self._attributes, resume_step=resumed
         )
         self._walls = self._wall_snapshots(resumed)
-        columns = [*_COLUMNS, *self._load_columns()]
+        driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
+        columns = [*_COLUMNS, *self._load_columns(), *driven]
         self._series = Series(
             self._folder, columns, self._attributes, resume_time=simulation.time if step else None
         )
@@ -117,6 +118,16 @@ class Outputs:
             for axis in axes
         ]
 
+    def _driven_columns(self) -> dict[str, tuple[float, str]]:
+        """Return names, present values and units of the columns of driven walls."""
+        simulation = self._simulation
+        walls = simulation.system.walls
+        return {
+            f"{simulation.case.walls[wall].name}_{name}": column
+            for wall, drive in ({} if walls is None else walls.walls.drives).items()
+            for name, column in drive.report(simulation.time).items()
+        }
+
     def series(self, steps: int, seconds: float) -> None:
         """Measure, and write a row; `steps` took `seconds` [s]. Collective."""
         simulation = self._simulation
@@ -142,6 +153,7 @@ class Outputs:
             for value in (*load["force"], *load["torque"], load["power"])
         ]
         row.update(zip((name for name, _ in self._load_columns()), map(float, values), strict=True))
+        row.update({name: value for name, (value, _) in self._driven_columns().items()})
         self._series.append(row)
         self._progress.update(
             simulation.time, measured.contacts_per_particle, measured.largest_overlap, measured.kinetic, rate

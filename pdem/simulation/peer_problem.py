@@ -134,7 +134,10 @@ def _floor(start: Prepared, grain: int, table: Floats) -> Floor | None:
         return None
     walls = start.case.walls
     heights = np.unique(start.meshes[0].vertices[:, 2])
-    moves = any(motion_of(wall, start.case.motions).moves for wall in walls)
+    moves = any(
+        motion_of(wall, start.case.motions, start.case.directory).moves or wall.servo or wall.body
+        for wall in walls
+    )
     if len(walls) > 1 or len(heights) > 1 or moves:
         raise Skipped("peers are given no walls but one floor; meshes and moving walls are beyond them")
     count = len(start.case.materials)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.drives import drives_of
 from pdem.case.motions import motion_of
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
@@ -103,14 +104,15 @@ def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
     if not meshes:
         return None
     origins: list[NDArray[np.int64] | None] = [None, None]
+    drives = drives_of(case, meshes)
     if case.detection.walls == "signed":
         surfaces = [surface_of(mesh) for mesh in meshes]
         meshes = [surface.mesh for surface in surfaces]
         origins[0] = np.concatenate([surface.facet_origin for surface in surfaces])
         origins[1] = np.concatenate([surface.vertex_origin for surface in surfaces])
     joined = join_meshes(meshes)
-    motions = [motion_of(wall, case.motions) for wall in case.walls]
-    return MovingWalls(joined, joined.facet_wall, joined.vertex_wall, motions, *origins)
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    return MovingWalls(joined, joined.facet_wall, joined.vertex_wall, motions, origins[0], origins[1], drives)
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:

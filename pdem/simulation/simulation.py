@@ -258,7 +258,9 @@ class Simulation:
         """Return the energy ledger [J]. Collective.
 
         ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` is where energy is;
-        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls delivered;
+        ``body_motion``, ``body_gravity`` are the energies of walls that are free bodies;
+        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls, servos and forces
+        on bodies delivered;
         ``outflow`` what particles have taken along that left, less what others brought.
         ``residual`` is by how much stored + lost - delivered differs from its value at time 0: the error.
         """
@@ -271,12 +273,17 @@ class Simulation:
         Torques are about the present place of the wall's centre of rotation (the origin without one); power
         is what the wall delivers to the particles. Collective.
         """
-        walls = measured_walls(self.system)
-        if walls is None:
+        contacts = measured_walls(self.system)
+        if contacts is None:
             return {}
-        sums = walls.loads()
+        sums = contacts.loads()
         sums.limbs = self.system.exchange.add(sums.limbs)
         values = np.array(list(sums.values().values())).reshape(-1, LOADS)
+        walls = contacts.walls
+        for wall, drive in walls.drives.items():  # what moved them, which a restart does not measure anew
+            load = drive.load_seen[:6]
+            power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
+            values[wall] = np.append(load, -power)
         return {
             wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
             for wall, row in zip(self.case.walls, values, strict=True)
@@ -298,6 +305,19 @@ class Simulation:
             `wall_loads` has per wall.
         """
         return loads_by_wall(self)
+
+    def driven_walls(self) -> dict[str, dict[str, float]]:
+        """Return by wall, for those that particles drive, where they are; the same on every rank.
+
+        A servo has ``travel``, ``rate``, ``load`` and ``target``; a body ``position_x`` and so on, ``velocity``,
+        ``angular_velocity`` [m, m/s, rad/s], and ``angle`` [rad] or ``attitude``, a quaternion.
+        """
+        if self.system.walls is None:
+            return {}
+        return {
+            self.case.walls[wall].name: {name: value for name, (value, _) in drive.report(self.time).items()}
+            for wall, drive in self.system.walls.walls.drives.items()
+        }
 
 
 def case_of(checkpoint: Any) -> Case:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
+from pdem.simulation.driven import GROUP, adopt_driven, driven_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ def local_groups(system: System) -> Groups:
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
             "history": walls.history.T.copy(),
         },
+        **driven_group(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id), "ended": system.ended.limbs.copy(),
         },
@@ -57,6 +59,8 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
     }
     total = system.ended.__class__(system.ended.names, ended)
     total.normalise()
+    if GROUP in local:  # the same on every rank
+        groups[GROUP] = local[GROUP]
     groups["counters"] = {**local["counters"], "ended": total.limbs}
     return groups
 
@@ -72,6 +76,7 @@ def adopt(
     pairs, walls = groups["contacts"], groups["wall_contacts"]
     near = np.isin(pairs["lower"], ids) | np.isin(pairs["higher"], ids)
     own = np.isin(walls["id"], ids)
+    adopt_driven(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     if system.exchange.rank == 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.motion.integration import GONE, LOST, drift
+from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
@@ -36,6 +37,7 @@ def advance(system: System, phases: Phases) -> int:
     system.step += 1
     stale = begin(system)
     if system.walls is not None:
+        begin_driven(system)
         system.walls.walls.place(system.time, system.time_of(system.step - 1))
     phases.lap("integrate")
     requested, stale = agree(system, stale)
@@ -205,3 +207,6 @@ def evaluate(system: System, dt: float, phases: Phases) -> None:
         phases.lap("walls")
     system.pairs.add_up(particles, forces, 0.5 * dt, constants.gravity, constants.free, constants.density)
     phases.lap("sum")
+    if system.walls is not None and system.walls.walls.driven:
+        finish_driven(system, 0.5 * dt)
+        phases.lap("walls")

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from pdem.simulation.system import System
 
-FAR, PAIR, WALL = 1, 2, 3
-"""A particle moved more than its radius in a step or is nowhere; two overlap too much; one and a wall do."""
+FAR, PAIR, WALL, DRIVEN = 1, 2, 3, 4
+"""A particle moved more than its radius in a step or is nowhere; two overlap too much; one and a wall do; a wall that
+particles drive went farther than the largest radius, or is nowhere."""
 
 
 def stop_if_troubled(system: System) -> NoReturn:
@@ -40,6 +41,12 @@ def _message(system: System, kind: int, first: int, other: int) -> str:
         return (
             f"{where}: particle {first} moved more than its radius in one step, or its velocity is not finite; "
             + remedy
+        )
+    if kind == DRIVEN:
+        return (
+            f"{where}: driven wall {first} (counted from 0) moved more than the largest radius in one step, or its "
+            "velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
+            "servo.largest_rate too large: reduce time.step"
         )
     partner = f"particle {other}" if kind == PAIR else "a wall"
     return (

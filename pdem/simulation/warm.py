@@ -71,6 +71,16 @@ mesh = "blade"
 material = "steel"
 rotation = {rate = 30.0, axis = [0.0, 0.0, 1.0], centre = [0.03, 0.03, 0.03]}
 translation = {velocity = [1.0, 0.0, 0.0]}
+[[walls]]
+name = "flap"
+mesh = "blade"
+material = "steel"
+body = {mass = 0.1, centre = [0.03, 0.03, 0.01], inertia = [1e-5, 1e-5, 1e-5]}
+[[walls]]
+name = "press"
+mesh = "blade"
+material = "steel"
+servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 """
 
 
@@ -91,7 +101,7 @@ def exercise(case: Case | None = None, threads: int = 1) -> None:
     """
     method = "hgrid" if case is None else case.detection.method
     walled = _case(method, walled=True)
-    _run(walled, [_tray(), _blade()], threads)
+    _run(walled, [_tray(), _blade(), _blade(), _blade()], threads)
     _run(_case(method, walled=False), [], threads)
 
 

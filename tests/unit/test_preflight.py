@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from pdem.case import preflight as preflight_module
+from pdem.case.findings import Finding
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.preflight import Finding, preflight
+from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
 
 BASE = """

@@ -1,0 +1,148 @@
+"""From the keys of a case to the walls that particles drive."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.messages import shown_key
+from pdem.case.motions import motion_of
+from pdem.case.tables import read_table
+from pdem.containers.solid import solid_of
+from pdem.foundation.errors import CaseError, MeshError
+from pdem.motion.bodies import FreeBody
+from pdem.motion.servo import EAGERNESS, Servo
+from pdem.motion.spins import AxisSpin, NoSpin, TopSpin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case import driven
+    from pdem.case.model import Case
+    from pdem.case.walls import Wall
+    from pdem.containers.mesh import Mesh
+    from pdem.motion.drives import Drive
+    from pdem.motion.spins import Spin
+
+    Floats = NDArray[np.float64]
+
+
+def drives_of(case: Case, meshes: Sequence[Mesh]) -> dict[int, Drive]:
+    """Return what drives the walls of a case that particles drive, by the number of the wall, as at time 0.
+
+    Raises
+    ------
+    CaseError
+        If a file of a table cannot be used.
+    MeshError
+        If mass or inertia are those of a volume, and a mesh encloses none.
+    """
+    drives: dict[int, Drive] = {}
+    for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
+        if wall.servo is not None:
+            drives[number] = servo_of(case, wall)
+        elif wall.body is not None:
+            try:
+                drives[number] = body_of(case, wall.body, mesh)
+            except MeshError as error:
+                where = f"{case.source}: {shown_key(['walls', number, 'body'])}"
+                raise MeshError(f"{where}: wall {wall.name}: {error}") from None
+    return drives
+
+
+def _unit(axis: Sequence[float]) -> Floats:
+    return np.array(axis, np.float64) / math.hypot(*axis)
+
+
+def servo_of(case: Case, wall: Wall) -> Servo:
+    """Return the servo of a wall that has one, as at time 0.
+
+    Raises
+    ------
+    CaseError
+        If a file of a table cannot be used, or there is nothing to take the gain from.
+    """
+    servo = wall.servo
+    assert servo is not None, "only walls with a servo have one"
+    times, targets = _targets(case, servo)
+    largest = float(np.abs(targets).max())
+    if largest == 0.0 and servo.gain is None:
+        raise CaseError(f"{case.source}: wall {wall.name}: all loads wanted are 0; give servo.gain")
+    gain = EAGERNESS * servo.largest_rate / largest if servo.gain is None else servo.gain
+    return Servo(
+        _unit(servo.axis), None if servo.centre is None else np.array(servo.centre, np.float64), times, targets,
+        largest_rate=servo.largest_rate, gain=gain,
+        start=servo.start, travel_limits=servo.travel_limits or (-math.inf, math.inf),
+        motion=motion_of(wall, case.motions, case.directory),
+    )  # fmt: skip
+
+
+def _targets(case: Case, servo: driven.Servo) -> tuple[Floats, Floats]:
+    """Return times and the loads wanted then."""
+    steady = servo.torque if servo.force is None else servo.force
+    if steady is not None:
+        return np.zeros(1), np.array([steady], np.float64)
+    table = servo.torque_table if servo.force_table is None else servo.force_table
+    assert table is not None, "a checked case has one of the four loads"
+    if table.file is not None:
+        times, rows = read_table(case.file(table.file), ("load",))
+        return np.array(times), np.array(rows)[:, 0]
+    return np.array(table.times, np.float64), np.array(table.values, np.float64)
+
+
+def body_of(case: Case, body: driven.Body, mesh: Mesh) -> FreeBody:
+    """Return a body as it is at time 0.
+
+    Raises
+    ------
+    MeshError
+        If its mass or inertia are those of a volume, and the mesh encloses none.
+    """
+    mass, centre, inertia = mass_of(body, mesh)
+    flat = case.domain.dimension == 2
+    free = np.array(body.free_translation, np.float64) * (1.0, 1.0, 0.0 if flat else 1.0)
+    hinge = None
+    if body.hinge is not None:
+        hinge, free = np.array(body.hinge.centre, np.float64), np.zeros(3)
+    gravity = np.array(case.domain.gravity, np.float64) * (1.0 if body.gravity else 0.0)
+    return FreeBody(
+        mass, centre, _spin(body, mass, centre, inertia, flat), free=free, hinge=hinge,
+        velocity=np.array(body.velocity, np.float64), force=np.array(body.force, np.float64),
+        torque=np.array(body.torque, np.float64), gravity=gravity,
+    )  # fmt: skip
+
+
+def mass_of(body: driven.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
+    """Return mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2] of a body; zeros where none is needed.
+
+    Raises
+    ------
+    MeshError
+        If the mesh has to enclose a volume and does not.
+    """
+    if body.mass is not None and (body.inertia is not None or not body.turns):
+        centre = mesh.vertices.mean(axis=0) if body.centre is None else np.array(body.centre, np.float64)
+        return body.mass, centre, np.array(body.inertia or np.zeros((3, 3)), np.float64)
+    solid = solid_of(mesh)
+    density = body.mass / solid.volume if body.mass is not None else body.density or 0.0
+    return density * solid.volume, solid.centre, density * solid.inertia
+
+
+def _spin(body: driven.Body, mass: float, centre: Floats, inertia: Floats, flat: bool) -> Spin:
+    """Return how a body turns."""
+    spin = np.array(body.angular_velocity, np.float64)
+    if body.hinge is not None:
+        axis, arm = _unit(body.hinge.axis), centre - np.array(body.hinge.centre)
+        away = float(arm @ arm - (axis @ arm) ** 2)
+        return AxisSpin(axis, float(axis @ inertia @ axis) + mass * away, float(axis @ spin))
+    free = np.array(body.free_rotation) & (not flat, not flat, True)
+    if free.all():
+        return TopSpin(inertia, spin)
+    if not free.any():
+        return NoSpin()
+    axis = free.astype(np.float64)
+    return AxisSpin(axis, float(axis @ inertia @ axis), float(axis @ spin))

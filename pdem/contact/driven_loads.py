@@ -1,0 +1,85 @@
+"""What particles do to the walls they drive: load, and how much it resists the wall's next way.
+
+Exact sums, because they feed back: a driven wall moves with the same bits on any number of ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.coefficients import COEFFICIENTS, DAMPING, HERTZIAN, STIFFNESS, TANGENTIAL_RATIO
+from pdem.contact.law import HISTORY, OVERLAP
+from pdem.foundation.geometry_kernels import sphere_mass
+from pdem.foundation.kernels import kernel
+from pdem.foundation.sums import add_exactly
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DRIVEN_LOADS = 8
+"""Sums of a driven wall: force (3) [N], torque about its centre (3) [N m]; stiffness and damping of its contacts
+against its travel, [N/m] and [N s/m] along an axis, [N m/rad] and [N m s/rad] about one."""
+
+
+@kernel
+def add_driven_loads(
+    near: NDArray[np.int32],
+    start: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    facet: NDArray[np.int64],
+    point: NDArray[np.float64],
+    history: NDArray[np.float64],
+    facet_wall: NDArray[np.int32],
+    driven_row: NDArray[np.int64],
+    along: NDArray[np.float64],
+    about: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    force: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    density: NDArray[np.float64],
+    coefficient: NDArray[np.float64],
+    wall_material: NDArray[np.int32],
+    limbs: NDArray[np.int64],
+) -> None:
+    """Add the `DRIVEN_LOADS` of all contacts with driven walls to exact sums.
+
+    `driven_row` (W,) is the row of a wall among the driven ones, or -1; a point at the arm a from the centre goes
+    ``along + about x a`` (W, 3) per unit of the wall's travel. Otherwise as `pdem.contact.wall_kernels.add_loads`.
+    """
+    materials = len(density)
+    for q in range(len(near)):
+        p = near[q]
+        for c in range(start[p], start[p] + counts[p]):
+            w = facet_wall[facet[c]]
+            if driven_row[w] < 0:
+                continue
+            fx, fy, fz = -force[0, c + 1], -force[1, c + 1], -force[2, c + 1]
+            ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
+            row = DRIVEN_LOADS * driven_row[w]
+            add_exactly(limbs[row], fx)
+            add_exactly(limbs[row + 1], fy)
+            add_exactly(limbs[row + 2], fz)
+            add_exactly(limbs[row + 3], ay * fz - az * fy - force[3, c + 1])
+            add_exactly(limbs[row + 4], az * fx - ax * fz - force[4, c + 1])
+            add_exactly(limbs[row + 5], ax * fy - ay * fx - force[5, c + 1])
+            dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
+            dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
+            dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
+            way = dx * dx + dy * dy + dz * dz
+            if way == 0.0:
+                continue
+            nx, ny, nz = history[HISTORY, c + 1], history[HISTORY + 1, c + 1], history[HISTORY + 2, c + 1]
+            straight = (nx * dx + ny * dy + nz * dz) ** 2
+            aside = max(way - straight, 0.0)
+            base = COEFFICIENTS * (material[p] * materials + wall_material[w])
+            overlap = max(history[OVERLAP, c + 1], 0.0)
+            root = math.sqrt(radius[p] * overlap) if coefficient[base + HERTZIAN] > 0.5 else 1.0
+            stiffness = coefficient[base + STIFFNESS] * root
+            mass = sphere_mass(density[material[p]], radius[p])
+            damping = 2.0 * coefficient[base + DAMPING] * math.sqrt(mass * stiffness)
+            ratio = coefficient[base + TANGENTIAL_RATIO]
+            add_exactly(limbs[row + 6], stiffness * (straight + ratio * aside))
+            add_exactly(limbs[row + 7], damping * (straight + math.sqrt(ratio) * aside))

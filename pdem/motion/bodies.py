@@ -1,0 +1,161 @@
+"""Rigid bodies that particles, gravity and constant forces drive: walls with a mass.
+
+A step is that of the particles: half a kick by the load of the last step, the drift, contacts at the new places,
+half a kick by theirs. What pushes a particle pushes the body back at the same point, so that linear and angular
+momentum of both together are kept to rounding; energy is kept as well as the particles keep it, to the second order
+of the step. Bodies touch particles only, never each other or other walls.
+
+The contact law takes the effective mass of sphere and body at the point of contact, ``1 / (1/m + n (1/M) n +
+(a x n) I^-1 (a x n))`` for a normal n at an arm a from the centre of mass: restitution is that of the two-body impact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.motion.drives import NOTHING, STATE, in_columns
+from pdem.motion.motions import Pose, cross, dot
+from pdem.motion.spins import AxisSpin, TopSpin
+
+if TYPE_CHECKING:
+    from pdem.motion.drives import Floats
+    from pdem.motion.spins import Spin
+
+
+class FreeBody:
+    """A rigid body with a mass.
+
+    Parameters
+    ----------
+    mass : float
+        [kg].
+    centre : (3,) array
+        Centre of mass at time 0 [m].
+    spin : Spin
+        How it turns, with the inertia about the centre of mass, or about the hinge if there is one.
+    free : (3,) array
+        1 for each direction of space in which it moves along, else 0.
+    hinge : (3,) array, optional
+        A point about which it turns, and which rests [m]; then `free` is all 0.
+    velocity : (3,) array
+        Of the centre of mass at time 0 [m/s].
+    force, torque : (3,) arrays
+        Applied at the centre of mass, constant in space [N, N m].
+    gravity : (3,) array
+        [m/s^2].
+    """
+
+    def __init__(
+        self,
+        mass: float,
+        centre: Floats,
+        spin: Spin,
+        *,
+        free: Floats,
+        hinge: Floats | None = None,
+        velocity: Floats = NOTHING,
+        force: Floats = NOTHING,
+        torque: Floats = NOTHING,
+        gravity: Floats = NOTHING,
+    ) -> None:
+        self.mass, self.spin, self.free = mass, spin, free
+        self.centre = centre if hinge is None else hinge
+        self._lever = centre - self.centre
+        self.along = self.about = NOTHING
+        self.inverse_mass = free / mass
+        self.force, self.torque, self.gravity = force, torque, gravity
+        self.place, self.velocity = self.centre.copy(), velocity * free
+        self._place_before, self._rotation_before = self.place, spin.rotation
+        self.load_seen = np.zeros(8)
+        self.work = 0.0
+
+    def begin(self, before: float, dt: float) -> None:
+        """Begin a step: half a kick and the drift."""
+        half = 0.5 * dt
+        self._kick(half)
+        self._note_work(half)
+        self._place_before, self._rotation_before = self.place, self.spin.rotation
+        self.place = self.place + dt * self.velocity
+        self.spin.drift(dt)
+
+    def finish(self, load: Floats, time: float, half: float) -> None:
+        """Take the load at the new places, and kick by the other half."""
+        self.load_seen = load
+        self._note_work(half)
+        self._kick(half)
+
+    def _kick(self, time: float) -> None:
+        steady = self.force + self.mass * self.gravity
+        self.velocity = self.velocity + time * self.inverse_mass * (self.load_seen[:3] + steady)
+        torque = self.load_seen[3:6] + self.torque + cross(self._arm(), steady)
+        self.spin.kick(torque, time)
+
+    def _arm(self) -> Floats:
+        """Return the way from the point about which torques are taken to the centre of mass [m]."""
+        return self.spin.rotation @ self._lever
+
+    def _note_work(self, time: float) -> None:
+        """Add the work of the applied force and torque over a time at the present velocities."""
+        spin = self.spin.velocity()
+        speed = self.velocity + cross(spin, self._arm())
+        self.work += time * (dot(self.force, speed) + dot(self.torque, spin))
+
+    def _pose(self, place: Floats, rotation: Floats) -> Pose:
+        spin = self.spin.velocity()
+        return Pose(rotation, place - rotation @ self.centre, spin, self.velocity - cross(spin, place))
+
+    def now(self, time: float) -> Pose:
+        """Return the present pose."""
+        return self._pose(self.place, self.spin.rotation)
+
+    def then(self, before: float) -> Pose:
+        """Return the pose at the beginning of the step."""
+        return self._pose(self._place_before, self._rotation_before)
+
+    def inverse_inertia(self) -> Floats:
+        """Return how it turns by a torque."""
+        return self.spin.inverse_inertia()
+
+    def kinetic(self) -> float:
+        """Return the kinetic energy [J]."""
+        return 0.5 * self.mass * dot(self.velocity, self.velocity) + self.spin.energy()
+
+    def potential(self) -> float:
+        """Return the energy in gravity [J]."""
+        return -self.mass * dot(self.gravity, self.place + self._arm())
+
+    def momentum(self) -> Floats:
+        """Return mass times velocity of the centre of mass, (3,) [N s]."""
+        return self.mass * (self.velocity + cross(self.spin.velocity(), self._arm()))
+
+    def state(self) -> Floats:
+        """Return all that changes."""
+        row = np.zeros(STATE)
+        row[:3], row[3:6], row[6:15] = self.place, self.velocity, self.spin.state()
+        row[15:23], row[23] = self.load_seen, self.work
+        return row
+
+    def adopt(self, state: Floats) -> None:
+        """Go on from a state."""
+        self.place, self.velocity = state[:3].copy(), state[3:6].copy()
+        self.spin.adopt(state[6:15])
+        self.load_seen, self.work = state[15:23].copy(), float(state[23])
+        self._place_before, self._rotation_before = self.place, self.spin.rotation
+
+    def report(self, time: float) -> dict[str, tuple[float, str]]:
+        """Return place and velocity of the centre of mass, angular velocity, and how far it has turned."""
+        spin, arm = self.spin.velocity(), self._arm()
+        columns = {
+            **in_columns("position", self.place + arm, "m"),
+            **in_columns("velocity", self.velocity + cross(spin, arm), "m/s"),
+            **in_columns("angular_velocity", spin, "rad/s"),
+        }
+        if isinstance(self.spin, AxisSpin):
+            columns["angle"] = self.spin.angle, "rad"
+        if isinstance(self.spin, TopSpin):
+            columns |= {
+                f"attitude_{k}": (part, "1") for k, part in zip("wxyz", self.spin.attitude, strict=True)
+            }
+        return columns

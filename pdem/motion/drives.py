@@ -1,0 +1,96 @@
+"""What particles drive: the common face of servo walls and free bodies.
+
+A step of a drive is that of a particle (`pdem.motion.integration`): `begin` with the load of the last step, then
+contacts at the new places, then `finish` with the new load. Every rank does the same with the same numbers: loads
+are exact sums over all ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.motion.motions import Pose
+
+    Floats = NDArray[np.float64]
+
+NOTHING = np.zeros(3)
+
+
+class Drive(Protocol):
+    """A wall that particles drive.
+
+    Attributes
+    ----------
+    centre : (3,) array
+        Point about which torques are taken, at time 0 [m].
+    along, about : (3,) arrays
+        What one unit of travel is: a shift, or a turn about the present place of the centre; zeros if there is none.
+    inverse_mass : (3,) array
+        By which the body gives way to a push along x, y and z [1/kg]; zeros for what is forced.
+    load_seen : (8,) array
+        Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.driven_loads`.
+    work : float
+        What the controller or applied forces have delivered [J].
+    """
+
+    centre: Floats
+    along: Floats
+    about: Floats
+    inverse_mass: Floats
+    load_seen: Floats
+    work: float
+
+    def begin(self, before: float, dt: float) -> None:
+        """Begin a step of length `dt` from the time `before` [s]: half a kick and the drift."""
+        ...
+
+    def finish(self, load: Floats, time: float, half: float) -> None:
+        """Take force and torque (and resistances) of the new places, (8,); kick by the other half [s]."""
+        ...
+
+    def now(self, time: float) -> Pose:
+        """Return the pose at the end of the step."""
+        ...
+
+    def then(self, before: float) -> Pose:
+        """Return the pose at its beginning."""
+        ...
+
+    def inverse_inertia(self) -> Floats:
+        """Return by what angular velocity a torque about the centre is answered, (3, 3) [1/(kg m^2)]."""
+        ...
+
+    def kinetic(self) -> float:
+        """Return the kinetic energy [J]."""
+        ...
+
+    def potential(self) -> float:
+        """Return the energy in gravity [J]."""
+        ...
+
+    def state(self) -> Floats:
+        """Return all that changes, (`STATE`,)."""
+        ...
+
+    def adopt(self, state: Floats) -> None:
+        """Go on from a state."""
+        ...
+
+    def report(self, time: float) -> dict[str, tuple[float, str]]:
+        """Return by name what is worth a column of the series, and its unit."""
+        ...
+
+
+STATE = 25
+"""Numbers that say where a drive is: place (3), velocity (3), attitude (4), angular momentum (3), travel, its rate, the
+last load (8), work, and the travel before."""
+
+
+def in_columns(name: str, vector: Floats, unit: str) -> dict[str, tuple[float, str]]:
+    """Return the components of a vector as columns."""
+    return {f"{name}_{axis}": (float(value), unit) for axis, value in zip("xyz", vector, strict=True)}

@@ -1,0 +1,243 @@
+"""How a rigid body turns: not at all, about one axis, or freely.
+
+What is kept is the angular momentum in space, so that torques add to it and nothing else changes it: without torque
+it stays what it was, bit by bit. A top turns by the symmetric splitting into rotations about its principal axes of
+inertia (A. Dullweber, B. Leimkuhler, R. McLachlan, J. Chem. Phys. 107 (1997) 5840), which is of second order, can be
+run backwards and is symplectic: the energy of a free top swings a little and does not drift.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pdem.motion.drives import NOTHING
+from pdem.motion.motions import dot, turned
+
+if TYPE_CHECKING:
+    from pdem.motion.drives import Floats
+
+SPLITTING = ((0, 0.5), (1, 0.5), (2, 1.0), (1, 0.5), (0, 0.5))
+"""Principal axes about which a top is turned one after the other, and for which part of the step."""
+
+
+class Spin(Protocol):
+    """How a body turns.
+
+    Attributes
+    ----------
+    rotation : (3, 3) array
+        Turns directions of time 0 to the present ones.
+    """
+
+    rotation: Floats
+
+    def kick(self, torque: Floats, time: float) -> None:
+        """Let a torque (3,) act for a time [N m, s]."""
+        ...
+
+    def drift(self, time: float) -> None:
+        """Turn without torque for a time [s]."""
+        ...
+
+    def velocity(self) -> Floats:
+        """Return the angular velocity (3,) [rad/s]."""
+        ...
+
+    def inverse_inertia(self) -> Floats:
+        """Return by what angular velocity an angular momentum is answered, (3, 3) [1/(kg m^2)]."""
+        ...
+
+    def energy(self) -> float:
+        """Return the energy of rotation [J]."""
+        ...
+
+    def state(self) -> Floats:
+        """Return attitude (4), angular momentum (3), travel and its rate, (9,)."""
+        ...
+
+    def adopt(self, state: Floats) -> None:
+        """Go on from a state."""
+        ...
+
+
+class NoSpin:
+    """A body that does not turn."""
+
+    def __init__(self) -> None:
+        self.rotation = np.eye(3)
+
+    def kick(self, torque: Floats, time: float) -> None:
+        """Leave it as it is."""
+
+    def drift(self, time: float) -> None:
+        """Leave it as it is."""
+
+    def velocity(self) -> Floats:
+        """Return zeros."""
+        return NOTHING
+
+    def inverse_inertia(self) -> Floats:
+        """Return zeros."""
+        return np.zeros((3, 3))
+
+    def energy(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def state(self) -> Floats:
+        """Return zeros."""
+        return np.zeros(9)
+
+    def adopt(self, state: Floats) -> None:
+        """Leave it as it is."""
+
+
+class AxisSpin:
+    """Turning about one axis, which stays as it is.
+
+    Parameters
+    ----------
+    axis : (3,) array
+        Unit vector.
+    inertia : float
+        Moment about the axis [kg m^2].
+    rate : float
+        At time 0 [rad/s].
+    """
+
+    def __init__(self, axis: Floats, inertia: float, rate: float) -> None:
+        self.axis, self.inertia, self.rate, self.angle = axis, inertia, rate, 0.0
+        self.rotation = np.eye(3)
+
+    def kick(self, torque: Floats, time: float) -> None:
+        """Let the torque about the axis act for a time."""
+        self.rate += time * dot(self.axis, torque) / self.inertia
+
+    def drift(self, time: float) -> None:
+        """Turn for a time."""
+        self.angle += time * self.rate
+        self.rotation = turned(self.axis, NOTHING, self.angle, 0.0).rotation
+
+    def velocity(self) -> Floats:
+        """Return the angular velocity."""
+        return self.rate * self.axis
+
+    def inverse_inertia(self) -> Floats:
+        """Return the answer about the axis alone."""
+        return np.outer(self.axis, self.axis) / self.inertia
+
+    def energy(self) -> float:
+        """Return half of inertia times rate squared."""
+        return 0.5 * self.inertia * self.rate**2
+
+    def state(self) -> Floats:
+        """Return angle and rate."""
+        return np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, self.angle, self.rate))
+
+    def adopt(self, state: Floats) -> None:
+        """Go on from angle and rate."""
+        self.angle, self.rate = state[7:].tolist()
+        self.rotation = turned(self.axis, NOTHING, self.angle, 0.0).rotation
+
+
+class TopSpin:
+    """Turning freely.
+
+    Parameters
+    ----------
+    inertia : (3, 3) array
+        About the centre of mass at time 0 [kg m^2], symmetric and positive.
+    velocity : (3,) array
+        Angular velocity at time 0 [rad/s].
+    """
+
+    def __init__(self, inertia: Floats, velocity: Floats) -> None:
+        self.principal, self.axes = principal_axes(inertia)
+        self._stand((1.0, 0.0, 0.0, 0.0))
+        self.momentum = inertia @ velocity
+
+    def _stand(self, attitude: tuple[float, float, float, float]) -> None:
+        """Take an attitude, and note what follows from it."""
+        self.attitude = attitude
+        self.rotation = _matrix(attitude)
+        axes = self.rotation @ self.axes
+        self._inverse: Floats = (axes / np.array(self.principal)) @ axes.T
+
+    def kick(self, torque: Floats, time: float) -> None:
+        """Let a torque act for a time."""
+        self.momentum = self.momentum + time * torque
+
+    def drift(self, time: float) -> None:
+        """Turn without torque for a time, about one principal axis after the other."""
+        momentum = (self.momentum @ self.rotation @ self.axes).tolist()
+        attitude = self.attitude
+        for number, part in SPLITTING:
+            angle = part * time * momentum[number] / self.principal[number]
+            other, third = (number + 1) % 3, (number + 2) % 3
+            b, c, cosine, sine = momentum[other], momentum[third], math.cos(angle), math.sin(angle)
+            momentum[other], momentum[third] = cosine * b + sine * c, cosine * c - sine * b
+            x, y, z = (math.sin(0.5 * angle) * self.axes[:, number]).tolist()
+            attitude = _product(attitude, (math.cos(0.5 * angle), x, y, z))
+        length = math.sqrt(sum(part * part for part in attitude))
+        w, x, y, z = (part / length for part in attitude)
+        self._stand((w, x, y, z))
+
+    def velocity(self) -> Floats:
+        """Return the angular velocity."""
+        velocity: Floats = self._inverse @ self.momentum
+        return velocity
+
+    def inverse_inertia(self) -> Floats:
+        """Return the inverse of the present tensor of inertia."""
+        return self._inverse
+
+    def energy(self) -> float:
+        """Return half of angular momentum times angular velocity."""
+        return 0.5 * dot(self.momentum, self.velocity())
+
+    def state(self) -> Floats:
+        """Return attitude and angular momentum."""
+        return np.array((*self.attitude, *self.momentum, 0.0, 0.0))
+
+    def adopt(self, state: Floats) -> None:
+        """Go on from attitude and angular momentum."""
+        w, x, y, z = state[:4].tolist()
+        self._stand((w, x, y, z))
+        self.momentum = state[4:7].copy()
+
+
+def principal_axes(inertia: Floats) -> tuple[list[float], Floats]:
+    """Return the principal moments and, in columns, their right-handed axes (3, 3)."""
+    if not np.any(inertia - np.diag(np.diag(inertia))):
+        return np.diag(inertia).tolist(), np.eye(3)
+    moments, axes = np.linalg.eigh(inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 2] = -axes[:, 2]
+    return moments.tolist(), axes
+
+
+def _product(
+    a: tuple[float, float, float, float], b: tuple[float, float, float, float]
+) -> tuple[float, float, float, float]:
+    """Return the product of two quaternions."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+def _matrix(q: tuple[float, float, float, float]) -> Floats:
+    """Return the rotation of a unit quaternion."""
+    w, x, y, z = q
+    return np.array(
+        (
+            (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+            (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+            (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+        )
+    )

@@ -1,0 +1,57 @@
+"""Walls that particles drive, in the step: every rank moves them alike, by loads that are exact sums over all ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.driven_loads import DRIVEN_LOADS
+from pdem.foundation.sums import exact_values
+from pdem.simulation.trouble import DRIVEN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.system import System
+
+GROUP = "driven_walls"
+"""Name of the group of a checkpoint that holds their state."""
+
+
+def begin_driven(system: System) -> None:
+    """Let driven walls begin a step; note one that cannot be followed."""
+    assert system.walls is not None
+    walls = system.walls.walls
+    if not walls.driven:
+        return
+    walls.begin_step(system.time_of(system.step - 1), system.time)
+    walls.place(system.time, system.time_of(system.step - 1))
+    for wall, way in walls.driven_ways().items():
+        if not way <= system.skins.radii[-1]:
+            system.trouble.append((DRIVEN, wall, 0))
+
+
+def finish_driven(system: System, half: float) -> None:
+    """Give driven walls their new loads for half a step [s]. Collective."""
+    assert system.walls is not None
+    constants = system.constants
+    limbs = system.walls.driven_loads(system.particles, constants.density, constants.table)
+    loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
+    system.walls.walls.finish_step(loads, system.time, half)
+
+
+def driven_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the group of a checkpoint for driven walls, nothing if there are none."""
+    if system.walls is None or not system.walls.walls.driven:
+        return {}
+    walls = system.walls.walls
+    return {GROUP: {"wall": np.array(list(walls.drives), np.int64), "state": walls.driven_state()}}
+
+
+def adopt_driven(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+    """Go on from the group of a checkpoint, if there is one."""
+    if GROUP in groups and system.walls is not None:
+        system.walls.walls.adopt_driven(groups[GROUP]["state"])
