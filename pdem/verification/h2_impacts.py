@@ -35,6 +35,7 @@ _MODULUS = 1e5
 _BODIES = ("facet", "edge", "vertex")
 _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _QUICK_END, _FULL_END = 0.9, 2.0
+_LOOK = 5e-5
 _OVERLAP = 0.01
 _QUICK_TURN, _FULL_TURN = 8e-3, 1e-3
 
@@ -45,7 +46,7 @@ def impacts(notebook: Notebook) -> Table:
     findings, tracks = [], {}
     for method in METHODS:
         simulation = example("h2_impacts", f"time.step={step}", f'detection.walls="{method}"')
-        tracks[method] = follow(simulation, end)
+        tracks[method] = follow(simulation, end, max(round(_LOOK / step), 1))
         findings += impact_findings(method, tracks[method], simulation)
     heights = [tracks[method].position[:, :, 2] for method in METHODS]
     findings.append(
