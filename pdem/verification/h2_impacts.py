@@ -62,7 +62,7 @@ def impacts(notebook: Notebook) -> Table:
 def impact_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:
     """Return peak force, indentation and return of the spheres of a run of `h2_impacts`, and what they kept."""
     force, indentation, back = impact_theory()
-    first = track.time < 1.5 * back
+    first = track.time < 1.2 * back
     height, sideways = track.position[:, :, 2], track.position[:, :, :2]
     top = _top(track.time[first], height[first, 0])
     energies = simulation.energies()
