@@ -86,13 +86,13 @@ def mesh_doubts(report: MeshReport) -> Iterator[str]:
     if report.duplicated_facets:
         facets = _listed(report.first["duplicated_facets"])
         yield (
-            f"{report.duplicated_facets} facets repeat others (first: facets {facets}) and would push twice; "
-            "remove them"
+            f"{report.duplicated_facets} facets repeat others (first: facets {facets}); they count "
+            "once, but remove them"
         )
     if report.hanging_nodes:
         yield (
             f"{report.hanging_nodes} vertices hang within the edge of another facet (first: vertex "
-            f'{report.first["hanging_nodes"][0]}); remesh, or take [detection] walls = "signed", which joins them'
+            f'{report.first["hanging_nodes"][0]}); walls = "signed" joins them, for "h2" remesh'
         )
     if report.self_intersections:
         least = "" if report.all_intersections else "at least "

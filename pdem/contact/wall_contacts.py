@@ -11,8 +11,7 @@ from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.contact.facet_weights import facet_weights
 from pdem.contact.hierarchy import resolve_h2
-from pdem.contact.signed_patches import SIGNED_COLUMNS
-from pdem.contact.signed_sum import resolve_signed
+from pdem.contact.signed_features import signed_features
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -109,28 +108,14 @@ def _signed_features(
     surface = _surface(mesh)
     parts = surface.mesh
     near = _facets_near(np.array(centre), radius, parts)
-    room = int((1 + 2 * np.diff(parts.facet_start)[near]).sum())
-    kind, feature, facet = (np.empty(room, dtype=t) for t in (np.int8, np.int64, np.int64))
-    point, normal, overlap, energy = (
-        np.empty((room, 3)),
-        np.empty((room, 3)),
-        np.empty(room),
-        np.empty(room),
-    )
-    weight = np.empty(room, dtype=np.int64)
-    count = resolve_signed(
-        *centre, radius, near, 0, len(near), parts.vertices, parts.facet_normals, *parts.topology,
-        parts.facet_side, parts.facet_body, parts.vertex_euler, np.zeros(parts.facet_count, np.int32),
-        np.zeros(1, np.int32), np.zeros(COEFFICIENTS), 0, np.empty((len(near), REAL_COLUMNS)),
-        np.empty((len(near), SIGNED_COLUMNS), dtype=np.int64),
-        np.empty((len(near), 1 + 2 * parts.largest_order), dtype=np.int32),
-        kind, feature, facet, point, normal, overlap, energy, weight, False, 0, room,
+    columns = signed_features(
+        centre, radius, near, parts, parts.vertices, parts.facet_normals,
+        np.zeros(1 + int(parts.facet_wall.max()), np.int32), np.zeros(COEFFICIENTS), 0,
     )  # fmt: skip
-    order = np.lexsort((kind[:count], -overlap[:count]))
-    columns = {"kind": kind, "point": point, "normal": normal, "overlap": overlap, "count": weight}
+    order = np.lexsort((columns["kind"], -columns["overlap"]))
     found: dict[str, NDArray[Any]] = {name: column[order] for name, column in columns.items()}
-    found["facet"] = surface.facet_origin[facet[order]]
-    found["feature"] = _named_features(surface, mesh, kind[order], feature[order])
+    found["feature"] = _named_features(surface, mesh, found["kind"], found["feature"])
+    found["facet"] = surface.facet_origin[found["facet"]]
     return found
 
 

@@ -131,7 +131,7 @@ def wall_forces(
                 facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
                 vertex_facets, facet_side, facet_body, vertex_euler, facet_wall, wall_material, coefficient,
                 material[p] * materials, real, integer, tally, kind, feature, facet, point, normal, overlap, energetic,
-                weight, True, first, last,
+                weight, signed, first, last,  # features make patches: the same machine code as for users
             )  # fmt: skip
             match_patches(
                 r, first, count, counts_before[p], facet, normal, overlap, old_kind, old_facet, old, facet_wall,

