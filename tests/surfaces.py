@@ -155,3 +155,34 @@ def block_cells(solid, lines):
         for key in counts
     ]
     return [(low, high, count) for (low, high), count in zip(box, counts.values(), strict=True) if count]
+
+
+def subdivided(generator, points, facets, share=1.0, parts=2):
+    """Cut a share of the triangles of each facet into four, `parts` - 1 times, or about a point of their inside."""
+    triangles = [[loop[0], loop[k], loop[k + 1]] for loop in facets for k in range(1, len(loop) - 1)]
+    points = list(np.asarray(points, dtype=float))
+    for _ in range(parts - 1):
+        middle, result = {}, []
+        for a, b, c in triangles:
+            choice = generator.uniform()
+            if choice > share:
+                result.append([a, b, c])
+            elif choice < 0.2 * share:
+                points.append(
+                    generator.dirichlet([1.0, 1.0, 1.0]) @ np.array([points[a], points[b], points[c]])
+                )
+                inner = len(points) - 1
+                result += [[a, b, inner], [b, c, inner], [c, a, inner]]
+            else:
+                ab, bc, ca = (_middle(points, middle, *ends) for ends in ((a, b), (b, c), (c, a)))
+                result += [[a, ab, ca], [b, bc, ab], [c, ca, bc], [ab, bc, ca]]
+        triangles = result
+    return np.array(points), triangles
+
+
+def _middle(points, middle, a, b):
+    key = min(a, b), max(a, b)
+    if key not in middle:
+        points.append(0.5 * (points[a] + points[b]))
+        middle[key] = len(points) - 1
+    return middle[key]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
-from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough
+from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough, subdivided
 
 from pdem.contact.wall_contacts import wall_contacts
 from pdem.containers.mesh import Mesh, join_meshes
@@ -29,37 +29,6 @@ def force(contacts):
 
 def energy(contacts):
     return 0.4 * (contacts["count"] * contacts["overlap"] ** 2.5).sum()
-
-
-def subdivided(generator, points, facets, share=1.0, parts=2):
-    """Cut a share of the triangles of each facet into four, `parts` - 1 times, or about a point of their inside."""
-    triangles = [[loop[0], loop[k], loop[k + 1]] for loop in facets for k in range(1, len(loop) - 1)]
-    points = list(np.asarray(points, dtype=float))
-    for _ in range(parts - 1):
-        middle, result = {}, []
-        for a, b, c in triangles:
-            choice = generator.uniform()
-            if choice > share:
-                result.append([a, b, c])
-            elif choice < 0.2 * share:
-                points.append(
-                    generator.dirichlet([1.0, 1.0, 1.0]) @ np.array([points[a], points[b], points[c]])
-                )
-                inner = len(points) - 1
-                result += [[a, b, inner], [b, c, inner], [c, a, inner]]
-            else:
-                ab, bc, ca = (_middle(points, middle, *ends) for ends in ((a, b), (b, c), (c, a)))
-                result += [[a, ab, ca], [b, bc, ab], [c, ca, bc], [ab, bc, ca]]
-        triangles = result
-    return np.array(points), triangles
-
-
-def _middle(points, middle, a, b):
-    key = min(a, b), max(a, b)
-    if key not in middle:
-        points.append(0.5 * (points[a] + points[b]))
-        middle[key] = len(points) - 1
-    return middle[key]
 
 
 @pytest.mark.parametrize("surface", FLAT)

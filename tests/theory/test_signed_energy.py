@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from surfaces import subdivided
 
-from cases import Grains, simulate, total_energy
+from cases import Grains, box, simulate, total_energy
 from pdem.containers.mesh import Mesh
 
 R = 1.0
@@ -248,3 +249,41 @@ def test_the_path_of_a_rolling_sphere_does_not_depend_on_the_triangulation(tmp_p
     assert max(apart) < 1e-10
     assert ends[-1].tobytes() == ends[-2].tobytes()
     assert ends[0][0] > 2.03  # its centre has passed the hanging nodes
+
+
+def room():
+    """The inside of a box, of quads."""
+    return box([-2.0] * 3, [2.0] * 3)
+
+
+ROOMS = [(lambda: drum(12, half=4.0), -0.3), (room, -0.3), (lambda: bowl(3, 8), 1.5)]
+
+
+@pytest.mark.parametrize(("surface", "height"), ROOMS, ids=["drum", "box", "terrain"])
+def test_paths_over_creases_do_not_depend_on_the_triangulation(tmp_path, surface, height):
+    """With friction and spin, over facets cut up at random: hanging nodes, needles, turned and repeated ones."""
+    coarse, ends, touched = surface(), [], []
+    generator = np.random.default_rng(11)
+    for number in range(4):
+        vertices, loops = coarse.vertices, [coarse.loop(k) for k in range(coarse.facet_count)]
+        if number:
+            vertices, loops = subdivided(generator, vertices, loops, 0.4 * number - 0.2, number + 1)
+            loops = [loop[:: generator.choice([1, -1])] for loop in loops]
+            loops = [loops[k] for k in (*generator.permutation(len(loops)), 0, 1)]
+        run = simulate(
+            tmp_path, Grains([[0.2, 0.1, height]], 1.0, [[1.5, 0.4, -3.0]], [[0.5, 2.0, 1.0]]),
+            materials={"grain": SOFT, "steel": {}}, walls=({"mesh": Mesh(vertices, loops)},), step=DURATION / 30.0,
+            law={"friction": 0.4, "restitution": 0.6}, gravity=[0.0, 0.0, -20.0],
+            detection={"walls": "signed", "skin": 0.1}, largest_overlap=1.0,
+        )  # fmt: skip
+        path = []
+        for _ in range(30):
+            run.advance(20)
+            held = run.gather()
+            path.append(np.concatenate([held[n][0] for n in ("position", "velocity", "angular_velocity")]))
+            touched.append(run.measures().wall_contacts)
+        ends.append(np.array(path))
+    apart = [np.abs(end - ends[0]).max() for end in ends]
+    print("\napart", apart, "facets", len(loops), ends[0][-1, :3])
+    assert max(apart) < 1e-9
+    assert max(touched) > 0
