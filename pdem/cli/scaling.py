@@ -77,7 +77,7 @@ def _run(
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
     from pdem.scaling import launch
-    from pdem.scaling.results import run_file
+    from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, keep_start, load_start, require_enlargeable
 
     launch.require_no_launcher()
@@ -86,6 +86,8 @@ def _run(
         require_enlargeable(case)
     if warning := launch.crowded(ranks, threads):
         say(f"warning: {warning}")
+    kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
+    claim_folder(folder, kind)
     wanted = [
         one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()
     ]
@@ -171,11 +173,11 @@ def _report(folder: Path, plots: bool) -> int:
     "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
 )
 @click.option(
-    "--steps", type=click.IntRange(min=0), default=200, show_default=True,
+    "--steps", type=click.IntRange(min=0), default=500, show_default=True,
     help="Steps to time on one rank; 0 only counts.",
 )  # fmt: skip
 @click.option(
-    "--warm-up", type=click.IntRange(min=0), default=100, show_default=True, help="Steps before, not timed."
+    "--warm-up", type=click.IntRange(min=0), default=500, show_default=True, help="Steps before, not timed."
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."

@@ -31,6 +31,9 @@ img {{ max-width: 100%; }}
 """
 
 
+_NO_LISTS = " No lists were made while measuring, so they cost nothing here: give more --steps."
+
+
 @dataclass
 class Section:
     """One part of a report.
@@ -160,7 +163,12 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
         f"Measured on one rank of {costs['threads']} threads over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
         f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every other rank. "
-        "wait: for the slowest. Not in it: shared networks and memory, noise, output, imbalance that grows later.",
+        "wait: for the slowest. Not in it: shared networks and memory, noise, output, imbalance that grows later."
+        + (
+            ""
+            if costs["detections"]
+            else " No lists were made while measuring, so they cost nothing here: take more steps."
+        ),
         ("ranks", "us/step", *(f"{part} us" for part in PARTS), "imbalance", "speed-up", "efficiency %"),
         [_predicted_row(row) for row in plan["rows"]],
         figures.plan_figure(plan) if plots else b"",

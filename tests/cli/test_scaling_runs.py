@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pdem.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,23 +36,19 @@ levels = 2
 """
 
 
-def pdem(*arguments, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "pdem", *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+@pytest.fixture
+def pdem(tmp_path, monkeypatch):
+    """Run a command in this process; what it launches finds this pdem."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return lambda *arguments: CliRunner().invoke(main, list(map(str, arguments)))
 
 
-def test_runs_are_measured_reported_and_begin_as_planned(tmp_path):
+def test_runs_are_measured_reported_and_begin_as_planned(tmp_path, pdem):
     (tmp_path / "case.toml").write_text(CASE)
     run = ("scaling", "run", "case.toml", "--ranks", "1,2", "--steps", 20, "--warm-up", 5, "--repeats", 1)
-    done = pdem(*run, "--output", "out", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = pdem(*run, "--output", "out")
+    assert done.exit_code == 0, done.output
     files = sorted((tmp_path / "out").glob("run-*.json"))
     assert len(files) == 2
     one, two = (json.loads(path.read_text()) for path in files)
@@ -62,23 +60,21 @@ def test_runs_are_measured_reported_and_begin_as_planned(tmp_path):
     assert two["seconds_per_step"] > 0.0
     assert two["imbalance"] >= 1.0
 
-    plan = pdem(
-        "scaling", "plan", "case.toml", "--ranks", 2, "--steps", 10, "--output", "out", folder=tmp_path
-    )
-    assert plan.returncode == 0, plan.stderr
+    plan = pdem("scaling", "plan", "case.toml", "--ranks", 2, "--steps", 10, "--output", "out")
+    assert plan.exit_code == 0, plan.output
     (row,) = json.loads((tmp_path / "out" / "plan.json").read_text())["rows"]
     assert row["bytes_per_step"]["max"] == max(two["start"]["sent"]) > 0
     assert row["ghosts"]["max"] == max(map(sum, two["start"]["ghosts"]))
 
-    report = pdem("scaling", "report", "out", folder=tmp_path)
-    assert report.returncode == 0, report.stderr
-    assert "strong scaling" in report.stdout
+    report = pdem("scaling", "report", "out")
+    assert report.exit_code == 0, report.output
+    assert "strong scaling" in report.output
     assert "data:image/png" in (tmp_path / "out" / "report.html").read_text()
 
     before = [path.stat().st_mtime_ns for path in files]
-    again = pdem(*run, "--output", "out", folder=tmp_path)
-    assert again.returncode == 0  # there is nothing left to do
+    again = pdem(*run, "--output", "out")
+    assert again.exit_code == 0  # there is nothing left to do
     assert [path.stat().st_mtime_ns for path in files] == before
-    other = pdem(*run, "--set", "time.step=2e-5", "--output", "out", folder=tmp_path)
-    assert other.returncode == 2
-    assert "another kind" in other.stderr
+    other = pdem(*run, "--set", "time.step=2e-5", "--output", "out")
+    assert other.exit_code == 2
+    assert "another kind" in other.output
