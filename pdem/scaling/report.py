@@ -139,7 +139,7 @@ def _traffic(results: Results) -> Section:
         "ranks", "threads", "contacts per particle", "detections per 1000 steps", "ghosts per particle", "by size",
         "neighbours mean / most", "bytes per step and rank mean / most",
     )  # fmt: skip
-    return Section("What crosses ranks", "At the end of the last repeat's steps.", head, rows)
+    return Section("What crosses ranks", "At the end of the median run.", head, rows)
 
 
 def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:

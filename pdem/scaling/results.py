@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median_low
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
@@ -115,8 +115,8 @@ class Point:
 
     @property
     def time(self) -> float:
-        """Median time of a step [s]."""
-        return median(self.seconds)
+        """Median time of a step, of two the shorter [s]."""
+        return median_low(self.seconds)
 
     @property
     def rate(self) -> float:

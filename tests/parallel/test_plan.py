@@ -36,7 +36,7 @@ def system(seed):
 
 
 @pytest.mark.ranks(2, 3, 4, 8, timeout=240)
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     position, radius, radii, periodic, method = system(seed)
     lower, upper = [0.0] * 3, [1.0] * 3
