@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.balance import Balance, sample
-from decomposition.cuts import Cuts, cut, longest_axis
+from decomposition.cuts import Cuts, axes_of, cut
 from decomposition.ghosts import Ghosts
 from decomposition.layers import (
     Cells,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.simulation.exchange import Traffic
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
@@ -69,7 +70,7 @@ class RankExchange:
         self._communicator = world.communicator.Dup()
         self._mpi = load_mpi()
         self.rank, self.size, self.threads = world.rank, world.size, world.threads
-        self._axes = (longest_axis(lower, upper),) if method == "slabs" else (0, 1, 2)
+        self._axes = axes_of(method, lower, upper)
         self._cuts: Cuts = cut(np.zeros((0, 3)), self.size, self._axes)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
         self._ghosts = Ghosts(self._communicator)
@@ -261,6 +262,10 @@ class RankExchange:
     def update_ghosts(self, particles: Particles) -> None:
         """Refresh what changes every step in the ghosts."""
         self._ghosts.update(particles)
+
+    def traffic(self) -> Traffic:
+        """Return what this rank sends and receives in a step, for the present ghosts."""
+        return self._ghosts.traffic()
 
 
 def _interleaved(

@@ -8,6 +8,7 @@ import numpy as np
 
 from decomposition.mpi import load_mpi
 from pdem.foundation.fields import Ghosted, ghosted_fields
+from pdem.simulation.exchange import Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _TAG = 7
 _FIELDS = tuple((field.name, int(np.prod(field.shape))) for field in ghosted_fields(Ghosted.EVERY_STEP))
 _WIDTH = sum(width for _, width in _FIELDS)
+
+ROW_BYTES = 8 * _WIDTH
+"""Bytes of one ghost in the message of a step."""
 
 
 class _Link:
@@ -75,6 +79,11 @@ class Ghosts:
         self._requests = [
             self._communicator.Recv_init(link.buffer, link.other, _TAG) for link in self._receiving
         ] + [self._communicator.Send_init(link.buffer, link.other, _TAG) for link in self._sending]
+
+    def traffic(self) -> Traffic:
+        """Return what crosses ranks in a step, as seen from here."""
+        out, into = (sum(link.buffer.nbytes for link in links) for links in (self._sending, self._receiving))
+        return Traffic(len(self._sending), len(self._receiving), out, into)
 
     def update(self, particles: Particles) -> None:
         """Send owned rows to the neighbours and take their present values for the ghosts."""

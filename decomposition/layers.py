@@ -60,6 +60,25 @@ def _from_interval(x: float, low: float, high: float, period: float) -> float:
     return max(max(low - x, x - high), 0.0)
 
 
+@inlined
+def _may_touch(
+    p: int,
+    position: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    level: NDArray[np.int64],
+    extents: NDArray[np.float64],
+    period: NDArray[np.float64],
+) -> bool:
+    """Tell whether a particle may touch one of its own or a lower level of a rank with these extents."""
+    row = level[p]
+    squared = 0.0
+    for axis in range(3):
+        apart = _from_interval(position[p, axis], extents[row, axis], extents[row, 3 + axis], period[axis])
+        squared += apart * apart
+    within = (reach[p] + extents[row, 6]) * ROUNDING
+    return extents[row, 0] <= extents[row, 3] and squared <= within * within
+
+
 @threaded_kernel
 def mark_layer(
     position: NDArray[np.float64],
@@ -83,15 +102,7 @@ def mark_layer(
         Written.
     """
     for p in prange(len(position)):
-        row = level[p]
-        squared = 0.0
-        for axis in range(3):
-            apart = _from_interval(
-                position[p, axis], extents[row, axis], extents[row, 3 + axis], period[axis]
-            )
-            squared += apart * apart
-        within = (reach[p] + extents[row, 6]) * ROUNDING
-        mark[p] = extents[row, 0] <= extents[row, 3] and squared <= within * within
+        mark[p] = _may_touch(p, position, reach, level, extents, period)
 
 
 def may_meet(
@@ -205,6 +216,68 @@ def _mark_partners(
                         mark[p] = squared <= limit * limit
 
 
+@kernel
+def count_copies(
+    rank: int,
+    neighbours: NDArray[np.int64],
+    first: NDArray[np.int64],
+    position: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    level: NDArray[np.int64],
+    extents: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    frequency: NDArray[np.float64],
+    shape: NDArray[np.int64],
+    start: NDArray[np.int64],
+    order: NDArray[np.int64],
+    period: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    copies: NDArray[np.int64],
+) -> None:
+    """Count what a rank sends to its neighbours, from the particles of all ranks: the same as the ranks would.
+
+    Parameters
+    ----------
+    rank : int
+        The one that sends.
+    neighbours : (k,) array
+        Ranks that it may meet.
+    first : (P + 1,) array
+        Rank r has the particles ``first[r]`` to ``first[r + 1]``.
+    position, reach, level : (n, 3), (n,) and (n,) arrays
+        Of all particles.
+    extents : (P, L, `EXTENT`) array
+        Of all ranks.
+    lower, frequency, shape, start, order
+        Cells of the particles of `rank`, see `Cells`; not used where there is one level.
+    period, inverse : (3,) arrays
+        Of the axes, 0 for open ones.
+    copies : (k, L) array
+        Written: how many of each level go to each neighbour.
+    """
+    begin, end = first[rank], first[rank + 1]
+    own, far, size = position[begin:end], reach[begin:end], level[begin:end]
+    mark = np.empty(end - begin, np.bool_)
+    widest = extents[rank, :, 6].copy()
+    for k in range(len(neighbours)):
+        other = neighbours[k]
+        for p in range(end - begin):
+            mark[p] = _may_touch(p, own, far, size, extents[other], period)
+        if extents.shape[1] > 1:
+            came = np.zeros(first[other + 1] - first[other], np.bool_)
+            for p in range(len(came)):
+                came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], period)
+            rows = first[other] + np.flatnonzero(came)
+            _mark_partners(
+                own, far, size, position[rows], reach[rows], level[rows], widest, lower, frequency, shape,
+                start, order, period, inverse, mark,
+            )  # fmt: skip
+        copies[k] = 0
+        for p in range(end - begin):
+            if mark[p]:
+                copies[k, size[p]] += 1
+
+
 class Cells:
     """The particles of this rank in cells, to find those near copies of larger ones.
 
@@ -216,6 +289,11 @@ class Cells:
         Largest reach of each level and all below [m].
     period : (3,) array
         Of the axes [m], 0 for open ones.
+
+    Attributes
+    ----------
+    arrays : tuple
+        Corner, cells per length along each axis, their numbers, and the particles by cell, for kernels.
     """
 
     def __init__(
@@ -235,10 +313,10 @@ class Cells:
         shape = np.clip((edges / size).astype(np.int64), 1, 1 << 16)
         while np.prod(shape) > len(position) + 8:  # thin boxes
             shape = np.maximum(shape // 2, 1)
-        self._grid = lower, shape / edges, shape
-        self._start = np.zeros(int(np.prod(shape)) + 1, np.int64)
-        self._order = np.empty(len(position), np.int64)
-        _sort_in_cells(position, *self._grid, self._start, self._order)
+        start = np.zeros(int(np.prod(shape)) + 1, np.int64)
+        order = np.empty(len(position), np.int64)
+        self.arrays = lower, shape / edges, shape, start, order
+        _sort_in_cells(position, *self.arrays)
 
     def mark_partners(
         self,
@@ -249,6 +327,6 @@ class Cells:
     ) -> None:
         """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
         _mark_partners(
-            *self._particles, position, reach, level, self._widest, *self._grid, self._start, self._order,
-            self._period, self._inverse, mark,
+            *self._particles, position, reach, level, self._widest, *self.arrays, self._period, self._inverse,
+            mark,
         )  # fmt: skip

@@ -23,6 +23,7 @@ ROOMS = (
     "case",
     "simulation",
     "verification",
+    "scaling",
     "cli",
 )
 # The one door from the simulation to the ranks, and the protocol on which both agree.

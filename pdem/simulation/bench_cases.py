@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,12 @@ radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max 
 fill = {{volume_fraction = {fraction!r}, seed = 7}}
 velocity = {{random = 0.1, seed = 7}}
 """
+
+_GASES = {"polydisperse-10": (10.0, 20000), "polydisperse-50": (50.0, 50000)}
+"""Ratio of radii and number of particles."""
+
+ENLARGEABLE = ("dense-bed", *_GASES)
+"""Cases that can be made as many times as large as one likes."""
 
 _GAS_FRACTION = 0.55
 _PLACED_FRACTION = 0.4
@@ -182,28 +189,52 @@ def _dense_bed(communicator: Any, threads: int) -> Prepared:
 
 
 def _large_bed(communicator: Any, threads: int) -> Prepared:
-    small = _dense_bed(communicator, threads)
-    state = None if small.state is None else _tiled(small.state)
-    return Prepared(_bed_case(*TILES), small.meshes, state=state)
+    return tiled_bed(_dense_bed(communicator, threads), *TILES)
+
+
+def tiled_bed(small: Prepared, across: int, along: int) -> Prepared:
+    """Return so many copies of ``dense-bed`` along x and y as one bed."""
+    state = None if small.state is None else _tiled(small.state, across, along)
+    return Prepared(_bed_case(across, along), [_floor(max(across, along))], state=state)
+
+
+def scaled_case(name: str, times: int, small: Prepared) -> Prepared:
+    """Return a case that is `times` as large as that of this name and has the same density.
+
+    Parameters
+    ----------
+    name : str
+        One of `ENLARGEABLE`: beds are laid side by side, gases made with more spheres.
+    times : int
+        At least 1.
+    small : Prepared
+        The case itself, prepared by one rank.
+    """
+    if times == 1:
+        return small
+    if name in _GASES:
+        ratio, count = _GASES[name]
+        return _polydisperse(ratio, count * times)(None, 1)
+    along = max(side for side in range(1, math.isqrt(times) + 1) if times % side == 0)
+    return tiled_bed(small, times // along, along)
 
 
 def _bed_case(along_x: int, along_y: int) -> Case:
     return Case.from_text(_BED.format(x=along_x * _WIDTH, y=along_y * _WIDTH, radius=_RADIUS))
 
 
-def _floor() -> Mesh:
-    """Return a square that is larger than the largest bed, because walls do not repeat."""
-    low, high = -_WIDTH, (max(TILES) + 1) * _WIDTH
+def _floor(tiles: int = max(TILES)) -> Mesh:
+    """Return a square that is larger than so many tiles, because walls do not repeat."""
+    low, high = -_WIDTH, (tiles + 1) * _WIDTH
     return Mesh([[low, low, 0.0], [high, low, 0.0], [high, high, 0.0], [low, high, 0.0]], [[0, 1, 2, 3]])
 
 
-def _tiled(state: Groups) -> Groups:
+def _tiled(state: Groups, across: int, along: int) -> Groups:
     """Return copies of a periodic bed side by side, with their contacts.
 
     Ids are dealt out so that of two particles in contact the one with the lower id stays the lower one, in
     whatever tiles the two are: histories keep their direction.
     """
-    across, along = TILES
     count = across * along
     tiles = [(i, j) for i in range(across) for j in range(along)]
     particles, pairs, walls = state["particles"], state["contacts"], state["wall_contacts"]
@@ -285,8 +316,8 @@ def _mixer(communicator: Any, threads: int) -> Prepared:
 CASES = (
     BenchCase("dense-bed", _dense_bed),
     BenchCase("dense-bed-100k", _large_bed),
-    BenchCase("polydisperse-10", _polydisperse(10.0, 20000)),
-    BenchCase("polydisperse-50", _polydisperse(50.0, 50000), 3e7),
+    BenchCase("polydisperse-10", _polydisperse(*_GASES["polydisperse-10"])),
+    BenchCase("polydisperse-50", _polydisperse(*_GASES["polydisperse-50"]), 3e7),
     BenchCase("mixer", _mixer),
 )
 """All cases, in the order in which they are measured."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from pdem.foundation.errors import PdemError
 from pdem.foundation.machine import default_threads
 from pdem.simulation.exchange import Alone
@@ -11,8 +13,11 @@ from pdem.simulation.exchange import Alone
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from pdem.case.model import Case
-    from pdem.simulation.exchange import Exchange
+    from pdem.detection.skins import Skins
+    from pdem.simulation.exchange import Division, Exchange
 
 Result = TypeVar("Result")
 
@@ -75,6 +80,51 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
         describe(communicator, threads), domain.lower, domain.upper, domain.periodic,
         case.decomposition.method, case.decomposition.balance,
     )  # fmt: skip
+
+
+def division_of(
+    case: Case, ranks: int, position: NDArray[np.float64], radius: NDArray[np.float64], skins: Skins
+) -> Division:
+    """Return what so many ranks would own and copy at the beginning of a run, without them.
+
+    Parameters
+    ----------
+    case : Case
+        Its domain and decomposition.
+    ranks : int
+        How many, at least 1.
+    position, radius : (n, 3) and (n,) arrays
+        Of all particles, in the order in which a run would be given them [m].
+    skins : Skins
+        Levels and reaches.
+    """
+    from decomposition.plan import divide
+
+    domain = case.domain
+    period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
+    axes = axes_of(case)
+    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, axes)
+
+
+def axes_of(case: Case) -> tuple[int, ...]:
+    """Return the axes that space is cut across."""
+    from decomposition.cuts import axes_of as axes
+
+    return axes(case.decomposition.method, case.domain.lower, case.domain.upper)
+
+
+def list_seconds(levels: int) -> tuple[float, float]:
+    """Return what a detection costs a rank for each other rank, near or not [s]: copies, migration; measured."""
+    from decomposition.plan import list_seconds as measure
+
+    return measure(levels)
+
+
+def copy_seconds() -> float:
+    """Return the time to pack or unpack one ghost in a step [s], measured."""
+    from decomposition.plan import copy_seconds as measure
+
+    return measure()
 
 
 def on_first(communicator: Any, function: Callable[[], Result]) -> Result:

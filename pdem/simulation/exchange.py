@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,6 +20,59 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
+
+
+class Traffic(NamedTuple):
+    """What one rank has to do with others in a step that makes no lists.
+
+    Attributes
+    ----------
+    sends, receives : int
+        Messages, one for each neighbour.
+    sent, received : int
+        Bytes.
+    """
+
+    sends: int = 0
+    receives: int = 0
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass(frozen=True)
+class Division:
+    """What ranks have to do when they begin, counted without them; P ranks, L levels of size.
+
+    Attributes
+    ----------
+    owner : (n,) int64 array
+        Rank of each particle.
+    owned, ghosts, sent : (P, L) int64 arrays
+        Particles of each rank, copies it has of others', copies of its own that others have.
+    sends, receives : (P,) int64 arrays
+        Messages of each rank in a step.
+    row_bytes : int
+        Of one copy in the message of a step.
+    """
+
+    owner: NDArray[np.int64]
+    owned: NDArray[np.int64]
+    ghosts: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    sends: NDArray[np.int64]
+    receives: NDArray[np.int64]
+    row_bytes: int
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return len(self.owned)
+
+    def traffic(self, rank: int) -> Traffic:
+        """Return what a rank has to do with others in a step."""
+        rows = int(self.sent[rank].sum()), int(self.ghosts[rank].sum())
+        sent, received = (self.row_bytes * many for many in rows)
+        return Traffic(int(self.sends[rank]), int(self.receives[rank]), sent, received)
 
 
 class Exchange(Protocol):
@@ -92,6 +146,10 @@ class Exchange(Protocol):
         """Refresh what changes every step in the ghosts."""
         ...
 
+    def traffic(self) -> Traffic:
+        """Return what this rank sends and receives in a step, for the present ghosts."""
+        ...
+
     def collect(self, columns: Columns) -> Columns | None:
         """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
         ...
@@ -147,6 +205,10 @@ class Alone:
 
     def update_ghosts(self, particles: Particles) -> None:
         """There are none."""
+
+    def traffic(self) -> Traffic:
+        """Return that there is none."""
+        return Traffic()
 
     def collect(self, columns: Columns) -> Columns | None:
         """Return the columns."""

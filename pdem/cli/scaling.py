@@ -1,0 +1,252 @@
+"""``pdem scaling``: runs over ranks and threads, their report, and plans for machines that are not here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem.cli.start import collective, load_kernels, say, serial, settings_option, threads_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.scaling.report import Section
+    from pdem.simulation.bench_cases import Prepared
+
+
+class Counts(click.ParamType):
+    """Whole numbers of at least 1, separated by commas; each once, rising."""
+
+    name = "N,N,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> tuple[int, ...]:
+        """Return the numbers."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        for word in words:
+            if not (word.isascii() and word.isdigit() and int(word) >= 1):
+                self.fail(
+                    f"{word!r} in {value!r}: whole numbers of at least 1 are needed, as 1,2,4", param, context
+                )
+        return tuple(sorted({int(word) for word in words}))
+
+
+def _output_option(default: str | None, meaning: str) -> Any:
+    return click.option(
+        "--output", default=default, show_default=True, type=click.Path(path_type=Path), help=meaning
+    )
+
+
+@click.group(short_help="Measure, report and plan how a case scales.")
+def scaling() -> None:
+    """Measure how a case scales over ranks and threads, report it, and plan larger machines."""
+
+
+@scaling.command(short_help="Measure over ranks and threads.")
+@click.argument("case")
+@click.option("--ranks", type=Counts(), default="1,2,4", show_default=True, help="Numbers of ranks.")
+@click.option("--threads", type=Counts(), default="1", show_default=True, help="Threads of each rank.")
+@click.option("--weak", is_flag=True, help="Enlarge the case with the ranks; for cases of pdem bench.")
+@click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Steps to time.")
+@click.option(
+    "--warm-up", type=click.IntRange(min=0), default=300, show_default=True, help="Steps before, not timed."
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of everything, in turn."
+)
+@click.option("--launcher", help="How ranks are started, as 'srun -n {ranks}'; by default mpirun -n {ranks}.")
+@_output_option("results/scaling", "Folder for results.")
+@settings_option
+def run(case: str, settings: tuple[str, ...], output: Path, **options: Any) -> int:
+    """Start a case on every combination of ranks and threads, several times in turn, and keep what was measured.
+
+    CASE is a case file, a checkpoint or output folder, or a case of pdem bench. All runs begin from the same
+    checkpoint, which is kept in the folder. Results that are there already are kept: an interrupted series goes on.
+    """
+    return serial(lambda: _run(case, settings, output, **options))
+
+
+def _run(
+    case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
+    steps: int, warm_up: int, repeats: int, launcher: str | None,
+) -> int:  # fmt: skip
+    from pdem.scaling import launch
+    from pdem.scaling.results import claim_folder, run_file
+    from pdem.scaling.starts import enlarged, keep_start, load_start, require_enlargeable
+
+    launch.require_no_launcher()
+    words = launch.check_launcher(launcher or launch.default_launcher())
+    if weak:
+        require_enlargeable(case)
+    if warning := launch.crowded(ranks, threads):
+        say(f"warning: {warning}")
+    kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
+    claim_folder(folder, kind)
+    wanted = [
+        one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()
+    ]
+    sizes = sorted({one[0] for one in wanted}) if weak else [1] * bool(wanted)
+    if wanted:
+        load_kernels(None, None, 1)
+    start = load_start(case, settings, 1) if wanted else None
+    for size in sizes:
+        path = folder / f"start-{size}.h5"
+        if start is not None and not path.exists():
+            keep_start(path, enlarged(case, size, start, settings))
+    for count, each, repeat in wanted:
+        path = run_file(folder, count, each, repeat)
+        arguments = [
+            "scaling", "measure", str(folder / f"start-{count if weak else 1}.h5"), "--steps", str(steps),
+            "--warm-up", str(warm_up), "--file", str(path), "--name", case, *(["--weak"] if weak else []),
+        ]  # fmt: skip
+        launch.run_once(words, count, each, arguments)
+        seconds = json.loads(path.read_text(encoding="utf-8"))["seconds_per_step"]
+        click.echo(f"{count} ranks x {each} threads, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
+    click.echo(f"next: pdem scaling report {folder}")
+    return 0
+
+
+@scaling.command(hidden=True)
+@click.argument("start", type=click.Path(path_type=Path))
+@click.option("--steps", type=click.IntRange(min=1), required=True)
+@click.option("--warm-up", type=click.IntRange(min=0), default=0)
+@click.option("--file", type=click.Path(path_type=Path), required=True)
+@click.option("--name", default="")
+@click.option("--weak", is_flag=True)
+@threads_option
+def measure(
+    start: Path, steps: int, warm_up: int, file: Path, name: str, weak: bool, threads: int | None
+) -> int:
+    """Measure one run from a checkpoint, on the ranks there are; started by ``pdem scaling run``."""
+
+    def work(communicator: Any, own: int) -> int:
+        from pdem.scaling.measure import measure_run, read_start
+        from pdem.simulation.simulation import Simulation
+
+        case, state = read_start(start, communicator)
+        load_kernels(communicator, case, own)
+        simulation = Simulation(case, communicator, threads=own, state=state)
+        measured = measure_run(simulation, steps, warm_up)
+        if measured is not None:
+            _write(file, {"case": name or str(start), "weak": weak, **measured})
+        return 0
+
+    return collective(work, threads)
+
+
+@scaling.command(short_help="Tables and pictures of what was measured.")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
+def report(folder: Path, plots: bool) -> int:
+    """Print what pdem scaling run has measured; write report.html (one file) and report.md into the folder.
+
+    A plan in the same folder is drawn beside it.
+    """
+    return serial(lambda: _report(folder, plots))
+
+
+def _report(folder: Path, plots: bool) -> int:
+    from pdem.scaling.report import measured_sections, plan_sections
+    from pdem.scaling.results import read_plan, read_results
+
+    results = read_results(folder)
+    plan = read_plan(folder)
+    sections = measured_sections(results, plan, plots=plots)
+    if plan is not None:
+        sections += plan_sections(plan, plots=plots)
+    return _show(folder, "report", f"Scaling of {results.case}", sections)
+
+
+@scaling.command(short_help="Predict the time of a step on many ranks.")
+@click.argument("case")
+@click.option(
+    "--ranks", type=Counts(), default="16,256,4096,65536", show_default=True, help="Numbers of ranks."
+)
+@click.option("--latency", type=click.FloatRange(min=0.0), help="Of a message [s]; by default 2e-6.")
+@click.option(
+    "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
+)
+@click.option(
+    "--steps", type=click.IntRange(min=0), default=500, show_default=True,
+    help="Steps to time on one rank; 0 only counts.",
+)  # fmt: skip
+@click.option(
+    "--warm-up", type=click.IntRange(min=0), default=500, show_default=True, help="Steps before, not timed."
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
+)
+@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
+@_output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
+@settings_option
+def plan(
+    case: str, ranks: tuple[int, ...], latency: float | None, bandwidth: float | None, steps: int, warm_up: int,
+    threads: int, plots: bool, output: Path | None, settings: tuple[str, ...],
+) -> int:  # fmt: skip
+    """Divide the particles of a case among any number of ranks, in this process alone, and predict a step's time.
+
+    Owned particles, copies, neighbours and bytes are those a run on so many ranks begins with. Times are measured on
+    one rank here and joined with the network that is given.
+    """
+
+    def work() -> int:
+        from pdem.scaling.plan import plan as make_plan
+        from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
+        from pdem.scaling.results import PLAN_FILE
+
+        network = Network(
+            LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth
+        )
+        document = make_plan(
+            case, _prepared(case, settings, threads), ranks, network, threads, steps, warm_up
+        )
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            _write(output / PLAN_FILE, document)
+        return _show_plan(output, document, plots)
+
+    return serial(work)
+
+
+def _prepared(case: str, settings: Sequence[str], threads: int) -> Prepared:
+    from pdem.foundation.kernels import set_threads
+    from pdem.scaling.launch import require_no_launcher
+    from pdem.scaling.starts import load_start
+
+    require_no_launcher()
+    set_threads(threads)
+    load_kernels(None, None, threads)
+    return load_start(case, settings, threads)
+
+
+def _show_plan(folder: Path | None, document: dict[str, Any], plots: bool) -> int:
+    from pdem.scaling.report import plan_sections
+
+    sections = plan_sections(document, plots=plots and folder is not None)
+    return _show(folder, "plan", f"Plan of {document['case']}", sections)
+
+
+def _show(folder: Path | None, stem: str, title: str, sections: Sequence[Section]) -> int:
+    from pdem.scaling.report import write_report
+
+    for section in sections:
+        click.echo(f"{section.plain()}\n")
+    if folder is not None:
+        for path in write_report(folder, stem, title, sections):
+            click.echo(f"wrote {path}")
+    return 0
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
+    from pdem.foundation.errors import InputError
+
+    try:
+        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror}); name another folder") from None

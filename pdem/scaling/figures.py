@@ -1,0 +1,144 @@
+"""The pictures of a report, as PNG."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import InputError
+from pdem.scaling.predict import PARTS
+from pdem.scaling.results import SHOWN_GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pdem.scaling.results import Results
+
+_WIDTH, _HEIGHT = 9.0, 4.0
+_DOTS_PER_INCH = 110
+_COLOURS = {
+    "compute": "#4477aa", "exchange": "#ee6677", "wait": "#bbbbbb", "detect": "#228833", "migrate": "#ccbb44",
+    "lists": "#ccbb44", "agree": "#aa3377",
+}  # fmt: skip
+
+
+def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
+    """Return speed-up and efficiency over the cores; dashed what a plan predicts."""
+
+    def draw(axes: Any) -> None:
+        left, right = axes
+        for threads, points in results.series().items():
+            cores = [point.cores for point in points]
+            label = f"{threads} thread{'' if threads == 1 else 's'} per rank"
+            median = [results.speed_up(point) for point in points]
+            spread = [
+                [point.time / point.seconds[-1] for point in points],
+                [point.time / point.seconds[0] for point in points],
+            ]
+            bars = [
+                [value * (1.0 - low) for value, low in zip(median, spread[0], strict=True)],
+                [value * (high - 1.0) for value, high in zip(median, spread[1], strict=True)],
+            ]
+            left.errorbar(cores, median, yerr=bars, marker="o", capsize=3, label=label)
+            right.plot(
+                cores, [100.0 * results.efficiency(point) for point in points], marker="o", label=label
+            )
+        all_cores = sorted({point.cores for point in results.points})
+        base = results.base.cores
+        left.plot(all_cores, [cores / base for cores in all_cores], color="black", lw=0.8, label="ideal")
+        right.axhline(100.0, color="black", lw=0.8)
+        if plan is not None and not results.weak:
+            _predicted(plan, left, right)
+        _finish(left, "speed-up", all_cores)
+        _finish(right, "efficiency [%]", all_cores)
+
+    return _picture(draw, 2)
+
+
+def _predicted(plan: Mapping[str, Any], left: Any, right: Any) -> None:
+    rows = [row for row in plan["rows"] if "speed_up" in row]
+    cores = [row["ranks"] * plan["threads"] for row in rows]
+    left.plot(cores, [row["speed_up"] for row in rows], "k--", marker=".", label="plan")
+    right.plot(cores, [100.0 * row["efficiency"] for row in rows], "k--", marker=".", label="plan")
+
+
+def _finish(axes: Any, quantity: str, ticks: Sequence[float]) -> None:
+    axes.set_xscale("log", base=2)
+    if quantity == "speed-up":
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    else:
+        axes.set_ylim(bottom=0.0)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlabel("cores (ranks x threads)")
+    axes.set_ylabel(quantity)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+
+
+def phase_figure(results: Results) -> bytes:
+    """Return where the time of a step goes, mean over the ranks, in ms of each core's time per step."""
+    labels = [f"{point.ranks} x {point.threads}" for point in results.points]
+    heights = {
+        group: [1e3 * point.phases[group]["mean"] for point in results.points] for group in SHOWN_GROUPS
+    }
+    return _bars(labels, heights, "ranks x threads", "time of a step [ms], mean of ranks")
+
+
+def plan_figure(plan: Mapping[str, Any]) -> bytes:
+    """Return predicted speed-up, and the shares of a step."""
+    rows = [row for row in plan["rows"] if "parts" in row]
+
+    def draw(axes: Any) -> None:
+        ranks = [row["ranks"] for row in rows]
+        axes[0].plot(ranks, [row["speed_up"] for row in rows], "k--", marker="o", label="plan")
+        axes[0].plot(ranks, ranks, color="black", lw=0.8, label="ideal")
+        _finish(axes[0], "speed-up", ranks)
+        axes[0].set_xlabel("ranks")
+        shares = {
+            part: [100.0 * row["parts"][part] / row["seconds_per_step"] for row in rows] for part in PARTS
+        }
+        _stack(axes[1], [str(count) for count in ranks], shares)
+        axes[1].set_xlabel("ranks")
+        axes[1].set_ylabel("share of a step [%]")
+
+    return _picture(draw, 2)
+
+
+def _bars(labels: Sequence[str], heights: Mapping[str, Sequence[float]], along: str, up: str) -> bytes:
+    def draw(axes: Any) -> None:
+        _stack(axes, labels, heights)
+        axes.set_xlabel(along)
+        axes.set_ylabel(up)
+
+    return _picture(draw, 1)
+
+
+def _stack(axes: Any, labels: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
+    below = [0.0] * len(labels)
+    for name, values in heights.items():
+        axes.bar(range(len(labels)), values, bottom=below, label=name, color=_COLOURS[name], width=0.7)
+        below = [low + value for low, value in zip(below, values, strict=True)]
+    axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 8 else 0)
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _picture(draw: Callable[[Any], None], columns: int) -> bytes:
+    """Return a picture as PNG.
+
+    Raises
+    ------
+    InputError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError(
+            "plots need matplotlib, which is not installed: pip install 'pdem[render]', or report with --no-plots"
+        ) from None
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    draw(figure.subplots(1, columns))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DOTS_PER_INCH)
+    return buffer.getvalue()

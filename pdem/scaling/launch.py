@@ -1,0 +1,137 @@
+"""Starting measured runs: the launcher once for every combination of ranks and threads, again and again in turn."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import InputError, LaunchError
+from pdem.foundation.machine import available_cores
+from pdem.simulation.distributed import launched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+PLACE = "{ranks}"
+"""What stands for the number of ranks in a launcher."""
+
+_SHOWN_LINES = 15
+
+
+def default_launcher() -> str:
+    """Return ``mpirun -n {ranks}`` with the mpirun beside this python, else the first on the path.
+
+    Raises
+    ------
+    LaunchError
+        If there is none.
+    """
+    beside = Path(sys.executable).with_name("mpirun")
+    found = str(beside) if beside.exists() else shutil.which("mpirun")
+    if found is None:
+        raise LaunchError(
+            "there is no mpirun beside python or on the path: pip install 'pdem[mpi]', "
+            "or say how ranks are started with --launcher 'srun -n {ranks}'"
+        )
+    return f"{shlex.quote(found)} -n {PLACE}"
+
+
+def check_launcher(launcher: str) -> list[str]:
+    """Return the words of a launcher.
+
+    Raises
+    ------
+    InputError
+        If it does not say where the number of ranks goes, or quotes do not match.
+    LaunchError
+        If there is no such program.
+    """
+    try:
+        words = shlex.split(launcher)
+    except ValueError as error:
+        raise InputError(f"--launcher {launcher!r}: {error}") from None
+    if not any(PLACE in word for word in words):
+        raise InputError(
+            f"--launcher {launcher!r} does not say where the number of ranks goes; "
+            f"write {PLACE} there, as in 'mpirun -n {PLACE}'"
+        )
+    if shutil.which(words[0]) is None:
+        raise LaunchError(f"--launcher {launcher!r}: there is no program {words[0]}; name another one")
+    return words
+
+
+def require_no_launcher() -> None:
+    """Require that this process was not started by a launcher, because it starts them.
+
+    Raises
+    ------
+    InputError
+        If there are several ranks.
+    """
+    ranks = launched()[1]
+    if ranks > 1:
+        raise InputError(
+            f"pdem scaling starts its ranks itself, and was started on {ranks}: leave mpirun away"
+        )
+
+
+def combinations(
+    ranks: Sequence[int], threads: Sequence[int], repeats: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (ranks, threads, repeat) of all runs: all combinations in turn, then all of them again."""
+    for repeat in range(repeats):
+        for count in ranks:
+            for each in threads:
+                yield count, each, repeat
+
+
+def crowded(ranks: Sequence[int], threads: Sequence[int]) -> str | None:
+    """Return a warning if the largest combination has more threads than this node has cores, else None."""
+    most, cores = max(ranks) * max(threads), available_cores()
+    if most <= cores:
+        return None
+    return (
+        f"{max(ranks)} ranks x {max(threads)} threads share {cores} cores of this node: "
+        "unless the launcher uses others, those times say nothing about scaling"
+    )
+
+
+def run_once(
+    words: Sequence[str], ranks: int, threads: int, arguments: Sequence[str],
+    start: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run,
+) -> None:  # fmt: skip
+    """Start ranks and wait for their end.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of the launcher.
+    ranks, threads : int
+        How many, and threads of each.
+    arguments : sequence of str
+        Of ``pdem``.
+    start : callable
+        As `subprocess.run`.
+
+    Raises
+    ------
+    LaunchError
+        If the run failed.
+    """
+    command = [word.replace(PLACE, str(ranks)) for word in words]
+    command += [sys.executable, "-m", "pdem", *arguments, "--threads", str(threads)]
+    environment = {**os.environ, "PDEM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
+    done = start(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-_SHOWN_LINES:])
+        raise LaunchError(
+            f"the run on {ranks} ranks x {threads} threads ended with exit code {done.returncode}; "
+            f"{shlex.join(command)} said:\n{said}"
+        )

@@ -1,0 +1,116 @@
+"""A plan: the real division of a case's particles among many ranks, and the time of a step that it predicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.output.log import environment
+from pdem.scaling.predict import Costs, Work, as_dict, predict, summary
+from pdem.scaling.starts import begin
+from pdem.simulation.distributed import copy_seconds, division_of, list_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.scaling.predict import Network
+    from pdem.simulation.bench_cases import Prepared
+    from pdem.simulation.exchange import Division
+    from pdem.simulation.simulation import Simulation
+
+
+def plan(
+    name: str, start: Prepared, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int
+) -> dict[str, Any]:
+    """Return the plan of a case, for a file.
+
+    Parameters
+    ----------
+    name : str
+        Of the case.
+    start : Prepared
+        Where it begins.
+    ranks : sequence of int
+        Numbers of ranks, each at least 1.
+    network : Network
+        Between them.
+    threads : int
+        Of each rank.
+    steps, warm_up : int
+        To be timed on one rank, and before that; without any the plan only counts.
+
+    Raises
+    ------
+    InputError
+        If a number of ranks is below 1, or there are no particles.
+    """
+    if not ranks or min(ranks) < 1:
+        raise InputError(f"a plan for {min(ranks, default=0)} ranks: at least 1 is needed")
+    simulation = begin(start, threads)
+    if simulation.particles.count == 0:
+        raise InputError(f"{name}: has no particles at its beginning; plan a checkpoint of its run instead")
+    work = work_of(simulation, start)
+    divisions = {count: divide(simulation, start, count) for count in ranks}
+    levels = simulation.system.skins.radii
+    document: dict[str, Any] = {
+        "case": name, "particles": int(simulation.particles.count), "candidate_pairs": len(work.first),
+        "threads": threads, "radii": levels.tolist(), "network": as_dict(network), "environment": environment(),
+    }  # fmt: skip
+    costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
+    rows = []
+    for division in divisions.values():
+        predicted = {} if costs is None else predict(division, work, costs, network)
+        rows.append({**summary(division), **predicted})
+    return {**document, "costs": None if costs is None else as_dict(costs), "rows": rows}
+
+
+def divide(simulation: Simulation, start: Prepared, ranks: int) -> Division:
+    """Return the division with which a run of a start on so many ranks begins."""
+    columns = _columns(start)
+    return division_of(start.case, ranks, columns["position"], columns["radius"], simulation.system.skins)
+
+
+def _columns(start: Prepared) -> dict[str, Any]:
+    columns = start.particles if start.state is None else start.state["particles"]
+    if columns is None:
+        raise InputError("a start without particles cannot be planned; prepare it on rank 0")
+    return columns
+
+
+def work_of(simulation: Simulation, start: Prepared) -> Work:
+    """Return candidates of a simulation of one rank at its beginning, by rows of its start."""
+    system, ids = simulation.system, _columns(start)["id"]
+    order = np.argsort(ids)
+    row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
+    found = slice(0, system.pairs.candidates)
+    facets = np.zeros(len(ids), np.int64)
+    facets[row] = system.work()[:, 2]
+    return Work(row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets)
+
+
+def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: int) -> Costs:
+    """Take steps on one rank and return what they cost."""
+    simulation.advance(warm_up)
+    simulation.phases.count_anew()
+    detections = simulation.system.detections
+    simulation.advance(steps)
+    spent = simulation.phases.seconds
+
+    def per_step(*names: str) -> float:
+        return sum(spent.get(name, 0.0) for name in names) / steps
+
+    copies, migration = list_seconds(len(simulation.system.skins.radii))
+    return Costs(
+        threads=threads,
+        steps=steps,
+        particle=per_step("integrate", "sum", "wait"),
+        pair=per_step("pairs"),
+        wall=per_step("walls", "detect facets"),
+        detect=per_step("detect", "migrate", "exchange"),
+        detections=(simulation.system.detections - detections) / steps,
+        copy=copy_seconds(),
+        copies_list=copies,
+        migration_list=migration,
+    )

@@ -1,0 +1,257 @@
+"""Results and plans as tables, and both as one page of HTML or Markdown."""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pdem.scaling import figures
+from pdem.scaling.predict import PARTS
+from pdem.scaling.results import SHOWN_GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pdem.scaling.results import Point, Results
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>
+body {{ font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222; }}
+table {{ border-collapse: collapse; margin: 1em 0; font-size: 0.9em; }}
+th, td {{ padding: 0.25em 0.7em; text-align: right; border-bottom: 1px solid #ddd; }}
+img {{ max-width: 100%; }}
+</style></head><body>
+<h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+_NO_LISTS = " No lists were made while measuring, so they cost nothing here: give more --steps."
+
+
+@dataclass
+class Section:
+    """One part of a report.
+
+    Attributes
+    ----------
+    title : str
+        Of the part.
+    text : str
+        What a reader should know.
+    head, rows : sequences of str
+        A table; none where they are empty.
+    picture : bytes
+        PNG, or nothing.
+    """
+
+    title: str
+    text: str = ""
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = field(default_factory=list)
+    picture: bytes = b""
+
+    @property
+    def name(self) -> str:
+        """Of its picture."""
+        return "-".join(self.title.lower().replace(",", "").split())
+
+    def plain(self) -> str:
+        """Return it as text with aligned columns."""
+        table = [self.head, *self.rows] if self.head else []
+        widths = [max(len(row[column]) for row in table) for column in range(len(self.head))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table
+        ]
+        return "\n".join([self.title, *([self.text] if self.text else []), *lines])
+
+
+def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots: bool) -> list[Section]:
+    """Return what was measured: speed, phases, what crosses ranks; with a plan beside it."""
+    kind = "weak scaling: the case grows with the ranks" if results.weak else "strong scaling"
+    base, found = results.base, results.environment
+    versions = ", ".join(
+        f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba") if name in found
+    )
+    repeats = max(len(point.seconds) for point in results.points)
+    text = (
+        f"{results.case}, {kind}; {results.steps} steps timed after warm-up. {found.get('cpu', '')}; {versions}. "
+        f"Medians of {repeats} repeats; speed-up over {base.ranks} x {base.threads} "
+        "(ranks x threads) in particle-steps per second."
+    )
+    head = (
+        "ranks",
+        "threads",
+        "particles",
+        "ms/step",
+        "spread %",
+        "speed-up",
+        "efficiency %",
+        "million p-steps/s",
+    )
+    speed = Section("Speed", text, head, [_speed_row(results, point) for point in results.points])
+    phases = Section(
+        "Phases",
+        "ms per step: smallest / mean / largest over the ranks. wait: until the busiest rank has come; some waiting is "
+        "in exchange as well. Imbalance: largest over mean compute. Output: one measurement and one gathering of all "
+        "particles, s.",
+        ("ranks x threads", *SHOWN_GROUPS, "imbalance", "output s"),
+        [_phase_row(point) for point in results.points],
+    )
+    if plots:
+        speed.picture = figures.measured_figure(results, plan)
+        phases.picture = figures.phase_figure(results)
+    return [speed, phases, _traffic(results)]
+
+
+def _speed_row(results: Results, point: Point) -> list[str]:
+    spread = 100.0 * (point.seconds[-1] - point.seconds[0]) / point.time
+    return [
+        str(point.ranks), str(point.threads), str(point.particles), f"{1e3 * point.time:.4g}", f"{spread:.0f}",
+        f"{results.speed_up(point):.2f}", f"{100.0 * results.efficiency(point):.1f}", f"{point.rate / 1e6:.3g}",
+    ]  # fmt: skip
+
+
+def _phase_row(point: Point) -> list[str]:
+    cells = [
+        " / ".join(f"{1e3 * point.phases[group][key]:.3g}" for key in ("min", "mean", "max"))
+        for group in SHOWN_GROUPS
+    ]
+    return [f"{point.ranks} x {point.threads}", *cells, f"{point.imbalance:.3f}", f"{point.output:.3g}"]
+
+
+def _traffic(results: Results) -> Section:
+    rows = [
+        [
+            str(point.ranks), str(point.threads), f"{point.contacts:.3g}", f"{point.detections:.3g}",
+            f"{sum(point.ghosts):.3g}", _by_size(point.ghosts, point.radii),
+            " / ".join(f"{value:.3g}" for value in point.neighbours),
+            " / ".join(f"{value:.4g}" for value in point.sent),
+        ]
+        for point in results.points
+    ]  # fmt: skip
+    head = (
+        "ranks", "threads", "contacts per particle", "detections per 1000 steps", "ghosts per particle", "by size",
+        "neighbours mean / most", "bytes per step and rank mean / most",
+    )  # fmt: skip
+    return Section("What crosses ranks", "At the end of the median run.", head, rows)
+
+
+def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:
+    return ", ".join(f"{share:.3g} up to {radius:.3g} m" for share, radius in zip(shares, radii, strict=True))
+
+
+def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
+    """Return a plan: what ranks own and copy, and the predicted time of a step."""
+    counted = Section(
+        "Plan, counted",
+        f"{plan['case']}: {plan['particles']} particles, divided at the beginning of a run. Smallest / mean / largest "
+        "over the ranks; exactly what a run on so many ranks begins with.",
+        ("ranks", "owned", "ghosts per particle", "ghosts by size", "neighbours", "bytes per step and rank"),
+        [_counted_row(plan, row) for row in plan["rows"]],
+    )
+    if plan["costs"] is None:
+        return [counted]
+    network, costs = plan["network"], plan["costs"]
+    predicted = Section(
+        "Plan, predicted",
+        f"Measured on one rank of {costs['threads']} threads over {costs['steps']} steps: "
+        f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
+        f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every other rank. "
+        "wait: for the slowest. Not in it: shared networks and memory, noise, output, imbalance that grows later."
+        + (
+            ""
+            if costs["detections"]
+            else " No lists were made while measuring, so they cost nothing here: take more steps."
+        ),
+        ("ranks", "us/step", *(f"{part} us" for part in PARTS), "imbalance", "speed-up", "efficiency %"),
+        [_predicted_row(row) for row in plan["rows"]],
+        figures.plan_figure(plan) if plots else b"",
+    )
+    return [counted, predicted]
+
+
+def _nanoseconds(plan: Mapping[str, Any]) -> str:
+    costs, particles, pairs = plan["costs"], plan["particles"], max(plan["candidate_pairs"], 1)
+    return (
+        f"{1e9 * costs['particle'] / particles:.3g} ns per particle, {1e9 * costs['pair'] / pairs:.3g} ns per "
+        f"candidate pair, {1e9 * costs['wall'] / particles:.3g} ns per particle for walls, "
+        f"{1e9 * costs['detect'] / particles:.3g} ns per particle for lists "
+        f"({1000.0 * costs['detections']:.3g} detections in 1000 steps), "
+        f"{1e9 * costs['copy']:.3g} ns per copy, {1e6 * (costs['copies_list'] + costs['migration_list']):.3g} us per "
+        "other rank and detection"
+    )
+
+
+def _counted_row(plan: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    return [
+        str(row["ranks"]), _spread(row["owned"]), f"{row['ghosts_per_particle']:.3g}",
+        _by_size(row["ghosts_by_size"], plan["radii"]), _spread(row["neighbours"]), _spread(row["bytes_per_step"]),
+    ]  # fmt: skip
+
+
+def _predicted_row(row: Mapping[str, Any]) -> list[str]:
+    return [
+        str(row["ranks"]), f"{1e6 * row['seconds_per_step']:.4g}",
+        *(f"{1e6 * row['parts'][part]:.3g}" for part in PARTS), f"{row['imbalance']:.3f}",
+        f"{row['speed_up']:.4g}", f"{100.0 * row['efficiency']:.3g}",
+    ]  # fmt: skip
+
+
+def _spread(values: Mapping[str, float]) -> str:
+    return " / ".join(f"{values[key]:.5g}" for key in ("min", "mean", "max"))
+
+
+def html_page(title: str, sections: Sequence[Section]) -> str:
+    """Return one page that needs no other file."""
+    parts = []
+    for section in sections:
+        parts.append(f"<h2>{html.escape(section.title)}</h2>")
+        if section.text:
+            parts.append(f"<p>{html.escape(section.text)}</p>")
+        if section.picture:
+            data = base64.b64encode(section.picture).decode()
+            parts.append(f'<img alt="{html.escape(section.title)}" src="data:image/png;base64,{data}">')
+        if section.head:
+            lines = [_html_row("th", section.head), *(_html_row("td", row) for row in section.rows)]
+            parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
+    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def markdown(title: str, sections: Sequence[Section]) -> str:
+    """Return Markdown; its pictures are files ``NAME.png`` beside it."""
+    parts = [f"# {title}"]
+    for section in sections:
+        parts.append(f"## {section.title}")
+        parts += [section.text] if section.text else []
+        parts += [f"![{section.title}]({section.name}.png)"] if section.picture else []
+        if section.head:
+            rule = "|".join(["", *["---:"] * len(section.head), ""])
+            parts.append("\n".join([_markdown_row(section.head), rule, *map(_markdown_row, section.rows)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def write_report(folder: Path, stem: str, title: str, sections: Sequence[Section]) -> list[Path]:
+    """Write ``STEM.html``, ``STEM.md`` and the pictures of the latter into a folder; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{stem}.html", folder / f"{stem}.md"]
+    paths[0].write_text(html_page(title, sections), encoding="utf-8")
+    paths[1].write_text(markdown(title, sections), encoding="utf-8")
+    for section in sections:
+        if section.picture:
+            paths.append(folder / f"{section.name}.png")
+            paths[-1].write_bytes(section.picture)
+    return paths

@@ -1,0 +1,253 @@
+"""Measured runs read back: repeats joined, speed-up and efficiency."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median_low
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import InputError
+from pdem.scaling.measure import FORMAT, GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RUN_FILES = "run-*.json"
+PLAN_FILE = "plan.json"
+SERIES_FILE = "series.json"
+SHOWN_GROUPS = tuple(group for group in GROUPS if group != "output")
+
+_NEEDED = (
+    "case", "weak", "ranks", "threads", "steps", "seconds_per_step", "particles", "pair_contacts", "wall_contacts",
+    "phases", "imbalance", "radii", "start", "end", "output_seconds", "environment", "detections_per_1000_steps",
+)  # fmt: skip
+
+
+def run_file(folder: Path, ranks: int, threads: int, repeat: int) -> Path:
+    """Return the file of one measured run."""
+    return folder / f"run-{ranks:05d}x{threads:03d}-{repeat:02d}.json"
+
+
+def claim_folder(folder: Path, kind: dict[str, Any]) -> None:
+    """Make a folder for runs of one kind, or find it with such runs in it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where results go.
+    kind : dict
+        All that runs have to share to be compared: text, numbers and lists of them.
+
+    Raises
+    ------
+    InputError
+        If it holds runs of another kind or cannot be written.
+    """
+    path = folder / SERIES_FILE
+    text = json.dumps(kind, indent=1) + "\n"
+    try:
+        if path.exists():
+            held = path.read_text(encoding="utf-8")
+            if held != text:
+                raise InputError(
+                    f"{folder}: holds runs of another kind ({' '.join(held.split())}); give another --output"
+                )
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used ({error.strerror}); give another --output") from None
+
+
+@dataclass(frozen=True)
+class Point:
+    """All repeats of one combination.
+
+    Attributes
+    ----------
+    ranks, threads : int
+        How many, and threads of each.
+    particles : int
+        In the last step.
+    seconds : tuple of float
+        Per step, of each repeat, rising [s].
+    phases : dict of dict of float
+        Seconds per step of each group, ``min``, ``mean`` and ``max`` over the ranks, of the median repeat.
+    imbalance : float
+        Of the busiest rank's compute over the mean, of the median repeat.
+    ghosts : tuple of float
+        Copies per particle, by size, at the end.
+    radii : tuple of float
+        Largest radius of each size [m].
+    sent : tuple of float
+        Bytes sent in a step by a rank: mean and largest.
+    neighbours : tuple of float
+        Messages sent in a step by a rank: mean and largest.
+    contacts : float
+        Per particle.
+    detections : float
+        In 1000 steps.
+    output : float
+        To measure and to gather all particles once, on the slowest rank [s].
+    """
+
+    ranks: int
+    threads: int
+    particles: int
+    seconds: tuple[float, ...]
+    phases: dict[str, dict[str, float]]
+    imbalance: float
+    ghosts: tuple[float, ...]
+    radii: tuple[float, ...]
+    sent: tuple[float, float]
+    neighbours: tuple[float, float]
+    contacts: float
+    detections: float
+    output: float
+
+    @property
+    def cores(self) -> int:
+        """Threads of all ranks."""
+        return self.ranks * self.threads
+
+    @property
+    def time(self) -> float:
+        """Median time of a step, of two the shorter [s]."""
+        return median_low(self.seconds)
+
+    @property
+    def rate(self) -> float:
+        """Particle-steps per second."""
+        return self.particles / self.time
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything measured in a folder.
+
+    Attributes
+    ----------
+    case : str
+        Its name.
+    weak : bool
+        Whether the case grows with the ranks.
+    points : list of Point
+        By ranks, then threads.
+    steps : int
+        That were timed.
+    environment : dict of str
+        Processor and versions.
+    """
+
+    case: str
+    weak: bool
+    points: list[Point]
+    steps: int
+    environment: dict[str, str]
+
+    @property
+    def base(self) -> Point:
+        """The point with the fewest cores, to which others are compared."""
+        return min(self.points, key=lambda point: (point.cores, point.ranks))
+
+    def speed_up(self, point: Point) -> float:
+        """Return the particle-steps per second over those of the base."""
+        return point.rate / self.base.rate
+
+    def efficiency(self, point: Point) -> float:
+        """Return the speed-up over the ratio of the cores."""
+        return self.speed_up(point) * self.base.cores / point.cores
+
+    def series(self) -> dict[int, list[Point]]:
+        """Return the points by the number of threads."""
+        threads = sorted({point.threads for point in self.points})
+        return {count: [point for point in self.points if point.threads == count] for count in threads}
+
+
+def read_results(folder: Path) -> Results:
+    """Read all measured runs of a folder.
+
+    Raises
+    ------
+    InputError
+        If there is no folder, no run in it, a file is damaged, or its runs are of different cases.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one that pdem scaling run has written")
+    runs = [_read(path) for path in sorted(folder.glob(RUN_FILES))]
+    if not runs:
+        raise InputError(f"{folder}: holds no results ({RUN_FILES}); pdem scaling run writes them")
+    kinds = {(run["case"], run["weak"], run["steps"]) for run in runs}
+    if len(kinds) > 1:
+        shown = ", ".join(
+            f"{case}{' (weak)' if weak else ''} {steps} steps" for case, weak, steps in sorted(kinds)
+        )
+        raise InputError(
+            f"{folder}: holds runs that cannot be compared: {shown}; keep each in a folder of its own"
+        )
+    case, weak, steps = kinds.pop()
+    keys = sorted({(run["ranks"], run["threads"]) for run in runs})
+    points = [_joined([run for run in runs if (run["ranks"], run["threads"]) == key]) for key in keys]
+    return Results(case, weak, points, steps, runs[0]["environment"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is no result of a run ({error}); remove it, or measure again") from None
+    missing = [key for key in _NEEDED if not isinstance(run, dict) or key not in run]
+    if missing or run.get("format") != FORMAT:
+        what = f"has no {missing[0]!r}" if missing else f"is of format {run.get('format')}, not {FORMAT}"
+        raise InputError(f"{path}: {what}; remove it, or measure again")
+    seconds = run["seconds_per_step"]
+    if not isinstance(seconds, int | float) or not (math.isfinite(seconds) and seconds > 0.0):
+        raise InputError(f"{path}: seconds_per_step is {seconds}, not a positive time; measure again")
+    return run
+
+
+def _joined(runs: Sequence[dict[str, Any]]) -> Point:
+    """Return the point of some repeats: everything but the times is that of the median one."""
+    by_time = sorted(runs, key=lambda run: run["seconds_per_step"])
+    run = by_time[(len(by_time) - 1) // 2]
+    end, particles = run["end"], max(run["particles"], 1)
+    ghosts = [sum(column) / particles for column in zip(*end["ghosts"], strict=True)]
+    return Point(
+        ranks=run["ranks"],
+        threads=run["threads"],
+        particles=run["particles"],
+        seconds=tuple(one["seconds_per_step"] for one in by_time),
+        phases={group: run["phases"][group] for group in SHOWN_GROUPS},
+        imbalance=run["imbalance"],
+        ghosts=tuple(ghosts),
+        radii=tuple(run["radii"]),
+        sent=(fmean(end["sent"]), float(max(end["sent"]))),
+        neighbours=(fmean(end["sends"]), float(max(end["sends"]))),
+        contacts=(2 * run["pair_contacts"] + run["wall_contacts"]) / particles,
+        detections=run["detections_per_1000_steps"],
+        output=run["output_seconds"]["max"],
+    )
+
+
+def read_plan(folder: Path) -> dict[str, Any] | None:
+    """Return the plan in a folder, None without one.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    path = folder / PLAN_FILE
+    if not path.is_file():
+        return None
+    try:
+        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        missing = {"rows", "case", "threads", "costs", "network", "radii", "particles"} - set(plan)
+        if missing:
+            raise KeyError(*sorted(missing))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: is no plan ({error!r}); remove it, or plan again") from None
+    return plan

@@ -1,0 +1,98 @@
+"""A plan made by one process against what ranks count: the same particles, copies, neighbours and bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from decomposition.cuts import axes_of
+from decomposition.exchange import RankExchange
+from decomposition.mpi import describe
+from decomposition.plan import divide
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.containers.particles import Particles
+from pdem.scaling.measure import counts
+from pdem.scaling.plan import divide as divide_start
+from pdem.simulation.bench_cases import Prepared
+from pdem.simulation.simulation import Simulation
+
+SKIN = 1.1
+
+
+def system(seed):
+    """Particles of many sizes somewhere in a unit box, levels, periodic axes and a way to cut."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.choice([0, 1, 3, 40, 600, 3000]))
+    position = rng.uniform(0.0, 1.0, (count, 3))
+    ratio = 10 ** rng.uniform(0.0, 1.9)
+    radius = 0.004 * (1.0 - rng.uniform(size=count) * (1.0 - ratio**-2.0)) ** -0.5
+    if seed % 2:
+        position = rng.uniform(0.0, 1.0, 3) ** 4 * position
+    levels = np.sort(rng.choice([0.005, 0.01, 0.03, 0.1], rng.integers(0, 4), replace=False))
+    largest = radius.max(initial=0.004)
+    radii = np.append(levels[levels < largest], largest)
+    return position, radius, radii, rng.choice([True, False], 3), str(rng.choice(["slabs", "bisection"]))
+
+
+@pytest.mark.ranks(2, 3, 4, 8, timeout=240)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
+    position, radius, radii, periodic, method = system(seed)
+    lower, upper = [0.0] * 3, [1.0] * 3
+    exchange = RankExchange(describe(communicator, 1), lower, upper, periodic, method)
+    own = exchange.divide({"position": position})
+    own = own[np.random.default_rng(seed).permutation(len(own))]  # a rank sorts its particles as it likes
+    particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
+    exchange.make_ghosts(particles, lambda some: SKIN * some, radii)
+    period = np.where(periodic, 1.0, 0.0)
+    plan = divide(ranks, position, radius, SKIN * radius, radii, period, axes_of(method, lower, upper))
+    level = np.minimum(np.searchsorted(radii, particles.column("radius")), len(radii) - 1)
+    held = [level[: particles.count], level[particles.count : particles.count + particles.ghosts]]
+    owned, ghosts = (np.bincount(rows, minlength=len(radii)) for rows in held)
+    np.testing.assert_array_equal(plan.owned[exchange.rank], owned)
+    np.testing.assert_array_equal(plan.ghosts[exchange.rank], ghosts)
+    assert plan.traffic(exchange.rank) == exchange.traffic()
+    assert plan.sent.sum() == plan.ghosts.sum()
+
+
+CASE = """
+[time]
+step = 1e-5
+end = 1.0
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [0.08, 0.05, 0.05]
+periodic = [true, false, true]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.8
+[[particles]]
+material = "grain"
+radius = {distribution = "power-law", exponent = -3.0, min = 0.0005, max = 0.005}
+fill = {count = 1500}
+[detection]
+levels = 3
+"""
+
+
+@pytest.mark.ranks(2, 3, 4, 8, timeout=240)
+def test_a_run_begins_as_planned(ranks, communicator):
+    case = Case.from_text(CASE)
+    simulation = Simulation(case, communicator, threads=1)
+    begun = counts(simulation)
+    alone = Simulation(case, threads=1)
+    start = Prepared(case, [], particles=initial_particles(case, []))
+    plan = divide_start(alone, start, ranks)
+    if communicator.rank:
+        return
+    assert begun["owned"] == plan.owned.tolist()
+    assert begun["ghosts"] == plan.ghosts.tolist()
+    assert plan.ghosts.sum() > 0
+    for rank in range(ranks):
+        traffic = plan.traffic(rank)._asdict()
+        assert {name: begun[name][rank] for name in traffic} == traffic
