@@ -17,6 +17,7 @@ from pdem.cli.compile import compile_kernels
 from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.run import restart, run
+from pdem.cli.slurm import slurm
 from pdem.cli.verify import verify
 from pdem.foundation.version import VERSION
 
@@ -78,5 +79,5 @@ def main() -> None:
     """
 
 
-for command in (new, check, run, restart, render, compare, compile_kernels, bench, verify):
+for command in (new, check, run, restart, render, compare, compile_kernels, slurm, bench, verify):
     main.add_command(command)
