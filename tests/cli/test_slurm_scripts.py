@@ -46,7 +46,7 @@ def script(case, kind, nodes=2, tasks=8, threads=None, settings=()):
     return batch_script(case, Job(kind, nodes, tasks, threads, "1:00:00"), settings)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids="{}-script".format)  # `mpi` alone is a marker
 def test_the_scripts_of_the_folder_are_what_it_writes(kind, monkeypatch):
     monkeypatch.chdir(ROOT)
     code, text, errors = slurm("cases/polydisperse_box.toml", "--kind", kind, *EXAMPLES[kind])
@@ -54,9 +54,9 @@ def test_the_scripts_of_the_folder_are_what_it_writes(kind, monkeypatch):
     assert (ROOT / "slurm" / f"{kind}.sbatch").read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids="{}-script".format)  # `mpi` alone is a marker
 def test_scripts_are_filled_in_and_whole(kind, case):
-    text = script(case, kind, settings=["output.folder=it's here"])
+    text = script(case, kind, settings=['output.folder="it\'s here"'])
     assert "%%" not in text
     for line in (
         "--nodes=2",
@@ -173,7 +173,7 @@ def stand_ins(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     programs = {
-        "srun": 'while [ "$1" != pdem ]; do shift; done; exec "$@"',
+        "srun": 'while [ $# -gt 1 ] && [ "$1" != pdem ]; do shift; done; echo "step of $1" >>calls; exec "$@"',
         "pdem": 'echo "pdem $*" >>calls; eval "${PDEM_DOES:-}"',
         "scontrol": 'echo "scontrol $*" >>calls; exit "${REFUSED:-0}"',
         "sbatch": 'echo "sbatch $*" >>calls',
