@@ -173,7 +173,7 @@ def stand_ins(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     programs = {
-        "srun": 'while [ $# -gt 1 ] && [ "$1" != pdem ]; do shift; done; echo "step of $1" >>calls; exec "$@"',
+        "srun": 'while [ $# -gt 1 ] && [ "$1" != pdem ]; do shift; done; echo "$1" >>steps; exec "$@"',
         "pdem": 'echo "pdem $*" >>calls; eval "${PDEM_DOES:-}"',
         "scontrol": 'echo "scontrol $*" >>calls; exit "${REFUSED:-0}"',
         "sbatch": 'echo "sbatch $*" >>calls',
@@ -184,7 +184,8 @@ def stand_ins(tmp_path):
 
     def run(text, **variables):
         Path("job").write_text(text)
-        Path("calls").write_text("")
+        for file in ("calls", "steps"):
+            Path(file).write_text("")
         path = f"{folder}:{os.environ['PATH']}"
         environment = {"PATH": path, "SLURM_JOB_ID": "7", "PDEM_SRUN": "srun -v", **variables}
         done = subprocess.run(["bash", "job"], env=environment, capture_output=True, text=True)
@@ -205,6 +206,13 @@ def test_a_chain_of_jobs(case, stand_ins):
     assert calls == ["pdem restart results/polydisperse_box", "scontrol requeue 7"], errors
     code, calls, _ = stand_ins(text)
     assert (code, calls) == (0, ["pdem restart results/polydisperse_box"])
+
+
+def test_a_job_that_queued_again_is_a_step_of_another_number(case, stand_ins):
+    """MPICH would otherwise find the shared memory of the one that was killed."""
+    code, calls, errors = stand_ins(script(case, "requeue"), SLURM_RESTART_COUNT="2")
+    assert (code, calls) == (0, ["pdem run a box.toml"]), errors
+    assert Path("steps").read_text().split() == ["true", "true", "pdem"]
 
 
 def test_where_queueing_again_is_not_allowed_another_job_is_handed_in(case, stand_ins):
