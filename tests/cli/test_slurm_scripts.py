@@ -208,9 +208,10 @@ def test_a_chain_of_jobs(case, stand_ins):
     assert (code, calls) == (0, ["pdem restart results/polydisperse_box"])
 
 
-def test_a_job_that_queued_again_is_a_step_of_another_number(case, stand_ins):
+@pytest.mark.parametrize("kind", ["mpi", "hybrid", "requeue"], ids="{}-script".format)
+def test_a_job_that_queued_again_is_a_step_of_another_number(case, stand_ins, kind):
     """MPICH would otherwise find the shared memory of the one that was killed."""
-    code, calls, errors = stand_ins(script(case, "requeue"), SLURM_RESTART_COUNT="2")
+    code, calls, errors = stand_ins(script(case, kind), SLURM_RESTART_COUNT="2")
     assert (code, calls) == (0, ["pdem run a box.toml"]), errors
     assert Path("steps").read_text().split() == ["true", "true", "pdem"]
 
