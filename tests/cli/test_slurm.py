@@ -163,6 +163,17 @@ def test_ranks_are_bound_to_cores_of_their_own(slurm, tmp_path, monkeypatch, tas
     assert len({core for own in cores for core in own}) == 2
 
 
+def test_an_array_runs_on_more_and_more_ranks(slurm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pdem("new", "two_spheres")
+    pdem("slurm", "two_spheres.toml", "--kind", "strong", "--tasks", 2, "--time", 1, "--output", "job")
+    array = hand_in(slurm | {"PRINT_CORES": "1"}, "job")
+    for number, ranks in enumerate((1, 2)):
+        fields, log = wait_for(slurm, f"{array}_{number}", 60)
+        assert fields["JobState"] == "COMPLETED", log
+        assert log.count("cores [") == ranks, log
+
+
 @pytest.mark.parametrize("kind", KINDS, ids="{}-script".format)
 def test_slurm_accepts_every_script(slurm, tmp_path, monkeypatch, kind):
     monkeypatch.chdir(ROOT)
