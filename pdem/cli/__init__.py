@@ -18,6 +18,7 @@ from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
+from pdem.cli.slurm import slurm
 from pdem.cli.verify import verify
 from pdem.foundation.version import VERSION
 
@@ -79,5 +80,5 @@ def main() -> None:
     """
 
 
-for command in (new, check, run, restart, render, compare, compile_kernels, bench, scaling, verify):
+for command in (new, check, run, restart, render, compare, compile_kernels, slurm, bench, scaling, verify):
     main.add_command(command)

@@ -92,6 +92,28 @@ def test_run_restart_compare(example, monkeypatch):
     assert "keeps its time step" in errors
 
 
+def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
+    monkeypatch.chdir(example)
+    settings = [
+        "time.end=0.04",
+        "output.checkpoint_every=0.02",
+        "output.folder=torn",
+        "output.fields_every=0.02",
+    ]
+    code, _, errors = inside(
+        "run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))
+    )
+    assert code == 0, errors
+    _, newest = sorted(Path("torn").glob("checkpoint-*.h5"))
+    whole = newest.read_bytes()
+    Path("whole.h5").write_bytes(whole)
+    newest.write_bytes(whole[: len(whole) // 2])
+    code, _, errors = inside("restart", "torn", "--quiet")
+    assert code == 0, errors
+    assert f"pdem: warning: {newest}: checkpoint is torn" in errors
+    assert inside("compare", "whole.h5", "torn")[0] == 0
+
+
 def test_a_case_without_particles_runs(example, monkeypatch):
     monkeypatch.chdir(example)
     Path("empty.toml").write_text(_without_particles(Path("two_spheres.toml").read_text()))

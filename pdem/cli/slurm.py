@@ -1,0 +1,76 @@
+"""``pdem slurm``: a batch script for a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pdem.cli.start import say, serial, settings_option
+
+if TYPE_CHECKING:
+    from pdem.case.batch_scripts import Job
+
+
+@click.command(short_help="Write a batch script for Slurm.")
+@click.argument("case", type=click.Path())
+@click.option("--nodes", default=1, show_default=True, help="Nodes.")
+@click.option(
+    "--tasks", required=True, type=int, help="Ranks, on all nodes together: a multiple of the nodes."
+)
+@click.option("--threads", default=1, show_default=True, help="Threads, and so cores, of each rank.")
+@click.option("--time", required=True, help="Time limit as Slurm reads it: 90 (minutes), 12:00:00, 2-00.")
+@click.option(
+    "--kind",
+    metavar="[mpi|hybrid|strong|weak|requeue]",
+    help="mpi or hybrid: a run, by default as --threads asks for. strong, weak: an array of jobs on 1, 2, 4 ... ranks. "
+    "requeue: as many jobs as it takes.",
+)
+@click.option(
+    "--warning", default=300, show_default=True, help="For requeue: seconds before the end for a checkpoint."
+)
+@settings_option
+@click.option("--output", "file", type=click.Path(), help="File to write; standard output unless given.")
+def slurm(
+    case: str,
+    nodes: int,
+    tasks: int,
+    threads: int,
+    time: str,
+    kind: str | None,
+    warning: int,
+    settings: tuple[str, ...],
+    file: str | None,
+) -> int:
+    """Write a batch script that runs a case; needs no Slurm here.
+
+    For --kind weak a setting has the number of ranks in braces: --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'.
+    """
+
+    def work() -> None:
+        from pdem.case.batch_scripts import Job
+
+        chosen = kind or ("mpi" if threads == 1 else "hybrid")
+        _write(case, Job(chosen, nodes, tasks, threads, time, warning), settings, file)
+
+    return serial(work)
+
+
+def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> None:
+    from pdem.case.batch_scripts import batch_script
+    from pdem.foundation.errors import InputError
+
+    text = batch_script(case, job, settings)
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    path = Path(file)
+    try:
+        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            raise InputError(f"{file}: exists already with other content; remove it or name another file")
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror}); name another file") from None
+    say(f"wrote {file}; next: sbatch {file}")
