@@ -259,9 +259,13 @@ class RankExchange:
         for name in GHOST.names or ():
             particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
-    def update_ghosts(self, particles: Particles) -> None:
-        """Refresh what changes every step in the ghosts."""
-        self._ghosts.update(particles)
+    def begin_update(self, particles: Particles) -> None:
+        """Begin to refresh what changes every step in the ghosts; they must be left alone meanwhile."""
+        self._ghosts.begin_update(particles)
+
+    def finish_update(self, particles: Particles) -> None:
+        """Return when the ghosts are as `begin_update` found their originals."""
+        self._ghosts.finish_update(particles)
 
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""

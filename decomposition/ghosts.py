@@ -85,13 +85,17 @@ class Ghosts:
         out, into = (sum(link.buffer.nbytes for link in links) for links in (self._sending, self._receiving))
         return Traffic(len(self._sending), len(self._receiving), out, into)
 
-    def update(self, particles: Particles) -> None:
-        """Send owned rows to the neighbours and take their present values for the ghosts."""
+    def begin_update(self, particles: Particles) -> None:
+        """Send owned rows to the neighbours, and begin to receive theirs."""
         for link in self._sending:
             for name, block in link.blocks:
                 np.take(particles.column(name), link.rows, axis=0, out=block, mode="clip")
         if self._requests:
             self._mpi.Prequest.Startall(self._requests)
+
+    def finish_update(self, particles: Particles) -> None:
+        """Take what the neighbours have sent for the ghosts."""
+        if self._requests:
             self._mpi.Prequest.Waitall(self._requests)
         for link in self._receiving:
             for name, block in link.blocks:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import add_ended
-from pdem.contact.law import HISTORY
+from pdem.contact.pair_slots import PairSlots
+from pdem.contact.pair_sums import CHUNK, list_ready, note_chunks, sum_forces
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
@@ -21,6 +22,55 @@ if TYPE_CHECKING:
     from pdem.foundation.sums import ExactSums
 
 _GROWTH = 1.3
+_NO_WALLS = np.empty((0, 6))
+_ACTED_ON = ("material", "radius", "velocity", "angular_velocity", "force", "torque")
+
+
+class Law(NamedTuple):
+    """What the contact law needs besides particles and contacts.
+
+    Attributes
+    ----------
+    density : (M,) array
+        By material [kg/m^3].
+    table : (M * M, 6) array
+        `pdem.contact.coefficients.pair_table`.
+    dt, step : float
+        Time by which histories grow, and time step [s].
+    largest_overlap : float
+        Over the smaller radius.
+    """
+
+    density: NDArray[np.float64]
+    table: NDArray[np.float64]
+    dt: float
+    step: float
+    largest_overlap: float
+
+
+class Action(NamedTuple):
+    """How forces act on particles.
+
+    Attributes
+    ----------
+    wall : (n, 6) array or None
+        Force and torque on owned particles from walls, if there are any.
+    half : float
+        Time for which forces act on the velocities when they have been added up [s], 0 for none.
+    gravity, free : (3,) and (6,) arrays
+        As `pdem.motion.integration.drift` takes them.
+    """
+
+    wall: NDArray[np.float64] | None
+    half: float
+    gravity: NDArray[np.float64]
+    free: NDArray[np.float64]
+
+    def on(self, particles: Particles, density: NDArray[np.float64]) -> tuple[Any, ...]:
+        """Return this as arguments of `sum_forces`."""
+        wall = _NO_WALLS if self.wall is None else self.wall
+        columns = (particles.column(name) for name in _ACTED_ON)
+        return self.wall is not None, wall, self.half, self.gravity, self.free, density, *columns
 
 
 class PairContacts:
@@ -30,37 +80,42 @@ class PairContacts:
     ----------
     candidates : int
         Number of candidate pairs.
-    count : int
-        Number of contacts of the last evaluation, in slots 1 to `count`.
+    inner : int
+        How many of them are between owned particles; those with a ghost stand behind them.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
     """
 
     def __init__(self) -> None:
         self.candidates = 0
-        self.count = 0
+        self.inner = 0
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
+        self._slots = PairSlots()
         self._mark = np.zeros(0, np.int8)
         self._slot = np.zeros(0, np.int32)
         self._slot_before = np.zeros(0, np.int32)
-        self._found = np.zeros((4, 1), np.int64)
         self._ended = np.empty(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._partner = np.empty(0, np.int64)
         self._packed = np.empty(0)
-        self._touching = np.zeros(1, np.int32)
-        self._kept = np.zeros(neighbours.SEGMENTS, np.int64)
+        self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
         self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
         self._row_now = np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
-        self._touched, self._no_walls = np.empty(0, np.int8), np.empty((0, 6))
+        self._touched = np.empty(0, np.int8)
         self._table = id_table.table_for(0)
-        self._history, self._history_before = np.zeros((HISTORY, 1)), np.zeros((HISTORY, 1))
-        self._forces = np.zeros((kernels.FORCES, 1))
+        self._workers, self._chunks, self._expected = 1, 0, 0.0
+        self._chunk, self._order = np.empty(0, np.int32), np.empty(0, np.int32)
+        self._ready = np.zeros(2, np.int64)
+
+    @property
+    def count(self) -> int:
+        """Number of contacts of the last evaluation."""
+        return self._slots.count
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> None:
         """Keep the contacts over the making of new lists, for particles that stay with this rank.
@@ -78,7 +133,7 @@ class PairContacts:
                 self._row_now = np.empty(int(_GROWTH * len(order)) + 16, np.int32)
             neighbours.invert(order, self._row_now)
         neighbours.look_up_by_row(
-            self.count, particles.count, self._touching[1:], self.lower, self.higher, particles.column("id"),
+            self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
             order is not None, self._row_now, self._row, self._other,
         )  # fmt: skip
 
@@ -92,10 +147,9 @@ class PairContacts:
         particles : Particles
             In the rows for which lists are going to be made.
         """
-        self.count = len(records.lower)
-        self._reserve_contacts(self.count)
+        self._slots.hold(len(records.lower))
         self._reserve_carried(self.count)
-        self._history[:, 1 : self.count + 1] = records.history
+        self._slots.histories[:] = records.history
         ids = particles.id
         self._table = id_table.indexed(ids, len(ids), self._table)
         id_table.look_up_by_id(records.lower, records.higher, ids, self._table, self._row, self._other)
@@ -107,7 +161,7 @@ class PairContacts:
         """
         self._list_candidates(pairs, particles.column("id"), particles.count)
         self._slot[: self.candidates] = 0
-        candidate = self._touching[1:]
+        candidate = self._slots.candidates
         neighbours.find_candidates(
             self.count, self._row, self._other, self._start, self._partner, self._entry, self._slot, candidate
         )
@@ -115,7 +169,8 @@ class PairContacts:
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, candidate, self._lost)
-        add_ended(ended, self._history, self._lost[:missing])
+        add_ended(ended, self._slots.history, self._lost[:missing])
+        self._list_ready(particles.count, particles.count + particles.ghosts)
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
         """Write candidates and the rows of all owned particles."""
@@ -128,144 +183,116 @@ class PairContacts:
             self._partner,
         )  # fmt: skip
         neighbours.sort_rows(owned, self._start, self._partner, self._entry)
-        self.candidates = int(self._kept.sum())
+        self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
+
+    def _list_ready(self, owned: int, rows: int) -> None:
+        """Note after which candidates the contacts of each owned particle are complete."""
+        self._workers = threads()
+        self._chunks = -(-self.inner // (self._workers * CHUNK)) + 1
+        steps = self._workers * self._chunks + 2
+        if len(self._touched) < rows:
+            self._touched = np.zeros(int(_GROWTH * rows) + 16, np.int8)
+            self._chunk, self._order = (np.empty(len(self._touched), np.int32) for _ in range(2))
+        self._touched[:rows] = 0
+        if len(self._ready) < steps:
+            self._ready = np.empty(int(_GROWTH * steps) + 16, np.int64)
+        note_chunks(owned, self.inner, self._workers, self._chunks, self._start, self._entry, self._chunk)
+        list_ready(owned, self._chunk, self._ready[:steps], self._order)
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
-        rows = self._touching[1 : self.count + 1]
+        rows = self.touching
         ids = particles.column("id")
         return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories.copy())
 
+    def begin(self, particles: Particles, density: NDArray[np.float64]) -> None:
+        """Begin to find contacts anew: those there are become the ones before."""
+        self._slot, self._slot_before = self._slot_before, self._slot
+        self._expected = _GROWTH * self.count / max(self.candidates, 1)
+        self._slots.begin()
+        rows = particles.count + particles.ghosts
+        if len(self._packed) < rows * kernels.PACKED:
+            self._packed = np.empty(len(particles.column("id")) * kernels.PACKED)
+        self._pack(particles, density, 0, particles.count)
+
     def evaluate(
         self,
+        ghosts: bool,
         particles: Particles,
         box: tuple[NDArray[np.float64], NDArray[np.float64]],
-        density: NDArray[np.float64],
-        table: NDArray[np.float64],
-        dt: float,
-        step: float,
-        largest_overlap: float,
+        law: Law,
         ended: ExactSums,
+        action: Action,
     ) -> int:
         """Find the contacts among the candidates and their forces; return a candidate beyond the limit + 1.
 
+        This is done twice in a step, after `begin`: among owned particles, and then, when the ghosts are where they
+        are now, for the candidates with a ghost. The forces on particles none of whose contacts is still to come act
+        at once, those on the others in `finish`.
+
         Parameters
         ----------
+        ghosts : bool
+            For which of them.
         particles : Particles
             Owned and ghosts; velocities of the middle of the step.
         box : (period, frequency)
             Arrays (3,): length of periodic axes [m], 0 on open ones, and its inverse or 0.
-        density : (M,) array
-            By material [kg/m^3].
-        table : (M * M, 6) array
-            `pdem.contact.coefficients.pair_table`.
-        dt, step : float
-            Time by which histories grow, and time step [s].
-        largest_overlap : float
-            Over the smaller radius; the return value is 0 if no contact exceeds it.
+        law : Law
+            The return value is 0 if no contact exceeds its limit.
         ended : ExactSums
             Takes the energies of contacts that have ended.
+        action : Action
+            How forces act.
         """
-        self._slot, self._slot_before = self._slot_before, self._slot
-        self._history, self._history_before = self._history_before, self._history
-        self._pack(particles, density)
-        beyond = self._find_touching(box, largest_overlap)
-        self._compact(particles.count, ended)
-        kernels.pair_forces(
-            self.count, dt, step, self._touching[1:], self.lower, self.higher, self._packed, *box,
-            len(density), table.reshape(-1), self._slot_before, self._history_before, *self._history[:, 1:],
-            *self._forces[:, 1:],
-        )  # fmt: skip
+        if ghosts:
+            self._pack(particles, law.density, particles.count, particles.count + particles.ghosts)
+        first, last = (self.inner, self.candidates) if ghosts else (0, self.inner)
+        if first == last:
+            return 0
+        slots, beyond = self._slots, 0
+        runs: NDArray[np.int64] | None = slots.plan(first, last, self._workers, self._chunks, self._expected)
+        while runs is not None:
+            kernels.evaluate_pairs(
+                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, self._packed,
+                *box, len(law.density), law.table.reshape(-1), self._slot_before, slots.before, self._mark,
+                slots.touching, self._ended, not ghosts, self._ready, self._order, self._start, self._entry,
+                self._slot, self._touched, *slots.history, *slots.force, *slots.torque,
+                *action.on(particles, law.density),
+            )  # fmt: skip
+            beyond = max(beyond, int(runs[kernels.DEEP].max()))
+            for start, number in zip(runs[kernels.BEGIN], runs[kernels.ENDED], strict=True):
+                add_ended(ended, slots.before, self._ended[start : start + number])
+            runs = slots.take(runs)
         return beyond
 
-    def _pack(self, particles: Particles, density: NDArray[np.float64]) -> None:
-        rows, column = particles.count + particles.ghosts, particles.column
-        if len(self._packed) < rows * kernels.PACKED:
-            self._packed = np.empty(len(column("id")) * kernels.PACKED)
+    def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
+        column = particles.column
         kernels.pack(
-            rows, column("position"), column("velocity"), column("angular_velocity"), column("radius"),
+            first, last, column("position"), column("velocity"), column("angular_velocity"), column("radius"),
             column("material"), density, self._packed,
         )  # fmt: skip
 
-    def _find_touching(
-        self, box: tuple[NDArray[np.float64], NDArray[np.float64]], largest_overlap: float
-    ) -> int:
-        """Mark the candidates that touch; return one that is too deep + 1, or 0."""
-        kernels.mark_touching(
-            self.candidates, self.lower, self.higher, self._packed, *box, largest_overlap, self._mark
-        )
-        kernels.count_touching(self.candidates, self._mark, self._found)
-        if not self._found[1, : self._chunks].any():
-            return 0
-        return int(np.flatnonzero(self._mark[: self.candidates] > 1)[-1]) + 1
-
-    def _compact(self, owned: int, ended: ExactSums) -> None:
-        """Give slots to the contacts, and the energies of those that have ended to `ended`."""
-        chunks = self._chunks
-        self._found[2, 0] = 1
-        np.cumsum(self._found[0, :chunks], out=self._found[2, 1 : chunks + 1])
-        self._found[2, 1 : chunks + 1] += 1
-        self.count = int(self._found[2, chunks]) - 1
-        self._reserve_contacts(self.count)
-        kernels.compact(
-            self.candidates, owned, self.lower, self._mark, self._slot_before, self._found, self._slot,
-            self._touching, self._ended,
-        )  # fmt: skip
-        number = kernels.gather_ended(chunks, self._found, self._ended)
-        add_ended(ended, self._history_before, self._ended[:number])
-
-    @property
-    def _chunks(self) -> int:
-        return -(-self.candidates // kernels.CHUNK)
-
-    def add_up(
-        self,
-        particles: Particles,
-        wall: NDArray[np.float64] | None,
-        half: float,
-        gravity: NDArray[np.float64],
-        free: NDArray[np.float64],
-        density: NDArray[np.float64],
-    ) -> None:
-        """Set force and torque of the owned particles, and let them act.
-
-        Parameters
-        ----------
-        particles : Particles
-            Owned and ghosts.
-        wall : (n, 6) array or None
-            Force and torque from walls, if there are any.
-        half : float
-            Time for which the forces then act on the velocities [s], 0 for none.
-        gravity, free, density : arrays
-            As `pdem.motion.integration.drift` takes them.
-        """
-        column = particles.column
-        rows = particles.count + particles.ghosts
-        if len(self._touched) < rows:
-            self._touched = np.empty(len(column("id")), np.int8)
-        # where most have contacts, looking for those without is in vain
-        if self.count < particles.count // 2:
-            kernels.flag_touching(
-                rows, self.count, self._touching[1:], self.lower, self.higher, self._touched
-            )
-        else:
-            self._touched[:rows] = 1
-        kernels.sum_forces(
-            particles.count, self._start, self._entry, self._slot, self._touched, self._forces,
-            wall is not None, self._no_walls if wall is None else wall, half, gravity, free, density,
-            *(column(name) for name in ("material", "radius", "velocity", "angular_velocity", "force", "torque")),
+    def finish(self, particles: Particles, density: NDArray[np.float64], action: Action) -> None:
+        """Let the forces act on the particles whose contacts were not complete before."""
+        late = self._order[self._ready[self._workers * self._chunks] : particles.count]
+        slots = self._slots
+        sum_forces(
+            late, self._start, self._entry, self._slot, self._touched, *slots.force, *slots.torque,
+            *action.on(particles, density),
         )  # fmt: skip
 
     @property
     def histories(self) -> NDArray[np.float64]:
         """Histories of all contacts, shape (HISTORY, count); a view."""
-        return self._history[:, 1 : self.count + 1]
+        self._slots.close_gaps(self._slot)
+        return self._slots.histories
 
     @property
     def touching(self) -> NDArray[np.int32]:
-        """Candidate of each contact."""
-        return self._touching[1 : self.count + 1]
+        """Candidate of each contact; a view."""
+        self._slots.close_gaps(self._slot)
+        return self._slots.candidates
 
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate pairs of each owned particle."""
@@ -274,7 +301,8 @@ class PairContacts:
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        return self._slots.memory + sum(arrays)
 
     def _reserve_carried(self, count: int) -> None:
         if count > len(self._row):
@@ -284,25 +312,12 @@ class PairContacts:
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
         if pairs > len(self.lower):
             room = int(_GROWTH * pairs) + 16
-            chunks = -(-room // kernels.CHUNK)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
             self._slot, self._slot_before = np.zeros(room, np.int32), np.zeros(room, np.int32)
             self._entry, self._partner = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
-            self._found = np.zeros((4, chunks + 1), np.int64)
-            self._ended = np.empty(chunks * (kernels.CHUNK + 1), np.int32)
+            self._ended = np.empty(room + 1, np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
         if parts * owned > len(self._cursor):
             self._cursor = np.empty(parts * (int(_GROWTH * owned) + 16), np.int32)
-
-    def _reserve_contacts(self, count: int) -> None:
-        """Make room for so many contacts, keeping the histories before and losing the present ones."""
-        if count + 1 > self._history.shape[1]:
-            room = int(_GROWTH * count) + 16
-            before = self._history_before
-            self._history, self._history_before = np.zeros((HISTORY, room)), np.zeros((HISTORY, room))
-            self._history_before[:, : before.shape[1]] = before
-            self._forces = np.zeros((kernels.FORCES, room))
-        if count + self._chunks + 2 > len(self._touching):
-            self._touching = np.zeros(self._history.shape[1] + self._chunks + 2, np.int32)

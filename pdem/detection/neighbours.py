@@ -65,22 +65,23 @@ def count_entries(
 ) -> None:
     """Count what each row will hold: ``cursor[part * owned + p]`` entries of owned particle p from one part.
 
-    A part is a run of segments, one part per thread. ``kept`` is the number of pairs of each segment that are
-    not between ghosts.
+    A part is a run of segments, one part per thread. ``kept[0]`` is the number of pairs of each segment between
+    owned particles, ``kept[1]`` of those with one ghost.
     """
     for part in prange(parts):
         counts = part * owned
         cursor[counts : counts + owned] = 0
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
-            number = 0
+            inner = outer = 0
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
-                number += (i < owned) | (j < owned)
+                inner += (i < owned) & (j < owned)
+                outer += (i < owned) != (j < owned)
                 if i < owned:
                     cursor[counts + i] += 1
                 if j < owned:
                     cursor[counts + j] += 1
-            kept[segment] = number
+            kept[0, segment], kept[1, segment] = inner, outer
 
 
 @threaded_kernel
@@ -126,21 +127,26 @@ def write_rows(
     entry: NDArray[np.int32],
     partner: NDArray[np.int64],
 ) -> None:
-    """Write candidates as (particle of lower id, of higher id), and the rows, unsorted.
+    """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows, unsorted.
 
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
     higher; beside it is the id of the partner. The number of a candidate does not depend on the parts.
     """
     for part in prange(parts):
         cursors = part * owned
-        at = 0
+        inner, outer = 0, kept[0].sum()
         for segment in range(part * SEGMENTS // parts):
-            at += kept[segment]
+            inner += kept[0, segment]
+            outer += kept[1, segment]
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
                 if i >= owned and j >= owned:
                     continue
+                alone = (i < owned) & (j < owned)
+                at = inner if alone else outer
+                inner += alone
+                outer += not alone
                 one, other = ids[i], ids[j]
                 swap = one > other
                 lower[at] = j if swap else i
@@ -155,7 +161,6 @@ def write_rows(
                     cursor[cursors + j] = slot + 1
                     entry[slot] = 2 * at + 1 - swap
                     partner[slot] = one
-                at += 1
 
 
 @inlined

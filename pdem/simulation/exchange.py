@@ -142,8 +142,12 @@ class Exchange(Protocol):
         """
         ...
 
-    def update_ghosts(self, particles: Particles) -> None:
-        """Refresh what changes every step in the ghosts."""
+    def begin_update(self, particles: Particles) -> None:
+        """Begin to refresh what changes every step in the ghosts; they must be left alone meanwhile."""
+        ...
+
+    def finish_update(self, particles: Particles) -> None:
+        """Return when the ghosts are as `begin_update` found their originals."""
         ...
 
     def traffic(self) -> Traffic:
@@ -203,7 +207,10 @@ class Alone:
     ) -> None:
         """There are none."""
 
-    def update_ghosts(self, particles: Particles) -> None:
+    def begin_update(self, particles: Particles) -> None:
+        """There are none."""
+
+    def finish_update(self, particles: Particles) -> None:
         """There are none."""
 
     def traffic(self) -> Traffic:

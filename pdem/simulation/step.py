@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.pair_contacts import Action, Law
 from pdem.motion.integration import GONE, LOST, drift
 from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
@@ -45,11 +46,11 @@ def advance(system: System, phases: Phases) -> int:
     if stale:
         detect(system, phases, stale == GONE)
     else:
-        system.exchange.update_ghosts(system.particles)
+        system.exchange.begin_update(system.particles)
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
-    evaluate(system, system.constants.step, phases)
+    evaluate(system, system.constants.step, phases, ghosts_come=not stale)
     return requested
 
 
@@ -185,28 +186,45 @@ def refresh_facets(system: System) -> None:
         list_facets(system, system.walls.carry(system.particles))
 
 
-def evaluate(system: System, dt: float, phases: Phases) -> None:
+def evaluate(system: System, dt: float, phases: Phases, *, ghosts_come: bool = False) -> None:
     """Set the contact forces of the owned particles and kick by the other half; histories grow by `dt` [s].
 
-    With `dt` = 0 forces are measured, and nothing is kicked.
+    With `dt` = 0 forces are measured, and nothing is kicked. With `ghosts_come` the ghosts are under way, and what
+    needs none of them is done meanwhile.
     """
-    constants, particles = system.constants, system.particles
-    law = constants.density, constants.table, dt, constants.step, constants.largest_overlap, system.ended
-    beyond = system.pairs.evaluate(particles, system.box, *law)
-    if beyond:
-        ids = particles.column("id")
-        a, b = system.pairs.lower[beyond - 1], system.pairs.higher[beyond - 1]
-        system.trouble.append((PAIR, int(ids[a]), int(ids[b])))
+    constants, particles, pairs = system.constants, system.particles, system.pairs
+    law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
+    forces = evaluate_walls(system, law, phases)
+    action = Action(forces, 0.5 * dt, constants.gravity, constants.free)
+    pairs.begin(particles, constants.density)
+    note_pair(system, pairs.evaluate(False, particles, system.box, law, system.ended, action))
     phases.lap("pairs")
-    forces = None
-    if system.walls is not None:
-        beyond = system.walls.evaluate(particles, *law)
-        if beyond:
-            system.trouble.append((WALL, int(particles.id[beyond - 1]), 0))
-        forces = system.walls.total
-        phases.lap("walls")
-    system.pairs.add_up(particles, forces, 0.5 * dt, constants.gravity, constants.free, constants.density)
+    if ghosts_come:
+        system.exchange.finish_update(particles)
+        phases.lap("exchange")
+    note_pair(system, pairs.evaluate(True, particles, system.box, law, system.ended, action))
+    phases.lap("pairs")
+    pairs.finish(particles, constants.density, action)
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:
         finish_driven(system, 0.5 * dt)
         phases.lap("walls")
+
+
+def evaluate_walls(system: System, law: Law, phases: Phases) -> NDArray[np.float64] | None:
+    """Evaluate the contacts with walls; return force and torque of the owned particles from them (n, 6)."""
+    if system.walls is None:
+        return None
+    beyond = system.walls.evaluate(system.particles, *law, system.ended)
+    if beyond:
+        system.trouble.append((WALL, int(system.particles.id[beyond - 1]), 0))
+    phases.lap("walls")
+    return system.walls.total
+
+
+def note_pair(system: System, beyond: int) -> None:
+    """Remember that the candidate `beyond` - 1, if any, overlaps more than it may."""
+    if beyond:
+        ids = system.particles.column("id")
+        a, b = system.pairs.lower[beyond - 1], system.pairs.higher[beyond - 1]
+        system.trouble.append((PAIR, int(ids[a]), int(ids[b])))

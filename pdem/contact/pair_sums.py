@@ -1,0 +1,153 @@
+"""The forces on each particle: which of its contacts are complete when, and their sum in the order of partners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.geometry_kernels import sphere_mass
+from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel
+from pdem.motion.integration import half_kick
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CHUNK = 512
+"""Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
+
+FORCES, TORQUES = 3, 3
+"""Columns of a contact's force on the higher particle [N], and of the torques on both [N m]: on the lower at twice the
+slot, on the higher behind it."""
+
+
+@inlined
+def add_row(
+    p: int,
+    start: NDArray[np.int64],
+    entry: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    touched: NDArray[np.int8],
+    force0: NDArray[np.float64],
+    force1: NDArray[np.float64],
+    force2: NDArray[np.float64],
+    torque0: NDArray[np.float64],
+    torque1: NDArray[np.float64],
+    torque2: NDArray[np.float64],
+    walls: bool,
+    wall: NDArray[np.float64],
+    half: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    density: NDArray[np.float64],
+    material: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    torque: NDArray[np.float64],
+) -> None:
+    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act."""
+    fx = fy = fz = tx = ty = tz = 0.0
+    for place in range(start[p], start[p + touched[p]]):
+        which = entry[place] & ROW
+        side = which & 1
+        c = slot[which >> 1] & ROW
+        sign = 2.0 * side - 1.0
+        fx += sign * force0[c]
+        fy += sign * force1[c]
+        fz += sign * force2[c]
+        tx += torque0[2 * c + side]
+        ty += torque1[2 * c + side]
+        tz += torque2[2 * c + side]
+    touched[p] = 0
+    if walls:
+        fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
+        tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
+    force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
+    torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+    if half != 0.0:
+        mass = sphere_mass(density[material[p]], radius[p])
+        half_kick(
+            p, half, mass, radius[p], gravity, free, velocity, angular_velocity, (fx, fy, fz), (tx, ty, tz)
+        )
+
+
+@threaded_kernel
+def sum_forces(
+    rows: NDArray[np.int32],
+    start: NDArray[np.int64],
+    entry: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    touched: NDArray[np.int8],
+    force0: NDArray[np.float64],
+    force1: NDArray[np.float64],
+    force2: NDArray[np.float64],
+    torque0: NDArray[np.float64],
+    torque1: NDArray[np.float64],
+    torque2: NDArray[np.float64],
+    walls: bool,
+    wall: NDArray[np.float64],
+    half: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
+    density: NDArray[np.float64],
+    material: NDArray[np.int32],
+    radius: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    force: NDArray[np.float64],
+    torque: NDArray[np.float64],
+) -> None:
+    """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does."""
+    for row in prange(len(rows)):
+        add_row(
+            rows[row], start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
+            wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force, torque,
+        )  # fmt: skip
+
+
+@threaded_kernel
+def note_chunks(
+    owned: int,
+    inner: int,
+    workers: int,
+    chunks: int,
+    start: NDArray[np.int64],
+    entry: NDArray[np.int32],
+    chunk: NDArray[np.int32],
+) -> None:
+    """Write after which chunk of candidates the contacts of each particle are complete.
+
+    Those of worker w have the numbers from ``w * chunks`` on; ``workers * chunks`` stands for later than that: for
+    particles with a candidate from `inner` on, with candidates of several workers, or with none.
+    """
+    for p in prange(owned):
+        first, last = inner, 0
+        for place in range(start[p], start[p + 1]):
+            first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
+        chunk[p] = workers * chunks
+        if last < inner and first < inner:
+            worker = (last * workers + workers - 1) // max(inner, 1)
+            while worker * inner // workers > last:
+                worker -= 1
+            begin = worker * inner // workers
+            if first >= begin:
+                chunk[p] = worker * chunks + (last - begin) // CHUNK
+
+
+@kernel
+def list_ready(
+    owned: int, chunk: NDArray[np.int32], ready: NDArray[np.int64], order: NDArray[np.int32]
+) -> None:
+    """List particles by the chunk that completes them: ``order[ready[t]:ready[t + 1]]``, and then the others."""
+    ready[:] = 0
+    for p in range(owned):
+        ready[chunk[p] + 1] += 1
+    for t in range(1, len(ready)):
+        ready[t] += ready[t - 1]
+    for p in range(owned):
+        order[ready[chunk[p]]] = p
+        ready[chunk[p]] += 1
+    for t in range(len(ready) - 1, 0, -1):
+        ready[t] = ready[t - 1]
+    ready[0] = 0
