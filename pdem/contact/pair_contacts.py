@@ -13,6 +13,7 @@ from pdem.contact.pair_sums import CHUNK, list_ready, note_chunks, sum_forces
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
+from pdem.motion.integration import PACKED, pack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -205,15 +206,23 @@ class PairContacts:
         ids = particles.column("id")
         return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories.copy())
 
-    def begin(self, particles: Particles, density: NDArray[np.float64]) -> None:
-        """Begin to find contacts anew: those there are become the ones before."""
+    def packed(self, rows: int) -> NDArray[np.float64]:
+        """Return the array, with room for so many particles, that holds what contacts need of them."""
+        if len(self._packed) < rows * PACKED:
+            self._packed = np.empty(int(_GROWTH * rows) * PACKED + PACKED)
+        return self._packed
+
+    def begin(self, particles: Particles, density: NDArray[np.float64], *, packed: bool) -> None:
+        """Begin to find contacts anew: those there are become the ones before.
+
+        Unless they are `packed` as they are now, what contacts need of owned particles is put together.
+        """
         self._slot, self._slot_before = self._slot_before, self._slot
         self._expected = _GROWTH * self.count / max(self.candidates, 1)
         self._slots.begin()
-        rows = particles.count + particles.ghosts
-        if len(self._packed) < rows * kernels.PACKED:
-            self._packed = np.empty(len(particles.column("id")) * kernels.PACKED)
-        self._pack(particles, density, 0, particles.count)
+        if not packed:
+            self.packed(particles.count + particles.ghosts)
+            self._pack(particles, density, 0, particles.count)
 
     def evaluate(
         self,
@@ -268,7 +277,7 @@ class PairContacts:
 
     def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
         column = particles.column
-        kernels.pack(
+        pack(
             first, last, column("position"), column("velocity"), column("angular_velocity"), column("radius"),
             column("material"), density, self._packed,
         )  # fmt: skip

@@ -21,8 +21,9 @@ import numpy as np
 
 from pdem.contact.law import TINY, contact_law, square_root
 from pdem.contact.pair_sums import CHUNK, add_row
-from pdem.foundation.geometry_kernels import nearest_image, sphere_mass
-from pdem.foundation.kernels import ROW, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import nearest_image
+from pdem.foundation.kernels import ROW, prange, uncounted_kernel
+from pdem.motion.integration import PACKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,39 +42,10 @@ STOP, CONTACTS, ENDED, DEEP = range(5, RUN)
 """where it has come to (`END` if it had enough slots), its contacts, how many have ended, and a candidate whose overlap
 is beyond the limit + 1, or 0."""
 
-PACKED = 12
-"""Numbers per particle: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg], angular
-velocity (3) [rad/s], material."""
-
-
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-@threaded_kernel
-def pack(
-    first: int,
-    last: int,
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    density: NDArray[np.float64],
-    packed: NDArray[np.float64],
-) -> None:
-    """Write what contacts need of the particles `first` to `last` - 1, `PACKED` numbers each."""
-    for p in prange(first, last):
-        at = PACKED * p
-        packed[at], packed[at + 1], packed[at + 2] = position[p, 0], position[p, 1], position[p, 2]
-        packed[at + 3] = radius[p]
-        packed[at + 4], packed[at + 5], packed[at + 6] = velocity[p, 0], velocity[p, 1], velocity[p, 2]
-        packed[at + 7] = 1.0 / sphere_mass(density[material[p]], radius[p])
-        packed[at + 8], packed[at + 9] = angular_velocity[p, 0], angular_velocity[p, 1]
-        packed[at + 10] = angular_velocity[p, 2]
-        packed[at + 11] = material[p]
-
-
-@threaded_kernel
+@uncounted_kernel
 def evaluate_pairs(
     runs: NDArray[np.int64],
     owned: int,
@@ -147,7 +119,7 @@ def evaluate_pairs(
         By candidate: rows of its particles, its slot in the last step or 0; written: 0 apart, 1 touching, 3 if the
         overlap exceeds `largest_overlap` smaller radii; its slot.
     packed
-        As `pack` writes it.
+        As `pdem.motion.integration.pack` writes it.
     old : (HISTORY, n) array
         Histories of the last step by slot, zeros in slot 0.
     touching : int32 array

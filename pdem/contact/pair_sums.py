@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel
+from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
 from pdem.motion.integration import half_kick
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def add_row(
         )
 
 
-@threaded_kernel
+@uncounted_kernel
 def sum_forces(
     rows: NDArray[np.int32],
     start: NDArray[np.int64],

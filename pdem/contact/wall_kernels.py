@@ -16,7 +16,7 @@ from pdem.contact.law import DAMPED, HISTORY, OVERLAP, ROLLED, SLID, STORED, TIN
 from pdem.contact.patch_history import match_patches
 from pdem.contact.signed_sum import resolve_signed
 from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.foundation.kernels import inlined, kernel, prange, uncounted_kernel
 from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _match(
             old_kind[match[c] - 1] = -1
 
 
-@threaded_kernel
+@uncounted_kernel
 def wall_forces(
     signed: bool,
     shortened: float,
@@ -98,8 +98,9 @@ def wall_forces(
     coefficient: NDArray[np.float64],
     force: NDArray[np.float64],
     total: NDArray[np.float64],
-) -> int:
-    """Evaluate the wall contacts of the particles `near`; return one beyond the overlap limit + 1, or 0.
+    deep: NDArray[np.bool_],
+) -> None:
+    """Evaluate the wall contacts of the particles `near`; write which of them are beyond the overlap limit.
 
     Contacts are resolved by the signed contact sum or the double hierarchy. The lever arm of friction is the radius
     less `shortened` overlaps (0 or 1: multiplied, neither rounds, and the default costs no branch).
@@ -120,7 +121,6 @@ def wall_forces(
      vertex_facets) = topology  # fmt: skip
     materials = len(density)
     rate = 1.0 / step
-    worst = 0
     for q in prange(len(near)):
         p = near[q]
         first, last = start[p], end[p]
@@ -153,7 +153,7 @@ def wall_forces(
         counts[p] = count
         mass = sphere_mass(density[material[p]], r)
         fx = fy = fz = tx = ty = tz = 0.0
-        beyond = 0
+        deep[q] = False
         for c in range(first, first + count):
             w = facet_wall[facet[c]]
             nx, ny, nz = normal[c, 0], normal[c, 1], normal[c, 2]
@@ -222,12 +222,9 @@ def wall_forces(
             new[HISTORY, row], new[HISTORY + 1, row], new[HISTORY + 2, row] = nx, ny, nz
             work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + counted[w] * work * dt
-            if overlap[c] > largest_overlap * r:
-                beyond = p + 1
+            deep[q] |= overlap[c] > largest_overlap * r
         total[p, 0], total[p, 1], total[p, 2] = fx, fy, fz
         total[p, 3], total[p, 4], total[p, 5] = tx, ty, tz
-        worst = max(worst, beyond)
-    return worst
 
 
 @kernel

@@ -103,6 +103,7 @@ class WallContacts:
         self._end = np.zeros(0, np.int64)
         self._candidates = np.empty(0, np.int64)
         self._near_rows = self._near = np.empty(0, np.int32)
+        self._deep = np.empty(0, np.bool_)
         self._new, self._old = _Rows(0, 0), _Rows(0, 0)
         self._force = np.zeros((6, 1))
         self._scratch = self._make_scratch(0)
@@ -203,6 +204,8 @@ class WallContacts:
             owned, *found, owner, self._start, self._end, self._candidates, self._near_rows
         )
         self._near = self._near_rows[:number]
+        if len(self._deep) < number:
+            self._deep = np.empty(len(self._near_rows), np.bool_)
 
     def _reserve(self, owned: int) -> None:
         rows = int(self._start[owned])
@@ -247,7 +250,7 @@ class WallContacts:
         self._new, self._old = self._old, self._new
         column = particles.column
         walls = self.walls
-        worst = kernels.wall_forces(
+        kernels.wall_forces(
             self._signed, self._shortened, self._near, dt, step, largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
@@ -256,14 +259,15 @@ class WallContacts:
              walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
              walls.mean_turn, walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
-            self._old.counts, density, table.reshape(-1), self._force, self.total,
+            self._old.counts, density, table.reshape(-1), self._force, self.total, self._deep,
         )  # fmt: skip
         ending = np.empty(int(self._old.counts.sum()), np.int32)
         if len(ending):
             number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
             self.end(self._old.history, ending[:number], ended)
         self.measured = True
-        return int(worst)
+        deep = np.flatnonzero(self._deep[: len(self._near)])
+        return int(self._near[deep[-1]]) + 1 if len(deep) else 0
 
     def measure(
         self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64], ended: ExactSums

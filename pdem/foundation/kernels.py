@@ -70,6 +70,15 @@ def threaded_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(parallel=True, **_OPTIONS)(function)
 
 
+def uncounted_kernel(function: Callable[..., Any]) -> Any:
+    """Compile like `threaded_kernel`, without reference counts, on disk.
+
+    Counting references to the arrays that a loop hands to other kernels can cost more than these do. In return
+    nothing can be allocated or reduced to one number (numba refuses to compile what does).
+    """
+    return numba.njit(parallel=True, _nrt=False, **_OPTIONS)(function)
+
+
 def set_threads(count: int) -> None:
     """Run the threaded kernels of this process on `count` threads from now on.
 

@@ -47,6 +47,51 @@ def half_kick(
     angular_velocity[p, 2] += free[5] * half * (torque[2] * turning)
 
 
+PACKED = 12
+"""Numbers that contacts need of a particle: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg],
+angular velocity (3) [rad/s], material."""
+
+
+@inlined
+def pack_particle(
+    p: int,
+    lightness: float,
+    position: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    packed: NDArray[np.float64],
+) -> None:
+    """Write what contacts need of one particle, of which `lightness` is one over the mass."""
+    at = PACKED * p
+    packed[at], packed[at + 1], packed[at + 2] = position[p, 0], position[p, 1], position[p, 2]
+    packed[at + 3] = radius[p]
+    packed[at + 4], packed[at + 5], packed[at + 6] = velocity[p, 0], velocity[p, 1], velocity[p, 2]
+    packed[at + 7] = lightness
+    packed[at + 8], packed[at + 9] = angular_velocity[p, 0], angular_velocity[p, 1]
+    packed[at + 10] = angular_velocity[p, 2]
+    packed[at + 11] = material[p]
+
+
+@threaded_kernel
+def pack(
+    first: int,
+    last: int,
+    position: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    density: NDArray[np.float64],
+    packed: NDArray[np.float64],
+) -> None:
+    """Write what contacts need of the particles `first` to `last` - 1, `PACKED` numbers each, as `drift` does."""
+    for p in prange(first, last):
+        lightness = 1.0 / sphere_mass(density[material[p]], radius[p])
+        pack_particle(p, lightness, position, velocity, angular_velocity, radius, material, packed)
+
+
 @threaded_kernel
 def drift(
     owned: int,
@@ -69,6 +114,7 @@ def drift(
     torque: NDArray[np.float64],
     reference: NDArray[np.float64],
     skin: NDArray[np.float64],
+    packed: NDArray[np.float64],
 ) -> int:
     """Begin a step: half a kick, then the drift; positions on periodic axes are wrapped.
 
@@ -82,6 +128,8 @@ def drift(
         Acceleration (3,) [m/s^2]; 1 or 0 for each degree of freedom, three of translation, three of rotation.
     reference, skin
         Places (n, 3) [m] when lists were made, and how far each particle may be from there (n,) [m].
+    packed
+        Written, `PACKED` numbers for each particle.
 
     Returns
     -------
@@ -109,6 +157,7 @@ def drift(
             moved += way * way
             x = nearest_image(x - reference[p, axis], period[axis], frequency[axis])
             away += x * x
+        pack_particle(p, 1.0 / mass, position, velocity, angular_velocity, radius, material, packed)
         code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
         worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
     return worst

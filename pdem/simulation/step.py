@@ -50,7 +50,7 @@ def advance(system: System, phases: Phases) -> int:
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
-    evaluate(system, system.constants.step, phases, ghosts_come=not stale)
+    evaluate(system, system.constants.step, phases, same_lists=not stale)
     return requested
 
 
@@ -61,7 +61,7 @@ def begin(system: System) -> int:
     code = drift(
         own.count, constants.step, constants.gravity, constants.free, constants.density, constants.lower,
         constants.period, constants.frequency, constants.lowest, constants.highest, *columns, system.reference,
-        system.skin,
+        system.skin, system.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
     if code >= LOST:
         system.trouble.append((FAR, int(own.id[code - LOST]), 0))
@@ -186,20 +186,20 @@ def refresh_facets(system: System) -> None:
         list_facets(system, system.walls.carry(system.particles))
 
 
-def evaluate(system: System, dt: float, phases: Phases, *, ghosts_come: bool = False) -> None:
+def evaluate(system: System, dt: float, phases: Phases, *, same_lists: bool = False) -> None:
     """Set the contact forces of the owned particles and kick by the other half; histories grow by `dt` [s].
 
-    With `dt` = 0 forces are measured, and nothing is kicked. With `ghosts_come` the ghosts are under way, and what
-    needs none of them is done meanwhile.
+    With `dt` = 0 forces are measured, and nothing is kicked. With the `same_lists` as in the last step the ghosts are
+    under way, and what needs none of them is done meanwhile.
     """
     constants, particles, pairs = system.constants, system.particles, system.pairs
     law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
     forces = evaluate_walls(system, law, phases)
     action = Action(forces, 0.5 * dt, constants.gravity, constants.free)
-    pairs.begin(particles, constants.density)
+    pairs.begin(particles, constants.density, packed=same_lists)
     note_pair(system, pairs.evaluate(False, particles, system.box, law, system.ended, action))
     phases.lap("pairs")
-    if ghosts_come:
+    if same_lists:
         system.exchange.finish_update(particles)
         phases.lap("exchange")
     note_pair(system, pairs.evaluate(True, particles, system.box, law, system.ended, action))

@@ -1,0 +1,150 @@
+"""Contacts in chunks: how candidates are divided, and when forces are added up, changes no bit of any result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pdem.contact import pair_contacts
+from pdem.contact.coefficients import COEFFICIENTS
+from pdem.contact.pair_contacts import Action, Law, PairContacts
+from pdem.contact.pair_slots import PairSlots
+from pdem.contact.pair_sums import CHUNK
+from pdem.containers.particles import Particles
+from pdem.containers.records import PairRecords
+from pdem.detection.neighbours import NearPairs
+from pdem.foundation.sums import ExactSums
+from pdem.simulation.system import ENDED
+
+OPEN = np.zeros(3), np.zeros(3)
+LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01][:COEFFICIENTS]]), 1e-4, 1e-4, 10.0)
+
+
+def crowd(seed: int, rows: int, ghosts: int) -> Particles:
+    """Return spheres that overlap in all directions, with velocities."""
+    rng = np.random.default_rng(seed)
+    particles = Particles(
+        {
+            "id": rng.permutation(rows),
+            "radius": rng.uniform(0.5, 1.5, rows),
+            "position": rng.uniform(0.0, (0.6 * rows) ** (1 / 3) * 1.5, (rows, 3)),
+            "velocity": rng.normal(size=(rows, 3)),
+            "angular_velocity": rng.normal(size=(rows, 3)),
+        }
+    )
+    particles.count, particles.ghosts = rows - ghosts, ghosts
+    return particles
+
+
+def near_pairs(particles: Particles, seed: int) -> NearPairs:
+    """Return all pairs within one and a half times their reach, in some order."""
+    rows = particles.count + particles.ghosts
+    place, radius = particles.column("position")[:rows], particles.column("radius")[:rows]
+    first, second = np.triu_indices(rows, 1)
+    apart = np.linalg.norm(place[first] - place[second], axis=1)
+    near = np.random.default_rng(seed).permutation(
+        np.flatnonzero(apart < 1.5 * (radius[first] + radius[second]))
+    )
+    return NearPairs.of(first[near].astype(np.int32), second[near].astype(np.int32))
+
+
+def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None):
+    """Evaluate twice, the second time elsewhere, so that contacts begin, go on and end; return all there is to see."""
+    monkeypatch.setattr(pair_contacts, "threads", lambda: workers)
+    lists, ended = PairContacts(), ExactSums(ENDED)
+    lists.take_candidates(near, particles, ended)
+    rows = particles.count + particles.ghosts
+    action = Action(wall, 1e-4, np.array([0.0, 0.0, -9.81]), np.ones(6))
+    beyond = []
+    for step in range(2):
+        if step:
+            particles.column("position")[:rows] += 0.2 * particles.column("velocity")[:rows]
+        lists.begin(particles, LAW.density, packed=False)
+        beyond += [
+            lists.evaluate(ghosts, particles, OPEN, LAW, ended, action) > 0 for ghosts in (False, True)
+        ]
+        lists.finish(particles, LAW.density, action)
+    ended.normalise()
+    return lists, ended.limbs.copy(), any(beyond)
+
+
+def seen(lists: PairContacts, particles: Particles) -> dict[str, np.ndarray]:
+    """Return contacts in the order of ids, and what they have done to the particles."""
+    records: PairRecords = lists.records(particles)
+    order = np.lexsort((records.higher, records.lower))
+    return {
+        "pairs": np.stack((records.lower, records.higher))[:, order],
+        "history": records.history[:, order],
+        **{name: particles[name].copy() for name in ("force", "torque", "velocity", "angular_velocity")},
+    }
+
+
+@given(st.integers(0, 2**32), st.integers(2, 90), st.integers(0, 30), st.integers(2, 7), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, walls) -> None:
+    ghosts = min(ghosts, rows - 1)
+    wall = np.random.default_rng(seed).normal(size=(rows, 6)) if walls else None
+    found = []
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for number, order in ((1, 0), (workers, 1)):
+            particles = crowd(seed, rows, ghosts)
+            lists, lost, beyond = two_steps(
+                monkeypatch, particles, near_pairs(particles, order), number, wall
+            )
+            found.append((seen(lists, particles), lost, beyond))
+    (one, lost, beyond), (other, lost_too, beyond_too) = found
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, other[name], name)
+    np.testing.assert_array_equal(lost, lost_too)
+    assert beyond == beyond_too
+
+
+def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
+    """Against a plain sum over the contacts of each particle; and all of them, late or not, exactly once."""
+    particles = crowd(7, 400, 60)
+    lists, _, _ = two_steps(monkeypatch, particles, near_pairs(particles, 1), 3)
+    assert lists.candidates > 3 * 2 * CHUNK
+    ready = lists._ready[: lists._workers * lists._chunks + 1]
+    late = particles.count - ready[-1]
+    assert 0 < late < particles.count
+    assert sorted(lists._order[: particles.count].tolist()) == list(range(particles.count))
+    slots, ids = lists._slots, particles.column("id")
+    for p in range(particles.count):
+        force, torque = np.zeros(3), np.zeros(3)
+        mine = np.flatnonzero((lists.lower == p) | (lists.higher == p))
+        partner = np.where(lists.lower[mine] == p, lists.higher[mine], lists.lower[mine])
+        for k in mine[np.argsort(ids[partner])]:
+            slot, side = lists._slot[k], int(lists.higher[k] == p)
+            if slot:
+                force += (2.0 * side - 1.0) * slots.force[:, slot]
+                torque += slots.torque[:, 2 * slot + side]
+        np.testing.assert_array_equal(particles.force[p], force)
+        np.testing.assert_array_equal(particles.torque[p], torque)
+
+
+def test_a_worker_that_runs_out_of_slots_goes_on_elsewhere(monkeypatch) -> None:
+    """From no contacts to thousands in one step, which nobody has made room for."""
+    take, plan = PairSlots.take, PairSlots.plan
+    short: list[bool] = []
+
+    def watched(self, runs):
+        rest = take(self, runs)
+        short.append(rest is not None)
+        return rest
+
+    monkeypatch.setattr(PairSlots, "take", watched)
+    found = []
+    for plenty in (False, True):
+        short.clear()
+        if plenty:
+            monkeypatch.setattr(PairSlots, "plan", lambda *given: plan(*given[:-1], 1.0))
+        particles = crowd(3, 500, 0)
+        lists, lost, _ = two_steps(monkeypatch, particles, near_pairs(particles, 1), 2)
+        assert lists.count > 4 * CHUNK
+        assert any(short) != plenty
+        found.append((seen(lists, particles), lost))
+    for name, values in found[0][0].items():
+        np.testing.assert_array_equal(values, found[1][0][name], name)
+    np.testing.assert_array_equal(found[0][1], found[1][1])
