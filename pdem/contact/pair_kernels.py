@@ -144,7 +144,7 @@ def evaluate_pairs(
         at = runs[SLOT, worker]
         bottom = ending = runs[BEGIN, worker]
         table = runs[TABLE, worker]
-        deep = 0
+        beyond = 0
         while bottom < end and at + CHUNK + LANES <= runs[LIMIT, worker]:
             first = at
             top = min(end, bottom + CHUNK)
@@ -165,7 +165,7 @@ def evaluate_pairs(
                 at += touches
                 ended[ending] = slot_before[k]
                 ending += (slot_before[k] > 0) & (touches == 0) & (lower[k] < owned)
-                deep = k + 1 if mark[k] > 1 else deep
+                beyond = k + 1 if mark[k] > 1 else beyond
             # no single contacts behind the last whole vector: the last one is repeated instead
             whole = -(-(at - first) // LANES) * LANES
             for place in range(at, first + whole):
@@ -251,4 +251,4 @@ def evaluate_pairs(
         runs[STOP, worker] = bottom
         runs[CONTACTS, worker] = at - runs[SLOT, worker]
         runs[ENDED, worker] = ending - runs[BEGIN, worker]
-        runs[DEEP, worker] = deep
+        runs[DEEP, worker] = beyond
