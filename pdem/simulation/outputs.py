@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.foundation.fields import written_fields
 from pdem.foundation.version import VERSION
-from pdem.output.checkpoint import CheckpointFolder
+from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import Series
