@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -210,6 +211,7 @@ class PartWriter:
         self._problem: str | None = None
         self._pool = ThreadPoolExecutor(ranks.threads)
         self._disk = ThreadPoolExecutor(1)
+        self._on_the_way: list[Future[None]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -219,8 +221,13 @@ class PartWriter:
     ) -> None:
         self._pool.shutdown()
         self._disk.shutdown()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        with suppress(OSError):
+            self._close()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def put(self, offset: int, rows: NDArray[Any]) -> None:
         """Write rows, which begin at byte `offset` of the file."""
@@ -235,7 +242,7 @@ class PartWriter:
 
         digests = self._each_block(rows, put_block)
         if digests:  # so that the disk has work while the next column is digested
-            self._disk.submit(os.fdatasync, self._descriptor)
+            self._on_the_way.append(self._disk.submit(os.fsync, self._descriptor))
         return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES)
 
     def _each_block(self, rows: NDArray[Any], work: Callable[[memoryview, int], Any]) -> list[Any]:
@@ -260,11 +267,14 @@ class PartWriter:
         OSError
             On all ranks, if any of them failed.
         """
-        if keep and self._descriptor >= 0 and self._problem is None:
-            try:
+        try:
+            for flush in self._on_the_way:  # a disk tells of a failure once, and may have told these
+                flush.result()
+            if keep and self._descriptor >= 0:
                 os.fsync(self._descriptor)
-            except OSError as error:
-                self._problem = reason(error)
+            self._close()
+        except OSError as error:
+            self._problem = self._problem or reason(error)
         problem = self._ranks.first(self._problem)
         if problem is not None:
             raise OSError(problem)
