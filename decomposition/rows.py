@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
-from pdem.containers.rows import order_of
+from pdem.containers.rows import order_of, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,14 +47,13 @@ class RankRows:
         self._order = np.argsort(place)
         self._sent = np.bincount(np.searchsorted(ends, place, side="right"), minlength=communicator.size)
         arrived, self._received = hand_over(communicator, place[self._order], self._sent)
-        self._row = arrived - self.begin
+        self._row = np.empty(self.count, np.int64)
+        self._row[arrived - self.begin] = np.arange(self.count)
 
     def take(self, column: NDArray[Any]) -> NDArray[Any]:
         """Hand over a column; return this rank's part of it. Collective."""
-        arrived, _ = hand_over(self._communicator, column[self._order], self._sent, self._received)
-        result = np.empty_like(arrived)
-        result[self._row] = arrived
-        return result
+        rows = taken(column, self._order)
+        return taken(hand_over(self._communicator, rows, self._sent, self._received)[0], self._row)
 
 
 def ends_of_parts(total: int, size: int, block: int) -> NDArray[np.int64]:

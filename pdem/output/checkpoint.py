@@ -25,7 +25,7 @@ from pdem.output.parts import (
     Table,
     block_bytes,
     bytes_of,
-    digest,
+    check_of,
     on_first,
     read_at,
     row_bytes,
@@ -146,11 +146,11 @@ def write_tables(
     temporary = path.with_name(path.name + ".tmp")
     try:
         end, regions = on_first(ranks, lambda: _make_file(temporary, tables, plain))
-        digests = _write_columns(temporary, tables, regions, ranks)
+        checks = _write_columns(temporary, tables, regions, ranks)
 
         def seal() -> str:
-            content = content_of(tables, digests, plain)
-            write_seal(temporary, end, regions, digests, content)
+            content = content_of(tables, checks, plain)
+            write_seal(temporary, end, regions, checks, content)
             publish(temporary, path)
             return content
 
@@ -199,16 +199,16 @@ def _make_room(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, 
 def _write_columns(
     path: Path, tables: Tables, regions: Mapping[str, Region], ranks: Ranks
 ) -> dict[str, bytes]:
-    """Put this rank's rows of every column, one after the other, in their place; return all digests on rank 0."""
-    digests = {}
+    """Put this rank's rows of every column, one after the other, in their place; return all checks on rank 0."""
+    checks = {}
     with PartWriter(path, ranks) as writer:
         for group, table in tables.items():
             for name in table.columns:
                 begin, rows = table.take(name, ranks.rank)
                 place = regions[f"{group}/{name}"].offset + begin * row_bytes(rows.dtype, rows.shape)
-                digests[f"{group}/{name}"] = writer.put_kept(place, rows)
+                checks[f"{group}/{name}"] = writer.put_kept(place, rows)
         writer.finish(keep=True)
-    joined = ranks.collect(digests) or {}
+    joined = ranks.collect(checks) or {}
     return {name: column.tobytes() for name, column in joined.items()}
 
 
@@ -233,7 +233,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
             content = content_of_format_1(groups, attributes)
         else:
             _fill(path, groups, sealed)
-            content = content_of(_tables(groups), sealed.digests, attributes)
+            content = content_of(_tables(groups), sealed.checks, attributes)
     except HDF5_ERRORS as error:
         raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {ELSE}") from error
     if content != sealed.content:
@@ -260,29 +260,29 @@ def _empty_columns(group: h5py.Group, sealed: Sealed) -> dict[str, NDArray[Any]]
 
 
 def _fill(path: Path, groups: Groups, sealed: Sealed) -> None:
-    """Read all columns into their arrays, and compare every block with its digest."""
+    """Read all columns into their arrays, and compare every block with its check."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         with ThreadPoolExecutor(default_threads()) as pool:
             for name, region in sealed.regions.items():
                 group, _, column = name.partition("/")
                 data = bytes_of(groups[group][column])
-                if _read_column(descriptor, data, region, pool) != sealed.digests[name]:
+                if _read_column(descriptor, data, region, pool) != sealed.checks[name]:
                     raise CheckpointError(
-                        f"{path}: checkpoint was altered, a digest of {name} differs; {ELSE}"
+                        f"{path}: checkpoint was altered, a check of {name} differs; {ELSE}"
                     )
     finally:
         os.close(descriptor)
 
 
 def _read_column(descriptor: int, data: memoryview, region: Region, pool: ThreadPoolExecutor) -> bytes:
-    """Read a column block by block; return the digests."""
+    """Read a column block by block; return the checks."""
 
     def read_block(number: int) -> bytes:
         first = number * region.block
         piece = data[first : first + region.block]
         read_at(descriptor, piece, region.offset + first)
-        return digest(piece)
+        return check_of(piece)
 
     return b"".join(pool.map(read_block, range(region.blocks)))
 

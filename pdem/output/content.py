@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.parts import DIGEST_BYTES, Hash, Table, bytes_of, digests_of
+from pdem.output.parts import Table, bytes_of, checks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,26 +18,42 @@ if TYPE_CHECKING:
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
 
 
+DIGEST_BYTES = 32
+
+
+class Hash(Protocol):
+    """What a digest is made by."""
+
+    def update(self, data: bytes | memoryview, /) -> None:
+        """Add some bytes."""
+        ...
+
+
+def digest(data: bytes) -> bytes:
+    """Return the digest of some bytes."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
 def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
     """Return the digest (hexadecimal) of a state, whatever order its mappings have."""
     tables = {group: Table(columns) for group, columns in groups.items()}
-    digests = {
-        f"{group}/{name}": digests_of(column)
+    checks = {
+        f"{group}/{name}": checks_of(column)
         for group, columns in groups.items()
         for name, column in columns.items()
     }
-    return content_of(tables, digests, attributes)
+    return content_of(tables, checks, attributes)
 
 
 def content_of(
-    tables: Mapping[str, Table], digests: Mapping[str, bytes], attributes: Mapping[str, Attribute]
+    tables: Mapping[str, Table], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
 ) -> str:
-    """Return the same of columns of which the digests of all blocks are known, by ``group/name``."""
+    """Return the same of columns of which the checks of all blocks are known, by ``group/name``."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for group, table in sorted(tables.items()):
         _add_texts(found, "group", group, str(len(table.columns)))
         for name, column in sorted(table.columns.items()):
-            blocks = digests[f"{group}/{name}"]
+            blocks = checks[f"{group}/{name}"]
             _add_texts(found, "column", name, column.dtype.str, repr(table.shape(name)), str(len(blocks)))
             found.update(blocks)
     _add_attributes(found, attributes)

@@ -96,10 +96,10 @@ def extents(dataset: h5py.Dataset, begin: int, count: int) -> list[Extent]:
     """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
     chunk, found = int(dataset.chunks[0]), []
     origin = (0,) * (dataset.ndim - 1)
+    width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64))
     for first in range(begin - begin % chunk, begin + count, chunk):
         here, end = max(first, begin), min(first + chunk, begin + count)
         place = dataset.id.get_chunk_info_by_coord((first, *origin)).byte_offset
-        width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64))
         found.append(Extent(here - begin, end - here, place + (here - first) * width))
     return found
 

@@ -9,9 +9,9 @@
     content <digest of the state itself: names, dtypes, shapes, values, attributes>
 
 fills the first 512 bytes (HDF5 calls them the user block and skips them). The index is behind the last byte of
-HDF5: a line of JSON that says where each column is and in blocks of how many bytes it has its digests, the digest of
-all bytes that are in no column, and then the digests of the blocks. A digest is BLAKE2b of 32 bytes. ``content`` does
-not depend on how HDF5 lays the file out, nor on who wrote which part of it.
+HDF5: a line of JSON that says where each column is and in blocks of how many bytes it has its checks, the digest of
+all bytes that are in no column, and then the checks of the blocks (`pdem.output.parts.check_of`). A digest is BLAKE2b
+of 32 bytes. ``content`` does not depend on how HDF5 lays the file out, nor on who wrote which part of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import h5py
 
 from pdem.foundation.errors import CheckpointError
-from pdem.output.parts import DIGEST_BYTES, Hash, digest
+from pdem.output.content import DIGEST_BYTES, Hash, digest
+from pdem.output.parts import CHECK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,18 +70,18 @@ class Sealed:
         Digest of the state.
     regions : dict of Region
         By the names of columns, ``group/name``; none in format 1.
-    digests : dict of bytes
+    checks : dict of bytes
         Of their blocks, one after the other.
     """
 
     version: int
     content: str
     regions: Mapping[str, Region]
-    digests: Mapping[str, bytes]
+    checks: Mapping[str, bytes]
 
 
 def write_seal(
-    path: Path, end: int, regions: Mapping[str, Region], digests: Mapping[str, bytes], content: str
+    path: Path, end: int, regions: Mapping[str, Region], checks: Mapping[str, bytes], content: str
 ) -> None:
     """Write index and seal of a file whose HDF5 part ends at byte `end`."""
     with path.open("r+b") as file:
@@ -88,7 +89,7 @@ def write_seal(
             "frame": _frame_digest(file, end, regions.values()),
             "columns": {name: asdict(region) for name, region in regions.items()},
         }
-        index = b"\n".join([json.dumps(head).encode(), b"".join(digests[name] for name in regions)])
+        index = b"\n".join([json.dumps(head).encode(), b"".join(checks[name] for name in regions)])
         file.seek(end)
         file.write(index)
         text = f"format {FORMAT}\nbytes {file.tell()}\nindex {end} {digest(index).hex()}\ncontent {content}\n"
@@ -145,21 +146,21 @@ def check_seal(path: Path) -> Sealed:
         index = file.read()
         if digest(index).hex() != found[4].decode():
             raise CheckpointError(f"{path}: checkpoint was altered, the digest of its index differs; {ELSE}")
-        frame, regions, digests = _parsed_index(index)
+        frame, regions, checks = _parsed_index(index)
         if _frame_digest(file, end, regions.values()) != frame:
             raise CheckpointError(f"{path}: checkpoint was altered, the digest of its frame differs; {ELSE}")
-    return Sealed(FORMAT, content, regions, digests)
+    return Sealed(FORMAT, content, regions, checks)
 
 
 def _parsed_index(index: bytes) -> tuple[str, dict[str, Region], dict[str, bytes]]:
     line, _, rest = index.partition(b"\n")
     head = json.loads(line)
     regions = {name: Region(**numbers) for name, numbers in head["columns"].items()}
-    digests = {}
+    checks = {}
     for name, region in regions.items():
-        size = region.blocks * DIGEST_BYTES
-        digests[name], rest = rest[:size], rest[size:]
-    return head["frame"], regions, digests
+        size = region.blocks * CHECK_BYTES
+        checks[name], rest = rest[:size], rest[size:]
+    return head["frame"], regions, checks
 
 
 def _parsed_seal(path: Path, seal: bytes) -> re.Match[bytes]:

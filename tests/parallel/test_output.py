@@ -256,7 +256,7 @@ def test_a_folder_that_cannot_be_made_ends_all(exchange, communicator, shared_pa
 
 @pytest.mark.ranks(3)
 def test_what_one_rank_wrote_wrongly_is_found(exchange, communicator, shared_path, monkeypatch):
-    """A block that never reached the disk, or reached another place, is not what its digest says."""
+    """A block that never reached the disk, or reached another place, is not what its check says."""
     monkeypatch.setattr(parts, "BLOCK_ROWS", 8)
     path, groups = shared_path / "c.h5", state(300, 2)
     write = os.pwrite
@@ -264,7 +264,7 @@ def test_what_one_rank_wrote_wrongly_is_found(exchange, communicator, shared_pat
         if exchange.rank == 2:
             patch.setattr(os, "pwrite", lambda file, data, offset: write(file, bytes(len(data)), offset))
         write_tables(path, tables(groups, exchange, 2), ATTRIBUTES, exchange)
-    with pytest.raises(CheckpointError, match="altered, a digest of"):
+    with pytest.raises(CheckpointError, match="altered, a check of"):
         read_checkpoint(Path(path))
     communicator.Barrier()
 
