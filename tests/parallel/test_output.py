@@ -112,56 +112,61 @@ def agreed_error(communicator, work, match):
     assert "\n" not in str(caught.value)
 
 
+def keys_of(kind, rank, ranks, random):
+    """Return keys of some rows of this rank."""
+    count = int(random.integers(0, 300)) if kind != "on one rank" or rank == ranks - 1 else 0
+    if kind == "unique":
+        return [ranks * random.permutation(count) + rank]
+    if kind == "one":
+        return [np.full(count, 5)]
+    if kind == "huge":
+        return [random.integers(-(2**62), 2**62, count), random.integers(0, 9, count)]
+    first = random.integers(-50, 50, count)
+    return [first, random.integers(0, 9, count)] if kind == "pairs" else [first]
+
+
 @pytest.mark.ranks(*RANKS)
-@pytest.mark.parametrize("kind", ["unique", "repeated", "one", "huge", "pairs", "on one rank"])
-def test_rows_get_into_order_and_nobody_has_all(exchange, communicator, ranks, kind):
-    for seed in range(4):
+def test_rows_get_into_order_and_nobody_has_all(exchange, communicator, ranks):
+    for seed, kind in enumerate(2 * ("unique", "repeated", "one", "huge", "pairs", "on one rank")):
         random = np.random.default_rng([seed, exchange.rank])
-        count = int(random.integers(0, 300)) * (kind != "on one rank" or exchange.rank == ranks - 1)
-        keys = [random.integers(-50, 50, count)]
-        if kind == "unique":
-            keys = [ranks * random.permutation(count) + exchange.rank]
-        elif kind == "one":
-            keys = [np.full(count, 5)]
-        elif kind == "huge":
-            keys = [random.integers(-(2**62), 2**62, count), random.integers(0, 9, count)]
-        elif kind == "pairs":
-            keys.append(random.integers(0, 9, count))
-        block = int(np.random.default_rng(seed).choice([1, 2, 16, 1000]))
+        keys = keys_of(kind, exchange.rank, ranks, random)
+        block = (1, 16, 2, 1000)[seed % 4]
         rows = exchange.in_order(keys, block)
-        column = random.normal(size=(count, 3))
+        column = random.normal(size=(len(keys[0]), 3))
         found, whole = rows.take(column), communicator.allgather((keys, column))
         order = np.lexsort(
             [np.concatenate([part[k] for part, _ in whole]) for k in reversed(range(len(keys)))]
         )
         expected = np.concatenate([values for _, values in whole])[order]
         assert rows.total == len(expected)
-        assert np.array_equal(found, expected[rows.begin : rows.begin + len(found)])
+        assert np.array_equal(found, expected[rows.begin : rows.begin + len(found)]), kind
         sizes = communicator.allgather(len(found))
         assert sum(sizes) == len(expected)
         assert rows.begin == sum(sizes[: exchange.rank])
         assert rows.begin % block == 0 or not len(found)
-        assert max(sizes) <= block * (-(-len(expected) // (block * ranks)))
+        assert max(sizes) <= block * (-(-len(expected) // (block * ranks))), kind
 
 
 @pytest.mark.ranks(*RANKS)
-@pytest.mark.parametrize("count", [0, 1, 2, 37, 1000])
-@pytest.mark.parametrize("block", [8, 1 << 15])
-def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeypatch, count, block):
-    monkeypatch.setattr(parts, "BLOCK_ROWS", block)
-    groups = state(count, count)
+def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeypatch, ranks):
     one, many = shared_path / "one.h5", shared_path / "many.h5"
-    if exchange.rank == 0:
-        write_checkpoint(one, groups, ATTRIBUTES)
-    for empty in ((), (0,), tuple(range(1, exchange.size))):
+    nobody, first, others = (), (0,), tuple(range(1, ranks))
+    for count, block, empty in (
+        (0, 8, nobody), (1, 8, first), (2, 8, nobody), (37, 8, others), (1000, 8, nobody), (999, 1 << 15, first)
+    ):  # fmt: skip
+        monkeypatch.setattr(parts, "BLOCK_ROWS", block)
+        groups = state(count, count)
+        if exchange.rank == 0:
+            write_checkpoint(one, groups, ATTRIBUTES)
         content = write_tables(many, tables(groups, exchange, count, empty), ATTRIBUTES, exchange)
-        assert content == content_digest(groups, ATTRIBUTES)
         assert many.read_bytes() == exchange.share(one.read_bytes() if exchange.rank == 0 else None)
-    found = read_checkpoint(many)
-    for group, columns in groups.items():
-        for name, column in columns.items():
-            assert found.groups[group][name].tobytes() == column.tobytes()
-    assert exchange.share(sorted(path.name for path in shared_path.iterdir())) == ["many.h5", "one.h5"]
+        if exchange.rank == 0:
+            assert content == content_digest(groups, ATTRIBUTES)
+            found = read_checkpoint(many)
+            for group, columns in groups.items():
+                for name, column in columns.items():
+                    assert found.groups[group][name].tobytes() == column.tobytes()
+            assert sorted(path.name for path in shared_path.iterdir()) == ["many.h5", "one.h5"]
 
 
 @pytest.mark.ranks(*RANKS)
