@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import checkpoint as module
+from pdem.output import parts
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder, latest_checkpoint
 from pdem.output.content import content_digest
@@ -145,6 +146,22 @@ def test_a_flipped_bit_in_any_byte_is_refused(small: Path, tmp_path: Path) -> No
         damaged.write_bytes(content)
         with pytest.raises(CheckpointError, match=r"damaged\.h5"):
             read_checkpoint(damaged)
+
+
+def test_a_flipped_bit_in_any_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 16)
+    path, random = tmp_path / "c.h5", np.random.default_rng(5)
+    columns = {"position": random.normal(size=(1001, 3)), "kind": random.integers(0, 9, 1001).astype(np.int8)}
+    write_checkpoint(path, {"particles": columns}, {})
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 64)  # the file says what its blocks are
+    whole = path.read_bytes()
+    assert np.array_equal(read_checkpoint(path).groups["particles"]["position"], columns["position"])
+    for position in random.integers(SEAL_BYTES, len(whole), 100):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << int(random.integers(0, 8))
+        path.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="altered"):
+            read_checkpoint(path)
 
 
 def test_another_format_is_refused_and_named(small: Path) -> None:
