@@ -26,6 +26,7 @@ from decomposition.packing import (
     unpack_pairs,
     unpack_walls,
 )
+from decomposition.rows import RankRows, hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,6 +121,15 @@ class RankExchange:
         """Return rank 0's value on every rank."""
         return self._communicator.bcast(value)
 
+    def first(self, value: Any) -> Any:
+        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        source = self._communicator.allreduce(self.size if value is None else self.rank, self._mpi.MIN)
+        return None if source == self.size else self._communicator.bcast(value, source)
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
+        """Return how rows get into the order of their keys, in equal parts; see `decomposition.rows`."""
+        return RankRows(self._communicator, keys, block)
+
     def collect(self, columns: Columns) -> Columns | None:
         """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
         joined = {name: self._collect_column(column) for name, column in columns.items()}
@@ -149,17 +159,8 @@ class RankExchange:
 
     def _to_all(self, parts: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Send part p to rank p; return what all have sent, in the order of ranks, and the numbers of rows."""
-        kind, byte = parts[0].dtype, self._mpi.BYTE
         sent = np.array([len(part) for part in parts], np.int64)
-        received = np.empty_like(sent)
-        self._communicator.Alltoall(sent, received)
-        result = np.empty(int(received.sum()), kind)
-        out, into = sent * kind.itemsize, received * kind.itemsize
-        self._communicator.Alltoallv(
-            [np.concatenate(parts), out, np.cumsum(out) - out, byte],
-            [result, into, np.cumsum(into) - into, byte],
-        )
-        return result, received
+        return hand_over(self._communicator, np.concatenate(parts), sent)
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""

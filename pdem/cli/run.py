@@ -120,7 +120,8 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
 
 def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int]:
     """Read a checkpoint into `held`; return text and folder of its case, and its step."""
-    from pdem.output.checkpoint import latest_checkpoint, read_checkpoint
+    from pdem.output.checkpoint import read_checkpoint
+    from pdem.output.checkpoint_folder import latest_checkpoint
     from pdem.simulation.simulation import case_of
 
     checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)

@@ -1,22 +1,14 @@
 """Checkpoints: the complete state in one HDF5 file that is either whole or refused.
 
-The file starts with a seal of 512 bytes (HDF5 calls it the user block and skips it)::
-
-    pdem checkpoint
-    format 1
-    bytes 123456
-    sha256 <of everything behind the seal>
-    content <SHA-256 of the state itself: names, dtypes, shapes, values, attributes>
-
-so that a torn or altered file is found before HDF5 reads it. ``content`` does not depend on how HDF5 lays
-the file out: checkpoints with the same ``content`` hold the same bits.
+Ranks write the file together (`pdem.output.parts`): rank 0 makes it, every rank puts its rows in their place, rank 0
+seals it (`pdem.output.seal`) and gives it its name. No rank holds more than its rows, and the file has the same bytes
+for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-import struct
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +17,20 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.machine import default_threads
+from pdem.output.content import content_of, content_of_format_1
+from pdem.output.parts import (
+    ALONE,
+    PartWriter,
+    Table,
+    block_bytes,
+    bytes_of,
+    check_of,
+    on_first,
+    read_at,
+    row_bytes,
+)
+from pdem.output.seal import ELSE, SEAL_BYTES, Region, Sealed, check_seal, write_seal
 from pdem.output.storage import (
     HDF5_ERRORS,
     Attribute,
@@ -39,21 +45,17 @@ from pdem.output.storage import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.output.parts import Ranks
+
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
+    Tables = Mapping[str, Table]
 
-FORMAT = 1
-"""Version of the file format; a file of another version is refused."""
-
-SEAL_BYTES = 512
-_MAGIC = b"pdem checkpoint\n"
-_SEAL = re.compile(rb"format (\d+)\nbytes (\d+)\nsha256 ([0-9a-f]{64})\ncontent ([0-9a-f]{64})\n\0*\Z")
 _BYTES_PER_COLUMN = 1024
 _LARGEST_ITEM = 8
-_ELSE = "use the previous checkpoint of this run"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Checkpoint:
     attributes : dict
         Texts, integers and floats.
     content : str
-        SHA-256 (hexadecimal) of groups and attributes.
+        Digest (hexadecimal) of groups and attributes.
     warnings : tuple of str
         One line for each newer checkpoint that had to be passed over.
     """
@@ -96,7 +98,7 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     Returns
     -------
     str
-        SHA-256 of the content.
+        Digest of the content.
 
     Raises
     ------
@@ -105,24 +107,109 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     InputError
         When a column or attribute is of a type that HDF5 would not give back unchanged.
     """
+    return write_tables(path, _tables(groups), attributes)
+
+
+def _tables(groups: Groups) -> dict[str, Table]:
+    return {name: Table(columns) for name, columns in groups.items()}
+
+
+def write_tables(
+    path: Path | str, tables: Tables, attributes: Mapping[str, Attribute], ranks: Ranks = ALONE
+) -> str:
+    """Write a state that many ranks hold; as `write_checkpoint`, and collective.
+
+    Parameters
+    ----------
+    path : path
+        File to write or replace, the same on all ranks.
+    tables : mapping of Table
+        Groups of columns.
+    attributes : mapping
+        Texts, integers and floats; those of rank 0 count.
+    ranks : Ranks
+        Who writes.
+
+    Returns
+    -------
+    str
+        Digest of the content.
+
+    Raises
+    ------
+    CheckpointError, InputError
+        On all ranks alike, as `write_checkpoint`.
+    """
     path = Path(path)
-    columns = _checked(groups)
+    tables = _checked(tables)
     plain = {name: plain_attribute(name, value) for name, value in attributes.items()}
-    content = content_digest(columns, plain)
     temporary = path.with_name(path.name + ".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        reserve(path.parent, _expected_bytes(columns))
-        _write_body(temporary, columns, plain)
-        _write_seal(temporary, content)
-        publish(temporary, path)
+        end, regions = on_first(ranks, lambda: _make_file(temporary, tables, plain))
+        checks = _write_columns(temporary, tables, regions, ranks)
+
+        def seal() -> str:
+            content = content_of(tables, checks, plain)
+            write_seal(temporary, end, regions, checks, content)
+            publish(temporary, path)
+            return content
+
+        sealed: str = on_first(ranks, seal)
     except (OSError, RuntimeError) as error:
-        discard(temporary)
+        if ranks.rank == 0:
+            discard(temporary)
         raise CheckpointError(
             f"{path}: checkpoint cannot be written ({reason(error)}), the one before is untouched; "
             "free space or choose another output.folder"
         ) from error
-    return content
+    return sealed
+
+
+def _make_file(
+    path: Path, tables: Tables, attributes: Mapping[str, Attribute]
+) -> tuple[int, dict[str, Region]]:
+    """Make a file with rooms for all columns; return the end of its HDF5 part and where the rooms are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    reserve(path.parent, _expected_bytes(tables))
+    with open_hdf5(path, "w", userblock_size=SEAL_BYTES) as file:
+        write_attributes(file, attributes)
+        regions = {
+            f"{group}/{name}": _make_room(node, name, column.dtype, table.shape(name))
+            for group, table in tables.items()
+            for node in [file.create_group(group)]
+            for name, column in table.columns.items()
+        }
+    return path.stat().st_size, regions
+
+
+def _make_room(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
+    """Make a column in one piece of the file, into which HDF5 writes nothing."""
+    create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    create.set_layout(h5py.h5d.CONTIGUOUS)
+    create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    create.set_obj_track_times(False)
+    space = h5py.h5s.create_simple(shape) if shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    kind = h5py.h5t.py_create(dtype, logical=True)
+    made = h5py.h5d.create(group.id, name.encode(), kind, space, create)
+    count = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    return Region(made.get_offset() if count else 0, count, block_bytes(dtype, shape))
+
+
+def _write_columns(
+    path: Path, tables: Tables, regions: Mapping[str, Region], ranks: Ranks
+) -> dict[str, bytes]:
+    """Put this rank's rows of every column, one after the other, in their place; return all checks on rank 0."""
+    checks = {}
+    with PartWriter(path, ranks) as writer:
+        for group, table in tables.items():
+            for name in table.columns:
+                begin, rows = table.take(name, ranks.rank)
+                place = regions[f"{group}/{name}"].offset + begin * row_bytes(rows.dtype, rows.shape)
+                checks[f"{group}/{name}"] = writer.put_kept(place, rows)
+        writer.finish(keep=True)
+    joined = ranks.collect(checks) or {}
+    return {name: column.tobytes() for name, column in joined.items()}
 
 
 def read_checkpoint(path: Path | str) -> Checkpoint:
@@ -131,54 +218,82 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
     Raises
     ------
     CheckpointError
-        When the file is missing, foreign, of another format version, torn or altered.
+        When the file is missing, foreign, of an unknown format, torn or altered.
     """
     path = Path(path)
     try:
-        content = _verified_seal(path)
+        sealed = check_seal(path)
         with open_hdf5(path, "r") as file:
-            groups = {name: _read_columns(node) for name, node in file.items()}
             attributes = read_attributes(file)
+            if sealed.version == 1:
+                groups = {name: _whole_columns(node) for name, node in file.items()}
+            else:
+                groups = {name: _empty_columns(node, sealed) for name, node in file.items()}
+        if sealed.version == 1:
+            content = content_of_format_1(groups, attributes)
+        else:
+            _fill(path, groups, sealed)
+            content = content_of(_tables(groups), sealed.checks, attributes)
     except HDF5_ERRORS as error:
-        raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {_ELSE}") from error
-    if content_digest(groups, attributes) != content:
-        raise CheckpointError(f"{path}: checkpoint does not hold what its seal says; {_ELSE}")
+        raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {ELSE}") from error
+    if content != sealed.content:
+        raise CheckpointError(f"{path}: checkpoint does not hold what its seal says; {ELSE}")
     return Checkpoint(path, groups, attributes, content)
 
 
-def _read_columns(group: h5py.Group) -> dict[str, NDArray[Any]]:
+def _whole_columns(group: h5py.Group) -> dict[str, NDArray[Any]]:
     # Without the dtype, HDF5 scalars would come back as numpy scalars of native byte order.
     return {name: np.asarray(dataset[()], dtype=dataset.dtype) for name, dataset in group.items()}
 
 
-def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
-    """Return the SHA-256 (hexadecimal) of a state, whatever order its mappings have."""
-    digest = hashlib.sha256()
-    for group, columns in sorted(groups.items()):
-        _add_texts(digest, "group", group, str(len(columns)))
-        for name, column in sorted(columns.items()):
-            _add_texts(digest, "column", name, column.dtype.str, repr(column.shape))
-            digest.update(np.ascontiguousarray(column).reshape(-1).view(np.uint8).data)
-    for name, value in sorted(attributes.items()):
-        exact = struct.pack("<d", value).hex() if isinstance(value, float) else str(value)
-        _add_texts(digest, "attribute", name, type(value).__name__, exact)
-    return digest.hexdigest()
+def _empty_columns(group: h5py.Group, sealed: Sealed) -> dict[str, NDArray[Any]]:
+    """Return arrays for the columns of a group, which are where the index says."""
+    columns = {}
+    for name, dataset in group.items():
+        columns[name] = np.empty(dataset.shape, dataset.dtype)
+        region = sealed.regions[f"{group.name.strip('/')}/{name}"]
+        if columns[name].nbytes != region.count or (
+            region.count and dataset.id.get_offset() != region.offset
+        ):
+            raise ValueError(f"column {name} is not where the index says")
+    return columns
 
 
-def _add_texts(digest: hashlib._Hash, *texts: str) -> None:
-    """Add texts with their lengths, so that no two lists of texts look the same."""
-    for text in texts:
-        encoded = text.encode()
-        digest.update(struct.pack("<q", len(encoded)))
-        digest.update(encoded)
+def _fill(path: Path, groups: Groups, sealed: Sealed) -> None:
+    """Read all columns into their arrays, and compare every block with its check."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with ThreadPoolExecutor(default_threads()) as pool:
+            for name, region in sealed.regions.items():
+                group, _, column = name.partition("/")
+                data = bytes_of(groups[group][column])
+                if _read_column(descriptor, data, region, pool) != sealed.checks[name]:
+                    raise CheckpointError(
+                        f"{path}: checkpoint was altered, a check of {name} differs; {ELSE}"
+                    )
+    finally:
+        os.close(descriptor)
 
 
-def _checked(groups: Groups) -> dict[str, dict[str, NDArray[Any]]]:
+def _read_column(descriptor: int, data: memoryview, region: Region, pool: ThreadPoolExecutor) -> bytes:
+    """Read a column block by block; return the checks."""
+
+    def read_block(number: int) -> bytes:
+        first = number * region.block
+        piece = data[first : first + region.block]
+        read_at(descriptor, piece, region.offset + first)
+        return check_of(piece)
+
+    return b"".join(pool.map(read_block, range(region.blocks)))
+
+
+def _checked(tables: Tables) -> dict[str, Table]:
     return {
-        _checked_name(group): {
-            _checked_name(name): _checked_column(name, column) for name, column in columns.items()
-        }
-        for group, columns in groups.items()
+        _checked_name(group): Table(
+            {_checked_name(name): _checked_column(name, column) for name, column in table.columns.items()},
+            table.rows,
+        )
+        for group, table in tables.items()
     }
 
 
@@ -199,125 +314,10 @@ def _checked_column(name: str, column: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _expected_bytes(columns: Groups) -> int:
-    return sum(column.nbytes + _BYTES_PER_COLUMN for group in columns.values() for column in group.values())
-
-
-def _write_body(path: Path, groups: Groups, attributes: Mapping[str, Attribute]) -> None:
-    with open_hdf5(path, "w", userblock_size=SEAL_BYTES) as file:
-        write_attributes(file, attributes)
-        for group, columns in groups.items():
-            node = file.create_group(group)
-            for name, column in columns.items():
-                node.create_dataset(name, data=column)
-
-
-def _write_seal(path: Path, content: str) -> None:
-    with path.open("r+b") as file:
-        file.seek(SEAL_BYTES)
-        body = hashlib.file_digest(file, "sha256").hexdigest()
-        size = file.tell()
-        text = f"format {FORMAT}\nbytes {size}\nsha256 {body}\ncontent {content}\n"
-        file.seek(0)
-        file.write((_MAGIC + text.encode()).ljust(SEAL_BYTES, b"\0"))
-
-
-def _verified_seal(path: Path) -> str:
-    """Return the content digest promised by the seal of a file whose bytes are all as they were written."""
-    if not path.is_file():
-        raise CheckpointError(f"{path}: no such checkpoint; name a file checkpoint-*.h5 of an output folder")
-    with path.open("rb") as file:
-        version, size, body, content = _parsed_seal(path, file.read(SEAL_BYTES))
-        if version != FORMAT:
-            raise CheckpointError(
-                f"{path}: checkpoint has format {version} and this pdem reads format {FORMAT}; "
-                "continue it with the pdem that wrote it"
-            )
-        present = path.stat().st_size
-        if present != size:
-            raise CheckpointError(f"{path}: checkpoint is torn ({present} bytes of {size}); {_ELSE}")
-        file.seek(SEAL_BYTES)
-        if hashlib.file_digest(file, "sha256").hexdigest() != body:
-            raise CheckpointError(f"{path}: checkpoint was altered, its SHA-256 differs; {_ELSE}")
-    return content
-
-
-def _parsed_seal(path: Path, seal: bytes) -> tuple[int, int, str, str]:
-    match = _SEAL.match(seal, len(_MAGIC))
-    if seal.startswith(_MAGIC) and match and len(seal) == SEAL_BYTES:
-        return int(match[1]), int(match[2]), match[3].decode(), match[4].decode()
-    if seal.startswith(_MAGIC):
-        raise CheckpointError(f"{path}: checkpoint is torn (seal not whole); {_ELSE}")
-    fact = "HDF5 but no checkpoint of pdem" if h5py.is_hdf5(path) else "neither HDF5 nor a checkpoint of pdem"
-    raise CheckpointError(f"{path}: file is {fact}; name a file checkpoint-*.h5 that pdem run wrote")
-
-
-class CheckpointFolder:
-    """The last few checkpoints of a run.
-
-    Parameters
-    ----------
-    folder : path
-        Where they are; made when the first one is written.
-    keep : int
-        How many stay, at least 1. With 2 the one before is there even if the disk spoils the newest.
-    """
-
-    def __init__(self, folder: Path | str, keep: int = 2) -> None:
-        if keep < 1:
-            raise InputError(f"keep = {keep} checkpoints; at least 1 must stay")
-        self.folder = Path(folder)
-        self.keep = keep
-
-    def paths(self) -> list[Path]:
-        """Return the checkpoints in the folder, oldest step first."""
-        return sorted(self.folder.glob("checkpoint-*.h5"), key=_step_of)
-
-    def write(self, step: int, groups: Groups, attributes: Mapping[str, Attribute]) -> Path:
-        """Write ``checkpoint-<step>.h5`` and then remove those no longer needed.
-
-        Checkpoints of later steps are left over from a run that was restarted before them. They go as well,
-        like the rows and snapshots that a restart drops.
-
-        Raises
-        ------
-        CheckpointError
-            When it cannot be written; all earlier ones are still there.
-        """
-        path = self.folder / f"checkpoint-{step:09d}.h5"
-        write_checkpoint(path, groups, {**attributes, "step": step})
-        earlier = [other for other in self.paths() if _step_of(other) <= step]
-        for other in set(self.paths()) - set(earlier[-self.keep :]):
-            other.unlink(missing_ok=True)
-        for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
-            left_over.unlink(missing_ok=True)
-        return path
-
-    def latest(self) -> Checkpoint:
-        """Return the newest checkpoint that reads well; its ``warnings`` tell which ones did not.
-
-        Raises
-        ------
-        CheckpointError
-            When there is none.
-        """
-        warnings: list[str] = []
-        for path in reversed(self.paths()):
-            try:
-                found = read_checkpoint(path)
-            except CheckpointError as error:
-                warnings.append(str(error))
-            else:
-                return Checkpoint(found.path, found.groups, found.attributes, found.content, tuple(warnings))
-        detail = f" ({'; '.join(warnings)})" if warnings else ""
-        raise CheckpointError(f"{self.folder}: no readable checkpoint{detail}; start with pdem run")
-
-
-def latest_checkpoint(folder: Path | str) -> Checkpoint:
-    """Return the newest readable checkpoint of `folder`; see `CheckpointFolder.latest`."""
-    return CheckpointFolder(folder).latest()
-
-
-def _step_of(path: Path) -> int:
-    digits = path.name.removeprefix("checkpoint-").removesuffix(".h5")
-    return int(digits) if digits.isdigit() else -1
+def _expected_bytes(tables: Tables) -> int:
+    sizes: Iterable[int] = (
+        column.dtype.itemsize * int(np.prod(table.shape(name), dtype=np.int64)) + _BYTES_PER_COLUMN
+        for table in tables.values()
+        for name, column in table.columns.items()
+    )
+    return sum(sizes)

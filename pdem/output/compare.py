@@ -10,7 +10,8 @@ import numpy as np
 
 from pdem.foundation.errors import InputError
 from pdem.output import vtkhdf
-from pdem.output.checkpoint import latest_checkpoint, read_checkpoint
+from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoint_folder import latest_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,8 @@ import numpy as np
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.output import vtkhdf
-from pdem.output.checkpoint import Checkpoint, latest_checkpoint, read_checkpoint
+from pdem.output.checkpoint import Checkpoint, read_checkpoint
+from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import step_index
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, WALL_INDEX
 

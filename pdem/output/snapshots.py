@@ -1,27 +1,36 @@
 """Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
 
-The file is opened for each snapshot and closed again, so that it is whole whenever the run is not writing.
+The file is opened for each snapshot and closed again, so that it is whole whenever the run is not writing. Rank 0
+makes room for the particles of all ranks, each rank writes its own, and the step counts when all have.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.rows import OwnRows
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output import vtkhdf
+from pdem.output.growing import Rooms, append, put_rows
+from pdem.output.parts import ALONE, PartWriter, on_first
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import h5py
     from numpy.typing import NDArray
 
+    from pdem.containers.rows import Rows
+    from pdem.output.growing import Extent
+    from pdem.output.parts import Ranks
     from pdem.output.storage import Attribute
 
 PARTICLE_FILE = "particles.vtkhdf"
@@ -44,6 +53,8 @@ WALL_INDEX = Field("wall", np.int32, (), "1", "index of the wall in the case")
 
 _REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
 _BYTES_PER_STEP = 1 << 14
+_POINT_BYTES, _NUMBER_BYTES = 24, 8
+_NUMBERS = (f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity")
 _log = logging.getLogger("pdem")
 
 
@@ -84,43 +95,24 @@ class _Series:
     def _same_cells(self, root: h5py.Group) -> bool:
         return True
 
-    def _write(
-        self,
-        time: float,
-        step: int,
-        points: NDArray[np.float64],
-        point_data: Mapping[str, NDArray[Any]],
-        step_data: Mapping[str, NDArray[Any]],
-        facet_data: Mapping[str, NDArray[Any]] | None = None,
-    ) -> None:
-        columns = (*point_data.values(), *step_data.values(), *(facet_data or {}).values())
-        size = points.nbytes + sum(column.nbytes for column in columns)
-        with writing(self.path, _REMEDY):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            reserve(self.path.parent, 2 * size + self._extra_bytes(len(points)) + _BYTES_PER_STEP)
-            if not self._exists:
-                vtkhdf.create(self.path, self._layout, self._attributes, len(points))
-                self._exists = True
-            with open_hdf5(self.path, "r+") as file:
-                root = file[vtkhdf.ROOT]
-                if self._last_step is None or step <= self._last_step:
-                    vtkhdf.keep_before(root, step)
-                self._last_step = None
-                part = vtkhdf.part_with(root, len(points))
-                if part is None:
-                    part = vtkhdf.add_part(root, len(points), self._cells(len(points)))
-                    vtkhdf.set_cell_data(root, self._cell_data())
-                vtkhdf.add_step(root, time, step, part, points, point_data, step_data, facet_data)
-            self._last_step = step
+    @contextmanager
+    def _growing(self, step: int, byte_count: int, rows: int) -> Iterator[h5py.Group]:
+        """Open the file, which is made if there is none, with room for so many more bytes; later steps go."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
+        if not self._exists:
+            vtkhdf.create(self.path, self._layout, self._attributes, rows)
+            self._exists = True
+        with open_hdf5(self.path, "r+") as file:
+            root = file[vtkhdf.ROOT]
+            if self._last_step is None or step <= self._last_step:
+                vtkhdf.keep_before(root, step)
+            self._last_step = None
+            yield root
 
-    def _extra_bytes(self, count: int) -> int:
-        return 2 * (count + 1) * np.dtype(np.int64).itemsize
 
-    def _cells(self, count: int) -> vtkhdf.Cells:
-        raise NotImplementedError
-
-    def _cell_data(self) -> dict[str, NDArray[Any]]:
-        return {}
+def _full_name(name: str) -> str:
+    return f"/{vtkhdf.ROOT}/{name}"
 
 
 class ParticleSnapshots(_Series):
@@ -136,11 +128,8 @@ class ParticleSnapshots(_Series):
         Texts and numbers on the file: the case, versions.
     resume_step : int, optional
         Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
-
-    Raises
-    ------
-    CheckpointError
-        When an existing file cannot be continued.
+    ranks : Ranks
+        Who writes: rank 0 makes the file grow, and each fills in its particles.
     """
 
     def __init__(
@@ -150,13 +139,18 @@ class ParticleSnapshots(_Series):
         attributes: Mapping[str, Attribute] | None = None,
         *,
         resume_step: int | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         chosen = written_fields() if fields is None else fields
         self.fields = tuple(field for field in chosen if field.name != "position")
-        super().__init__(path, vtkhdf.Layout(point_fields=self.fields), attributes or {}, resume_step)
+        self._ranks = ranks
+        layout = vtkhdf.Layout(point_fields=self.fields, shared=True)
+        super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None)
 
-    def write(self, time: float, step: int, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Append the particles at `time` (s); snapshots of this or a later step are replaced.
+    def write(
+        self, time: float, step: int, columns: Mapping[str, NDArray[Any]], rows: Rows | None = None
+    ) -> None:
+        """Append the particles at `time` (s); snapshots of this or a later step are replaced. Collective.
 
         Parameters
         ----------
@@ -166,25 +160,50 @@ class ParticleSnapshots(_Series):
             Number of the time step.
         columns : mapping of ndarray
             ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
+        rows : Rows, optional
+            Which n of the particles of all ranks this rank has; None: all, in order.
 
         Raises
         ------
         InputError
             When a column is missing or its length is not n.
         CheckpointError
-            When the file cannot be written.
+            When the file cannot be written; on all ranks.
         """
         points = np.asarray(columns["position"], dtype=np.float64).reshape(-1, 3)
-        data = {}
+        data = {"Points": points}
         for field in self.fields:
             if field.name not in columns or len(columns[field.name]) != len(points):
                 raise InputError(f"{self.path}: snapshot needs {field.name} for all {len(points)} particles")
-            data[field.name] = np.asarray(columns[field.name], dtype=field.dtype)
-        self._write(time, step, points, data, {})
+            data[f"PointData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
+        rows, ranks = OwnRows(len(points)) if rows is None else rows, self._ranks
+        with writing(self.path, _REMEDY):
+            places = on_first(ranks, lambda: self._make_rooms(time, step, rows.total))
+            with PartWriter(self.path, ranks) as writer:
+                for name, column in data.items():
+                    mine = rows.take(column)
+                    put_rows(writer, places[_full_name(name)], rows.begin, mine)
+                numbers = np.arange(rows.begin, rows.begin + len(mine), dtype=np.int64)
+                for name in _NUMBERS:
+                    put_rows(writer, places.get(_full_name(name), []), rows.begin, numbers)
+                writer.finish(keep=False)
+            on_first(ranks, lambda: self._count(step))
 
-    def _cells(self, count: int) -> vtkhdf.Cells:
-        ids = np.arange(count + 1, dtype=np.int64)
-        return vtkhdf.Cells("Vertices", ids, ids[:-1])
+    def _make_rooms(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
+        """Append a step without the rows of its particles; return where these are to be."""
+        numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
+        with self._growing(step, count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES), count) as root:
+            rooms = Rooms()
+            part = vtkhdf.part_with(root, count)
+            if part is None:
+                part = vtkhdf.add_vertices(root, count, rooms)
+            vtkhdf.add_step(root, time, step, part, lambda dataset: rooms.add(dataset, count), {})
+        return rooms.places
+
+    def _count(self, step: int) -> None:
+        with open_hdf5(self.path, "r+") as file:
+            vtkhdf.count_steps(file[vtkhdf.ROOT])
+        self._last_step = step
 
 
 class WallSnapshots(_Series):
@@ -268,11 +287,24 @@ class WallSnapshots(_Series):
         CheckpointError
             When the file cannot be written.
         """
-        points = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
-        self._write(
-            time, step, points, self._chosen(self.vertex_fields, vertex_columns or {}),
-            self._chosen(self.table_fields, loads), self._chosen(self.facet_fields, facet_columns or {}),
-        )  # fmt: skip
+        columns = self._chosen(self.vertex_fields, vertex_columns or {})
+        columns["Points"] = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
+        tables = self._chosen(self.table_fields, loads)
+        facets = self._chosen(self.facet_fields, facet_columns or {})
+        count = len(columns["Points"])
+        size = sum(column.nbytes for part in (columns, tables, facets) for column in part.values())
+
+        def add(dataset: h5py.Dataset) -> int:
+            return append(dataset, columns[dataset.name.rpartition("/")[2]])
+
+        with writing(self.path, _REMEDY), self._growing(step, 2 * size + self._extra_bytes(), count) as root:
+            part = vtkhdf.part_with(root, count)
+            if part is None:
+                part = vtkhdf.add_part(root, count, self._facets)
+                vtkhdf.set_cell_data(root, self._constant)
+            vtkhdf.add_step(root, time, step, part, add, tables, facets)
+            vtkhdf.count_steps(root)
+        self._last_step = step
 
     def _chosen(
         self, fields: Sequence[Field], columns: Mapping[str, NDArray[Any]]
@@ -284,9 +316,6 @@ class WallSnapshots(_Series):
             )
         return {row.name: np.asarray(columns[row.name], dtype=row.dtype) for row in fields}
 
-    def _cells(self, count: int) -> vtkhdf.Cells:
-        return self._facets
-
     def _same_cells(self, root: h5py.Group) -> bool:
         if not len(root["NumberOfPoints"]):
             return True
@@ -295,12 +324,6 @@ class WallSnapshots(_Series):
             stored.connectivity, self._facets.connectivity
         )
 
-    def _cell_data(self) -> dict[str, NDArray[Any]]:
-        return self._constant
-
-    def _extra_bytes(self, count: int) -> int:
-        return (
-            self._facets.offsets.nbytes
-            + self._facets.connectivity.nbytes
-            + sum(column.nbytes for column in self._constant.values())
-        )
+    def _extra_bytes(self) -> int:
+        cells = (self._facets.offsets, self._facets.connectivity, *self._constant.values())
+        return sum(column.nbytes for column in cells)

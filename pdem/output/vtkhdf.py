@@ -20,19 +20,22 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.growing import append, grow
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason, write_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
+    from numpy.typing import NDArray
 
     from pdem.foundation.fields import Field
+    from pdem.output.growing import Rooms
     from pdem.output.storage import Attribute
 
 ROOT = "VTKHDF"
-TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
+VERTICES = "Vertices"
+TOPOLOGIES = (VERTICES, "Lines", "Polygons", "Strips")
 _EACH_STEP = "each_step"  # attribute of a cell's column: does it have rows for every step
 _SMALL_CHUNK = 64
 _LARGEST_CHUNK = 65536
@@ -69,6 +72,8 @@ class Layout:
         One row per cell of the only part and step.
     sparse : bool
         Rows of points and cells are mostly zeros: they are compressed.
+    shared : bool
+        Ranks write the rows of points and cells themselves.
     """
 
     point_fields: Sequence[Field] = ()
@@ -76,6 +81,7 @@ class Layout:
     cell_fields: Sequence[Field] = ()
     facet_fields: Sequence[Field] = ()
     sparse: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,24 +122,25 @@ def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows
         root = file.create_group(ROOT)
         root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
         root.attrs.create("Type", np.bytes_("PolyData"), dtype=h5py.string_dtype("ascii", _LONGEST_TYPE_NAME))
-        _grow(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
-        _grow(root, "Points", (3,), np.float64, chunk).attrs["unit"] = "m"
+        grow(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
+        grow(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = "m"
         for kind in TOPOLOGIES:
             for name in ("NumberOfCells", "NumberOfConnectivityIds"):
-                _grow(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
+                grow(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
             for name in ("Offsets", "Connectivity"):
-                _grow(root, f"{kind}/{name}", (), np.int64, chunk)
+                shared = layout.shared and kind == VERTICES
+                grow(root, f"{kind}/{name}", (), np.int64, chunk, early=shared)
         _create_steps(root, layout, chunk)
 
 
 def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
     steps = root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(0)
-    _grow(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
+    grow(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
     for name in ("PartOffsets", "NumberOfParts", "PointOffsets", "StepNumbers"):
-        _grow(steps, name, (), np.int64, _SMALL_CHUNK)
+        grow(steps, name, (), np.int64, _SMALL_CHUNK)
     for name in ("CellOffsets", "ConnectivityIdOffsets"):
-        _grow(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
+        grow(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
     cells = (*layout.cell_fields, *layout.facet_fields)
     kinds = {"Point": layout.point_fields, "Cell": cells, "Field": layout.step_fields}
     for kind, fields in kinds.items():
@@ -141,50 +148,52 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
         offsets = steps.create_group(f"{kind}DataOffsets")
         for row in fields:
             size = _SMALL_CHUNK if kind == "Field" else chunk
-            dataset = _grow(data, row.name, row.shape, row.dtype, size, layout.sparse and kind != "Field")
+            dataset = grow(
+                data, row.name, row.shape, row.dtype, size,
+                sparse=layout.sparse and kind != "Field", early=layout.shared and kind == "Point",
+            )  # fmt: skip
             dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
             if kind == "Cell":
                 dataset.attrs[_EACH_STEP] = row in layout.facet_fields
-            _grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
+            grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
     sizes = steps.create_group("FieldDataSizes")
     for row in layout.step_fields:
-        _grow(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
-
-
-def _grow(
-    parent: h5py.Group,
-    name: str,
-    shape: tuple[int, ...],
-    dtype: DTypeLike,
-    chunk: int,
-    sparse: bool = False,
-) -> h5py.Dataset:
-    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if sparse else {}
-    return parent.create_dataset(
-        name, (0, *shape), dtype=dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **packed
-    )
-
-
-def _append(dataset: h5py.Dataset, rows: ArrayLike) -> int:
-    """Add rows at the end of a dataset and return where they begin."""
-    array = np.asarray(rows, dtype=dataset.dtype)
-    begin = int(dataset.shape[0])
-    dataset.resize(begin + len(array), axis=0)
-    if len(array):
-        dataset[begin:] = array
-    return begin
+        grow(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
 
 
 def add_part(root: h5py.Group, point_count: int, cells: Cells) -> int:
     """Append the cells that steps with this part share; return the number of the part."""
-    for kind in TOPOLOGIES:
-        group = root[kind]
-        own = cells if kind == cells.kind else Cells(kind, np.zeros(1, np.int64), np.zeros(0, np.int64))
-        _append(group["NumberOfCells"], [own.count])
-        _append(group["NumberOfConnectivityIds"], [len(own.connectivity)])
-        _append(group["Offsets"], own.offsets if own.count else np.zeros(2, np.int64))
-        _append(group["Connectivity"], own.connectivity)
-    return _append(root["NumberOfPoints"], [point_count])
+    rows = {"Offsets": cells.offsets, "Connectivity": cells.connectivity}
+    return _add_part(root, point_count, cells.kind, cells.count, lambda name, data: append(data, rows[name]))
+
+
+def add_vertices(root: h5py.Group, count: int, rooms: Rooms) -> int:
+    """Append a part of points that are a cell each, with rooms for their numbers; return its number."""
+
+    def make_rooms(name: str, dataset: h5py.Dataset) -> None:
+        rooms.add(dataset, count)
+        if name == "Offsets":
+            append(dataset, [count])
+
+    return _add_part(root, count, VERTICES, count, make_rooms)
+
+
+def _add_part(
+    root: h5py.Group, points: int, kind: str, cells: int, add: Callable[[str, h5py.Dataset], object]
+) -> int:
+    for other in TOPOLOGIES:
+        group = root[other]
+        own = other == kind
+        append(group["NumberOfCells"], [cells if own else 0])
+        before = len(group["Connectivity"])
+        if own:
+            add("Connectivity", group["Connectivity"])
+        if own and cells:
+            add("Offsets", group["Offsets"])
+        else:
+            append(group["Offsets"], np.zeros(2, np.int64))
+        append(group["NumberOfConnectivityIds"], [len(group["Connectivity"]) - before])
+    return append(root["NumberOfPoints"], [points])
 
 
 def part_with(root: h5py.Group, point_count: int) -> int | None:
@@ -198,32 +207,38 @@ def add_step(
     time: float,
     step: int,
     part: int,
-    points: NDArray[np.float64],
-    point_data: Mapping[str, NDArray[Any]],
+    add_points: Callable[[h5py.Dataset], int],
     step_data: Mapping[str, NDArray[Any]],
     facet_data: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
-    """Append one step that has the cells of `part`; all its rows are in place before the step counts."""
+    """Append one step that has the cells of `part`; it counts after `count_steps`.
+
+    `add_points` adds rows, or room for them, to ``Points`` or a column of ``PointData`` and returns where they begin.
+    """
     steps = root["Steps"]
-    _append(steps["Values"], [time])
-    _append(steps["StepNumbers"], [step])
-    _append(steps["PartOffsets"], [part])
-    _append(steps["NumberOfParts"], [1])
+    append(steps["Values"], [time])
+    append(steps["StepNumbers"], [step])
+    append(steps["PartOffsets"], [part])
+    append(steps["NumberOfParts"], [1])
     begins = [_part_begins(root[kind], part) for kind in TOPOLOGIES]
-    _append(steps["CellOffsets"], [[rooms for rooms, _ in begins]])
-    _append(steps["ConnectivityIdOffsets"], [[connectivity for _, connectivity in begins]])
-    _append(steps["PointOffsets"], [_append(root["Points"], points)])
+    append(steps["CellOffsets"], [[rooms for rooms, _ in begins]])
+    append(steps["ConnectivityIdOffsets"], [[connectivity for _, connectivity in begins]])
+    append(steps["PointOffsets"], [add_points(root["Points"])])
     for name, dataset in root["PointData"].items():
-        _append(steps["PointDataOffsets"][name], [_append(dataset, point_data[name])])
+        append(steps["PointDataOffsets"][name], [add_points(dataset)])
     for name, dataset in root["CellData"].items():
-        begin = _append(dataset, (facet_data or {})[name]) if dataset.attrs[_EACH_STEP] else 0
-        _append(steps["CellDataOffsets"][name], [begin])
+        begin = append(dataset, (facet_data or {})[name]) if dataset.attrs[_EACH_STEP] else 0
+        append(steps["CellDataOffsets"][name], [begin])
     for name, dataset in root["FieldData"].items():
         rows = np.asarray(step_data[name])
-        _append(steps["FieldDataOffsets"][name], [_append(dataset, rows)])
-        _append(steps["FieldDataSizes"][name], [[int(np.prod(dataset.shape[1:])), len(rows)]])
+        append(steps["FieldDataOffsets"][name], [append(dataset, rows)])
+        append(steps["FieldDataSizes"][name], [[int(np.prod(dataset.shape[1:])), len(rows)]])
     root.file.flush()
-    steps.attrs["NSteps"] = np.int64(len(steps["Values"]))
+
+
+def count_steps(root: h5py.Group) -> None:
+    """Let all steps count: their rows are in place."""
+    root["Steps"].attrs["NSteps"] = np.int64(len(root["Steps/Values"]))
 
 
 def _part_begins(group: h5py.Group, part: int) -> tuple[int, int]:
@@ -283,7 +298,7 @@ def set_cell_data(root: h5py.Group, cell_data: Mapping[str, NDArray[Any]]) -> No
     """Store the columns of the cells of the only part."""
     for name, dataset in root["CellData"].items():
         if not dataset.attrs[_EACH_STEP]:
-            _append(dataset, cell_data[name])
+            append(dataset, cell_data[name])
 
 
 def read_times(path: Path) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import latest_checkpoint, read_checkpoint, write_checkpoint
+from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.simulation.bench_cases import (
     DETECTION,
     ENLARGEABLE,

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pdem.containers.rows import OwnRows, order_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
+    from pdem.containers.rows import Rows
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
@@ -162,6 +165,23 @@ class Exchange(Protocol):
         """Return rank 0's value on every rank."""
         ...
 
+    def first(self, value: Any) -> Any:
+        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        ...
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> Rows:
+        """Return how the rows of all ranks get into the order of their keys, a part on each rank.
+
+        Parameters
+        ----------
+        keys : sequence of (n,) int64 arrays
+            Of the rows that this rank holds: the order is by the first key, then by the next. Rows of the same
+            keys that are on one rank stay as they are.
+        block : int
+            Parts begin at multiples of it.
+        """
+        ...
+
 
 class Alone:
     """One rank: nothing crosses anything.
@@ -224,3 +244,11 @@ class Alone:
     def share(self, value: Any) -> Any:
         """Return the value."""
         return value
+
+    def first(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> OwnRows:
+        """Return the order of the rows, which are all here."""
+        return OwnRows(len(keys[0]), order_of(keys))

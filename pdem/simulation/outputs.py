@@ -1,4 +1,7 @@
-"""The files and lines of a run: snapshots, series, checkpoints, log, progress. Rank 0 writes."""
+"""The files and lines of a run: snapshots, series, checkpoints, log, progress.
+
+Snapshots of particles and checkpoints are written by all ranks, everything else by rank 0.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.fields import written_fields
 from pdem.foundation.version import VERSION
-from pdem.output.checkpoint import CheckpointFolder
+from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import Series
@@ -26,12 +29,12 @@ from pdem.simulation.wall_output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pdem.contact.nodal_loads import Bodies
+    from pdem.output.parts import Table
     from pdem.simulation.energy import Measures
     from pdem.simulation.simulation import Simulation
-    from pdem.simulation.state import Groups
 
 _LOG_ROWS = 200
 _COLUMNS = (
@@ -63,18 +66,28 @@ class Outputs:
         self._folder = Path(simulation.case.output.folder)
         self._loads: dict[str, dict[str, Any]] = {}
         self._bodies: Bodies | None = None
+        self._attributes = self._described() if self._root else {}
         if self._root:
             self._open(findings)
+        self._particles = ParticleSnapshots(
+            self._folder / PARTICLE_FILE, list(written_fields()), self._attributes,
+            resume_step=simulation.step or None, ranks=simulation.system.exchange,
+        )  # fmt: skip
+        self._checkpoints = CheckpointFolder(self._folder)
+
+    def _described(self) -> dict[str, Any]:
+        """Return what every file says about itself."""
+        case, exchange = self._simulation.case, self._simulation.system.exchange
+        return {
+            "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
+            "pdem": VERSION, "ranks": exchange.size, "threads": exchange.threads, **environment(),
+        }  # fmt: skip
 
     def _open(self, findings: Sequence[object]) -> None:
         simulation, case = self._simulation, self._simulation.case
         exchange, step = simulation.system.exchange, simulation.step
         self._folder.mkdir(parents=True, exist_ok=True)
         resumed = step if step else None
-        self._attributes: dict[str, Any] = {
-            "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
-            "pdem": VERSION, "ranks": exchange.size, "threads": exchange.threads, **environment(),
-        }  # fmt: skip
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
         details = [
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
@@ -84,16 +97,12 @@ class Outputs:
         self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
-        self._particles = ParticleSnapshots(
-            self._folder / PARTICLE_FILE, list(written_fields()), self._attributes, resume_step=resumed
-        )
         self._walls = self._wall_snapshots(resumed)
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
         columns = [*_COLUMNS, *self._load_columns(), *driven]
         self._series = Series(
             self._folder, columns, self._attributes, resume_time=simulation.time if step else None
         )
-        self._checkpoints = CheckpointFolder(self._folder)
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._log_every = 0
 
@@ -183,12 +192,14 @@ class Outputs:
     def fields(self) -> None:
         """Write a snapshot of particles and walls. Collective."""
         simulation = self._simulation
-        columns = simulation.gather()
+        own = simulation.particles
+        columns = {field.name: own[field.name] for field in written_fields()}
+        rows = simulation.system.exchange.in_order([own.id])
+        self._particles.write(simulation.time, simulation.step, columns, rows)
         loads = simulation.wall_loads()
         spread = summed_loads(simulation.system, self._bodies)
-        if columns is None:
+        if not self._root:
             return
-        self._particles.write(simulation.time, simulation.step, columns)
         if self._walls is None or self._bodies is None or spread is None or simulation.system.walls is None:
             return
         table: dict[str, Any] = {"body_wall": self._bodies.wall, **spread._asdict()}
@@ -201,13 +212,12 @@ class Outputs:
             {"force": spread.facet_force, "pressure": spread.pressure, "sliding_power": spread.sliding_power},
         )  # fmt: skip
 
-    def checkpoint(self, groups: Groups | None) -> Path | None:
-        """Write a checkpoint of gathered groups; None for them but on rank 0."""
-        if groups is None:
-            return None
-        step = int(groups["counters"]["step"])
-        time = step * self._simulation.system.constants.step
-        return self._checkpoints.write(step, groups, {**self._attributes, "time": time})
+    def checkpoint(self, tables: Mapping[str, Table]) -> Path:
+        """Write a checkpoint of the tables of all ranks. Collective."""
+        system = self._simulation.system
+        step = int(tables["counters"].columns["step"])
+        attributes = {**self._attributes, "time": step * system.constants.step}
+        return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
 
     def flush(self) -> None:
         """Bring the series to disk."""

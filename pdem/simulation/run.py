@@ -13,7 +13,7 @@ from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import end_report
 from pdem.simulation.outputs import Outputs
-from pdem.simulation.state import gather_groups, local_groups
+from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import agree
 
 if TYPE_CHECKING:
@@ -143,12 +143,9 @@ class _Run:
         if not self.good or self.simulation.step >= int(self.good["counters"]["step"]) + GOOD_EVERY:
             self.good = local_groups(self.simulation.system)
 
-    def _checkpoint(self, local: Groups) -> Path | None:
-        groups = gather_groups(self.simulation.system, local)
-        if groups is not None:
-            groups["counters"]["balance"] = np.array(self.simulation.first_balance)
-        path: Path | None = self.simulation.system.exchange.share(self.outputs.checkpoint(groups))
-        return path
+    def _checkpoint(self, local: Groups) -> Path:
+        counters = {**local["counters"], "balance": np.array(self.simulation.first_balance)}
+        return self.outputs.checkpoint(tables_of(self.simulation.system, {**local, "counters": counters}))
 
     def _save_good(self) -> str:
         if not self.good:

@@ -8,6 +8,8 @@ import numpy as np
 
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
+from pdem.output import parts
+from pdem.output.parts import Table
 from pdem.simulation.driven import GROUP, adopt_driven, driven_group
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from pdem.simulation.system import System
 
     Groups = dict[str, dict[str, NDArray[Any]]]
+
+
+ORDER = {"particles": ("id",), "contacts": ("lower", "higher"), "wall_contacts": ("id",)}
+"""By which columns the rows of a state are ordered; those of one particle at walls stay in their order."""
 
 
 def local_groups(system: System) -> Groups:
@@ -39,30 +45,30 @@ def local_groups(system: System) -> Groups:
     }  # fmt: skip
 
 
+def tables_of(system: System, local: Groups) -> dict[str, Table]:
+    """Return the parts of all ranks as tables in an order that depends on ids alone. Collective."""
+    total = system.ended.__class__(system.ended.names, system.exchange.add(local["counters"]["ended"]))
+    total.normalise()
+    tables = {}
+    for name, keys in ORDER.items():
+        rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
+        tables[name] = Table(local[name], rows)
+    if GROUP in local:  # the same on every rank
+        tables[GROUP] = Table(local[GROUP])
+    tables["counters"] = Table({**local["counters"], "ended": total.limbs})
+    return tables
+
+
 def gather_groups(system: System, local: Groups) -> Groups | None:
     """Join the parts of all ranks in an order that depends on ids alone; None but on rank 0. Collective."""
-    ended = system.exchange.add(local["counters"]["ended"])
-    joined = {
-        name: system.exchange.collect(local[name]) for name in ("particles", "contacts", "wall_contacts")
-    }
-    if joined["particles"] is None:
-        return None
-    groups: Groups = {name: dict(columns or {}) for name, columns in joined.items()}
-    order = {
-        "particles": np.argsort(groups["particles"]["id"], kind="stable"),
-        "contacts": np.lexsort((groups["contacts"]["higher"], groups["contacts"]["lower"])),
-        "wall_contacts": np.argsort(groups["wall_contacts"]["id"], kind="stable"),
-    }
-    groups = {
-        name: {key: column[order[name]] for key, column in columns.items()}
-        for name, columns in groups.items()
-    }
-    total = system.ended.__class__(system.ended.names, ended)
-    total.normalise()
-    if GROUP in local:  # the same on every rank
-        groups[GROUP] = local[GROUP]
-    groups["counters"] = {**local["counters"], "ended": total.limbs}
-    return groups
+    groups: Groups = {}
+    for name, table in tables_of(system, local).items():
+        columns = dict(table.columns)
+        if table.rows is not None:
+            columns = {key: table.rows.take(column) for key, column in columns.items()}
+            columns = system.exchange.collect(columns) or {}
+        groups[name] = columns
+    return groups if system.exchange.rank == 0 else None
 
 
 def adopt(

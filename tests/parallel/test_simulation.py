@@ -7,6 +7,9 @@ import pytest
 
 import pdem
 from pdem.case.mixer import drum
+from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.compare import compare as compare_files
+from pdem.simulation.run import run
 from pdem.simulation.state import gather_groups, local_groups
 
 CLOUD = """
@@ -242,4 +245,38 @@ def test_particles_come_and_go(ranks):
         assert found[1:] == expected[1:]
         assert len(found[0]["particles"]["id"]) < found[2][0] - 20
         assert found[1]["outflow"] != 0.0
+    comm.Barrier()
+
+
+@pytest.mark.ranks(2, 3, timeout=240)
+def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
+    """Snapshots and checkpoints, which all ranks write, and a restart from them on another number of ranks."""
+    monkeypatch.setattr("pdem.output.parts.BLOCK_ROWS", 16)
+    comm = communicator()
+
+    def played(name, communicator, end, state=None):
+        case = pdem.Case.from_text(DRUM)
+        for setting in (f"time.end={end}", "output.fields_every=2e-3", "output.checkpoint_every=2e-3"):
+            case.override(setting)
+        case.override(f"output.folder={shared_path / name}")
+        run(pdem.Simulation(case, communicator, meshes=[drum()], state=state), quiet=True)
+        comm.Barrier() if communicator else None
+
+    played("together", comm, 6e-3)
+    if comm.rank == 0:
+        played("alone", None, 4e-3)
+        first = latest_checkpoint(shared_path / "alone").groups
+        assert len(first["wall_contacts"]["id"]) > 0
+    played("alone", comm, 6e-3, first if comm.rank == 0 else None)
+    if comm.rank == 0:
+        played("one", None, 6e-3)
+        for name in (
+            "particles.vtkhdf",
+            "walls.vtkhdf",
+            "checkpoint-000000080.h5",
+            "checkpoint-000000120.h5",
+        ):
+            for folder in ("together", "alone"):
+                found = compare_files(shared_path / folder / name, shared_path / "one" / name)
+                assert found.equal, str(found)
     comm.Barrier()

@@ -18,15 +18,13 @@ from hypothesis.extra import numpy as arrays
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import checkpoint as module
-from pdem.output.checkpoint import (
-    SEAL_BYTES,
-    Checkpoint,
-    CheckpointFolder,
-    content_digest,
-    latest_checkpoint,
-    read_checkpoint,
-    write_checkpoint,
-)
+from pdem.output import parts
+from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from pdem.output.checkpoint_folder import CheckpointFolder, latest_checkpoint
+from pdem.output.content import content_digest
+from pdem.output.seal import SEAL_BYTES
+
+OLD = Path(__file__).parent / "data" / "format-1.h5"  # written by pdem before ranks wrote files together
 
 ATTRIBUTES: dict[str, str | int | float] = {
     "time": 0.1 + 0.2,
@@ -150,10 +148,39 @@ def test_a_flipped_bit_in_any_byte_is_refused(small: Path, tmp_path: Path) -> No
             read_checkpoint(damaged)
 
 
+def test_a_flipped_bit_in_any_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 16)
+    path, random = tmp_path / "c.h5", np.random.default_rng(5)
+    columns = {"position": random.normal(size=(1001, 3)), "kind": random.integers(0, 9, 1001).astype(np.int8)}
+    write_checkpoint(path, {"particles": columns}, {})
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 64)  # the file says what its blocks are
+    whole = path.read_bytes()
+    assert np.array_equal(read_checkpoint(path).groups["particles"]["position"], columns["position"])
+    for position in random.integers(SEAL_BYTES, len(whole), 100):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << int(random.integers(0, 8))
+        path.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="altered"):
+            read_checkpoint(path)
+
+
 def test_another_format_is_refused_and_named(small: Path) -> None:
-    small.write_bytes(small.read_bytes().replace(b"format 1\n", b"format 2\n", 1))
-    with pytest.raises(CheckpointError, match=r"format 2 .* reads format 1"):
+    small.write_bytes(small.read_bytes().replace(b"format 2\n", b"format 3\n", 1))
+    with pytest.raises(CheckpointError, match=r"format 3 .* reads formats 1 and 2"):
         read_checkpoint(small)
+
+
+def test_a_file_of_format_1_is_still_read_whole_or_refused(tmp_path: Path) -> None:
+    found = read_checkpoint(OLD)
+    assert_same(found, state(), ATTRIBUTES)
+    whole, spoilt = OLD.read_bytes(), tmp_path / "spoilt.h5"
+    for position in range(0, len(whole), 61):
+        spoilt.write_bytes(whole[:position])
+        with pytest.raises(CheckpointError, match=r"spoilt\.h5"):
+            read_checkpoint(spoilt)
+        spoilt.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(CheckpointError, match=r"spoilt\.h5"):
+            read_checkpoint(spoilt)
 
 
 def test_changes_by_other_tools_are_refused(small: Path) -> None:

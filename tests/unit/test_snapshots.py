@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import snapshots, vtkhdf
+from pdem.output import growing, snapshots, vtkhdf
 from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
 
 FACET_START = np.array([0, 4, 7, 12])
@@ -203,6 +203,22 @@ def test_rows_behind_the_last_whole_step_are_cut_off(tmp_path: Path) -> None:
     ParticleSnapshots(path, resume_step=0).write(2.0, 2, particles(4, 2))
     assert list(VtkReader(path).times) == [0, 2]
     assert points_of(VtkReader(path).at(2.0)).tobytes() == particles(4, 2)["position"].tobytes()
+
+
+def test_a_file_without_rooms_made_early_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pdem made them before ranks wrote rows themselves."""
+    path = tmp_path / "p.vtkhdf"
+    with monkeypatch.context() as patch:
+        patch.setattr(vtkhdf, "grow", lambda *given, early=False, **named: growing.grow(*given, **named))
+        ParticleSnapshots(path).write(0.0, 0, particles(100, 0))
+    series = ParticleSnapshots(path, resume_step=0)
+    for step, count in enumerate((100, 230, 1), start=1):
+        series.write(float(step), step, particles(count, step))
+    for step, count in enumerate((100, 100, 230, 1)):
+        surface = VtkReader(path).at(float(step))
+        assert_particles(particles(count, step), points_of(surface), arrays(surface.GetPointData()))
 
 
 @pytest.mark.parametrize("spoil", ["torn", "other fields"])

@@ -1,0 +1,107 @@
+"""The checkpoints of a run in its folder: the last few, the newest that reads well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
+from pdem.output.parts import ALONE, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pdem.output.parts import Ranks
+    from pdem.output.storage import Attribute
+
+
+class CheckpointFolder:
+    """The last few checkpoints of a run.
+
+    Parameters
+    ----------
+    folder : path
+        Where they are; made when the first one is written.
+    keep : int
+        How many stay, at least 1. With 2 the one before is there even if the disk spoils the newest.
+    """
+
+    def __init__(self, folder: Path | str, keep: int = 2) -> None:
+        if keep < 1:
+            raise InputError(f"keep = {keep} checkpoints; at least 1 must stay")
+        self.folder = Path(folder)
+        self.keep = keep
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoints in the folder, oldest step first."""
+        return sorted(self.folder.glob("checkpoint-*.h5"), key=_step_of)
+
+    def write(
+        self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
+    ) -> Path:
+        """Write ``checkpoint-<step>.h5`` of a state that is all here; see `write_tables`."""
+        tables = {name: Table(columns) for name, columns in groups.items()}
+        return self.write_tables(step, tables, attributes)
+
+    def write_tables(
+        self,
+        step: int,
+        tables: Mapping[str, Table],
+        attributes: Mapping[str, Attribute],
+        ranks: Ranks = ALONE,
+    ) -> Path:
+        """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
+
+        Checkpoints of later steps are left over from a run that was restarted before them. They go as well,
+        like the rows and snapshots that a restart drops.
+
+        Raises
+        ------
+        CheckpointError
+            On all ranks, when it cannot be written; all earlier ones are still there.
+        """
+        path = self.folder / f"checkpoint-{step:09d}.h5"
+        write_tables(path, tables, {**attributes, "step": step}, ranks)
+        if ranks.rank == 0:
+            self._remove_others(step)
+        return path
+
+    def _remove_others(self, step: int) -> None:
+        earlier = [other for other in self.paths() if _step_of(other) <= step]
+        for other in set(self.paths()) - set(earlier[-self.keep :]):
+            other.unlink(missing_ok=True)
+        for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
+            left_over.unlink(missing_ok=True)
+
+    def latest(self) -> Checkpoint:
+        """Return the newest checkpoint that reads well; its ``warnings`` tell which ones did not.
+
+        Raises
+        ------
+        CheckpointError
+            When there is none.
+        """
+        warnings: list[str] = []
+        for path in reversed(self.paths()):
+            try:
+                found = read_checkpoint(path)
+            except CheckpointError as error:
+                warnings.append(str(error))
+            else:
+                return Checkpoint(found.path, found.groups, found.attributes, found.content, tuple(warnings))
+        detail = f" ({'; '.join(warnings)})" if warnings else ""
+        raise CheckpointError(f"{self.folder}: no readable checkpoint{detail}; start with pdem run")
+
+
+def latest_checkpoint(folder: Path | str) -> Checkpoint:
+    """Return the newest readable checkpoint of `folder`; see `CheckpointFolder.latest`."""
+    return CheckpointFolder(folder).latest()
+
+
+def _step_of(path: Path) -> int:
+    digits = path.name.removeprefix("checkpoint-").removesuffix(".h5")
+    return int(digits) if digits.isdigit() else -1

@@ -1,0 +1,86 @@
+"""The digest of a state itself, whatever file it is in: names, types, shapes, values and attributes."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pdem.output.parts import Table, bytes_of, checks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.output.storage import Attribute
+
+    Groups = Mapping[str, Mapping[str, NDArray[Any]]]
+
+
+DIGEST_BYTES = 32
+
+
+class Hash(Protocol):
+    """What a digest is made by."""
+
+    def update(self, data: bytes | memoryview, /) -> None:
+        """Add some bytes."""
+        ...
+
+
+def digest(data: bytes) -> bytes:
+    """Return the digest of some bytes."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
+    """Return the digest (hexadecimal) of a state, whatever order its mappings have."""
+    tables = {group: Table(columns) for group, columns in groups.items()}
+    checks = {
+        f"{group}/{name}": checks_of(column)
+        for group, columns in groups.items()
+        for name, column in columns.items()
+    }
+    return content_of(tables, checks, attributes)
+
+
+def content_of(
+    tables: Mapping[str, Table], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
+) -> str:
+    """Return the same of columns of which the checks of all blocks are known, by ``group/name``."""
+    found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for group, table in sorted(tables.items()):
+        _add_texts(found, "group", group, str(len(table.columns)))
+        for name, column in sorted(table.columns.items()):
+            blocks = checks[f"{group}/{name}"]
+            _add_texts(found, "column", name, column.dtype.str, repr(table.shape(name)), str(len(blocks)))
+            found.update(blocks)
+    _add_attributes(found, attributes)
+    return found.hexdigest()
+
+
+def content_of_format_1(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
+    """Return the SHA-256 (hexadecimal) of all bytes of a state, as the seal of a file of format 1 has it."""
+    found = hashlib.sha256()
+    for group, columns in sorted(groups.items()):
+        _add_texts(found, "group", group, str(len(columns)))
+        for name, column in sorted(columns.items()):
+            _add_texts(found, "column", name, column.dtype.str, repr(column.shape))
+            found.update(bytes_of(column))
+    _add_attributes(found, attributes)
+    return found.hexdigest()
+
+
+def _add_attributes(found: Hash, attributes: Mapping[str, Attribute]) -> None:
+    for name, value in sorted(attributes.items()):
+        exact = struct.pack("<d", value).hex() if isinstance(value, float) else str(value)
+        _add_texts(found, "attribute", name, type(value).__name__, exact)
+
+
+def _add_texts(found: Hash, *texts: str) -> None:
+    """Add texts with their lengths, so that no two lists of texts look the same."""
+    for text in texts:
+        encoded = text.encode()
+        found.update(struct.pack("<q", len(encoded)))
+        found.update(encoded)
