@@ -177,7 +177,8 @@ def _in_window(
     address = window.Shared_query(0)[0].address
     # arrays keep this object for as long as any of them is left
     memory = (ctypes.c_ubyte * places[-1]).from_address(address)
-    whole = memoryview(np.frombuffer(memoryview(memory), np.uint8))
+    whole: Any = np.frombuffer(memoryview(memory), np.uint8)
+    whole = memoryview(whole)
     views = [whole[place : place + size] for place, size in zip(places, sizes, strict=False)]
     window.Fence(mpi.MODE_NOPRECEDE)
     for view, buffer in zip(views, buffers, strict=False):

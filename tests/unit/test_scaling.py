@@ -16,12 +16,13 @@ from decomposition.plan import _candidates, divide, extents_by_rank
 from pdem.cli import main
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling import launch
+from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.plan import plan
-from pdem.scaling.predict import Costs, Network, Work, predict
+from pdem.scaling.predict import PARTS, Costs, Network, Work, predict
 from pdem.scaling.report import html_page, markdown, measured_sections, plan_sections, write_report
-from pdem.scaling.results import claim_folder, read_plan, read_results, run_file
-from pdem.scaling.starts import load_start, require_enlargeable
+from pdem.scaling.results import claim_folder, read_plan, read_results, run_file, with_measured
+from pdem.scaling.starts import load_start, require_size
 from pdem.simulation.bench_cases import Prepared, scaled_case
 
 
@@ -32,7 +33,7 @@ def write_run(folder, ranks, seconds, repeat=0, threads=1, weak=False, **changes
     run = {
         "format": FORMAT, "case": "bed <1>", "weak": weak, "ranks": ranks, "threads": threads, "steps": 10,
         "warm_up": 5, "seconds_per_step": seconds, "particles": particles, "pair_contacts": 2000,
-        "wall_contacts": 100, "imbalance": 1.25, "radii": [0.001, 0.01], "output_seconds": {"max": 0.5},
+        "wall_contacts": 100, "imbalance": 1.25, "radii": [0.001, 0.01], "output_seconds": {"min": 0.25, "mean": 0.375, "max": 0.5},
         "phases": {group: {"min": 0.1 * seconds, "mean": 0.2 * seconds, "max": 0.3 * seconds} for group in GROUPS},
         "start": {}, "end": {"owned": [[400, 100]] * ranks, "ghosts": [[50, 30]] * ranks, "sends": rank,
         "receives": rank, "sent": [7200] * ranks, "received": [7200] * ranks},
@@ -254,10 +255,18 @@ def test_a_run_that_fails_says_why():
 
 
 def test_only_known_cases_grow():
-    require_enlargeable("dense-bed")
+    growing = ["domain.upper=[0.1, {0.1*ranks}, 1]"]
+    require_size("dense-bed", (), True)
+    require_size("case.toml", growing, True)
+    require_size("case.toml", ["time.step=1e-6"], False)
     for name in ("mixer", "dense-bed-100k", "case.toml", "detection"):
         with pytest.raises(InputError, match="cannot be enlarged"):
-            require_enlargeable(name)
+            require_size(name, ["time.step=1e-6"], True)
+    for name in ("dense-bed", "run/checkpoint.h5"):
+        with pytest.raises(InputError, match="cannot be enlarged"):
+            require_size(name, growing, True)
+    with pytest.raises(InputError, match="only with --weak"):
+        require_size("case.toml", growing, False)
 
 
 def test_a_bed_grows_by_tiles():
@@ -321,6 +330,98 @@ def test_a_plan_of_a_case_file(tmp_path):
     (tmp_path / "plan.json").write_text("{}")
     with pytest.raises(InputError, match="is no plan"):
         read_plan(tmp_path)
+
+
+GROWING = ["domain.upper=[{0.05*ranks}, 0.05, 0.05]", "particles.0.fill.count={400*ranks}"]
+
+
+def test_a_plan_of_a_case_that_grows(tmp_path):
+    """Costs grow with the work: on one rank it is what was measured, and each rank has the same to do."""
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    out = tmp_path / "out"
+    settings = [word for text in GROWING for word in ("--set", text)]
+    words = [
+        "scaling",
+        "plan",
+        str(path),
+        "--ranks",
+        "1,4",
+        "--weak",
+        "--steps",
+        "5",
+        "--warm-up",
+        "2",
+        *settings,
+    ]
+    outcome = CliRunner().invoke(main, [*words, "--latency", "0", "--output", str(out)])
+    assert outcome.exit_code == 0, outcome.output
+    document = json.loads((out / "plan.json").read_text())
+    one, four = document["rows"]
+    assert document["weak"]
+    assert (one["particles"], four["particles"]) == (400, 1600)
+    assert four["owned"] == {"min": 400.0, "mean": 400.0, "max": 400.0}
+    assert one["efficiency"] == pytest.approx(1.0, rel=1e-12)
+    assert four["parts"]["compute"] == pytest.approx(one["parts"]["compute"], rel=0.3)
+    assert "more with the ranks" in outcome.output
+    refused = CliRunner().invoke(main, [*words[:4], "100000000", *words[5:]])
+    assert refused.exit_code == 2
+    assert "do not fit into the memory" in refused.output
+
+
+def test_costs_grow_with_the_work():
+    some = Work(np.zeros(10, np.int64), np.zeros(10, np.int64), np.full(5, 2))
+    more = Work(np.zeros(40, np.int64), np.zeros(40, np.int64), np.full(10, 3))
+    costs = COSTS.for_work(some, more)
+    assert (costs.particle, costs.pair, costs.wall, costs.detect) == (8e-3, 32e-3, 6e-3, 2e-3)
+    assert COSTS.for_work(some, some) == COSTS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_facets_that_ranks_may_reach_are_counted_once(seed):
+    rng = np.random.default_rng(seed)
+    position, radius = cloud(seed, 200)
+    particle, facet = rng.integers(0, 200, 900), rng.integers(0, 60, 900)
+    division = divided(7, position, radius)
+    none = np.zeros(0, np.int64)
+    work = Work(none, none, np.bincount(particle, minlength=200), (particle, facet))
+    expected = [len(set(facet[division.owner[particle] == rank])) for rank in range(7)]
+    assert work.facets_by_rank(division).tolist() == expected
+    assert Work(none, none, none).facets_by_rank(division) is None
+
+
+def planned(case="bed <1>", weak=False, threads=1):
+    parts = dict.fromkeys(PARTS, 0.0) | {"compute": 1.0, "agree": 0.25}
+    rows = [{"ranks": count, "seconds_per_step": 2.0, "parts": parts, "ghosts_per_particle": 0.3, "speed_up": 2.0,
+             "efficiency": 1.0, "imbalance": 1.0} for count in (2, 4, 64)]  # fmt: skip
+    return {"case": case, "weak": weak, "threads": threads, "rows": rows}
+
+
+def test_predicted_stands_beside_measured(measured):
+    results = read_results(measured)
+    assert comparison(results, None) is None
+    found = comparison(results, planned())
+    two, four = found.rows  # a plan of 64 ranks has nothing beside it
+    assert two[:5] == ["2", "1", "2500", "2000", "0.80"]
+    assert two[5] == "500, 1e+03"
+    assert two[7] == "1.5e+03, 250"
+    assert two[8] == "0.16, 0.3"
+    assert four[4] == "1.00"
+    for other in (planned("another"), planned(weak=True)):
+        section = comparison(results, other)
+        assert "nothing to compare" in section.text
+        assert not section.rows
+    assert "No measured ranks" in comparison(results, planned(threads=3)).text
+    sections = measured_sections(results, planned(), plots=True)
+    assert [one.title for one in sections][-1] == "Predicted and measured"
+    assert sections[0].picture != measured_sections(results, planned("another"), plots=True)[0].picture
+
+
+def test_measured_ranks_are_planned_as_well(measured, tmp_path):
+    assert with_measured(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
+    for case, weak, threads in (("another", False, 1), ("bed <1>", True, 1), ("bed <1>", False, 2)):
+        assert with_measured(measured, case, weak, threads, [16]) == [16]
+    assert with_measured(tmp_path / "nothing", "a", False, 1, [16]) == [16]
 
 
 def test_a_plan_without_time_only_counts(tmp_path):
