@@ -23,6 +23,7 @@ _PAGE = """<!DOCTYPE html>
 <style>
 body {{ font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222; }}
 table {{ border-collapse: collapse; margin: 1em 0; font-size: 0.9em; }}
+.table {{ overflow-x: auto; }}
 th, td {{ padding: 0.25em 0.7em; text-align: right; border-bottom: 1px solid #ddd; }}
 img {{ max-width: 100%; }}
 </style></head><body>
@@ -138,7 +139,7 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
     network, costs = plan["network"], plan["costs"]
     predicted = Section(
         "Plan, predicted",
-        f"Measured on one rank of {costs['threads']} threads over {costs['steps']} steps: "
+        f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
         f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every other rank. "
         "wait: for the slowest. "
@@ -201,7 +202,7 @@ def html_page(title: str, sections: Sequence[Section]) -> str:
             parts.append(f'<img alt="{html.escape(section.title)}" src="data:image/png;base64,{data}">')
         if section.head:
             lines = [_html_row("th", section.head), *(_html_row("td", row) for row in section.rows)]
-            parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
+            parts.append('<div class="table"><table>\n' + "\n".join(lines) + "\n</table></div>")
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
 
