@@ -149,7 +149,7 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
         If the case, with these changes, is not valid.
     """
     job.check()
-    growing = [text for text in settings if _GROWING.search(text)]
+    growing = growing_settings(settings)
     if growing and job.kind != "weak":
         raise InputError(
             f"--set {growing[0]}: only a case of --kind weak grows with the ranks; give a number"
@@ -160,7 +160,7 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
             "--set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'; for one case on more and more ranks give --kind strong"
         )
     steady = [text for text in settings if text not in growing]
-    grown = {ranks: [_grown(text, ranks) for text in growing] for ranks in job.rank_counts()}
+    grown = {ranks: [grown_setting(text, ranks) for text in growing] for ranks in job.rank_counts()}
     folders = [_folder(path, [*steady, *changes]) for changes in (grown.values() if growing else [[]])]
     values = _values(Path(path), job, steady, folders[0])
     values["grown"] = "\n".join(
@@ -197,7 +197,12 @@ def _options(settings: Sequence[str]) -> str:
     return " ".join(f"--set {shlex.quote(text)}" for text in settings)
 
 
-def _grown(text: str, ranks: int) -> str:
+def growing_settings(settings: Sequence[str]) -> list[str]:
+    """Return those settings that have the number of ranks in them, as ``{ranks}`` or ``{0.1*ranks}``."""
+    return [text for text in settings if _GROWING.search(text)]
+
+
+def grown_setting(text: str, ranks: int) -> str:
     """Return a setting with the number of ranks in it."""
     return _GROWING.sub(lambda match: str(Decimal(match["factor"] or "1") * ranks), text)
 

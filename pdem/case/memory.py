@@ -8,7 +8,10 @@ BYTES_PER_PARTICLE = 1024
 """In a dense bed, all told: state, contacts, lists, buffers."""
 
 BYTES_PER_FACET = 1024
-"""With its adjacency, on every rank."""
+"""With its adjacency, while it is prepared: once on every machine."""
+
+BYTES_PER_FACET_AND_RANK = 128
+"""Places and normals of moving walls and room for the search, on every rank; less where few particles are near."""
 
 BYTES_PER_PROCESS = 200 * 2**20
 """Interpreter, libraries and compiled kernels."""

@@ -16,7 +16,13 @@ from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.driven_preflight import driven_findings
 from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level
-from pdem.case.memory import BYTES_PER_FACET, BYTES_PER_PARTICLE, BYTES_PER_PROCESS, memory_size
+from pdem.case.memory import (
+    BYTES_PER_FACET,
+    BYTES_PER_FACET_AND_RANK,
+    BYTES_PER_PARTICLE,
+    BYTES_PER_PROCESS,
+    memory_size,
+)
 from pdem.case.messages import shown_key
 from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
@@ -221,9 +227,8 @@ def _intervals(case: Case, step: float) -> Iterator[Finding]:
 
 def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
     facets = sum(mesh.facet_count for mesh in meshes)
-    needed = len(particles["radius"]) * BYTES_PER_PARTICLE + ranks * (
-        facets * BYTES_PER_FACET + BYTES_PER_PROCESS
-    )
+    each = facets * BYTES_PER_FACET_AND_RANK + BYTES_PER_PROCESS
+    needed = len(particles["radius"]) * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
     there = memory_size()
     level: Level = "info" if there is None else _level(needed / there, 0.8, 1.0)
     text = f"about {needed / 2**30:.2g} GiB in all"

@@ -71,6 +71,7 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], qu
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
+    start.forget()
     run_to_end(simulation, quiet=quiet, findings=findings)
     return 0
 
@@ -90,6 +91,10 @@ class _Start:
         self.meshes = read_walls(case)
         self.particles = initial_particles(case, self.meshes)
         return preflight(case, self.particles, self.meshes, ranks, threads)
+
+    def forget(self) -> None:
+        """Give the memory back: the simulation has its own."""
+        self.particles = self.meshes = None
 
 
 def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pdem.cli.start import collective, load_kernels, say, serial, settings_option, threads_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from pdem.scaling.report import Section
+    from pdem.scaling.section import Section
     from pdem.simulation.bench_cases import Prepared
+
+    Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Counts(click.ParamType):
@@ -43,6 +45,15 @@ def _output_option(default: str | None, meaning: str) -> Any:
     )
 
 
+def weak_option(command: Command) -> Command:
+    """Add ``--weak``."""
+    return click.option(
+        "--weak",
+        is_flag=True,
+        help="Enlarge the case with the ranks: one of pdem bench, or by --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'.",
+    )(command)
+
+
 @click.group(short_help="Measure, report and plan how a case scales.")
 def scaling() -> None:
     """Measure how a case scales over ranks and threads, report it, and plan larger machines."""
@@ -52,7 +63,7 @@ def scaling() -> None:
 @click.argument("case")
 @click.option("--ranks", type=Counts(), default="1,2,4", show_default=True, help="Numbers of ranks.")
 @click.option("--threads", type=Counts(), default="1", show_default=True, help="Threads of each rank.")
-@click.option("--weak", is_flag=True, help="Enlarge the case with the ranks; for cases of pdem bench.")
+@weak_option
 @click.option("--steps", type=click.IntRange(min=1), default=500, show_default=True, help="Steps to time.")
 @click.option(
     "--warm-up", type=click.IntRange(min=0), default=300, show_default=True, help="Steps before, not timed."
@@ -78,12 +89,11 @@ def _run(
 ) -> int:  # fmt: skip
     from pdem.scaling import launch
     from pdem.scaling.results import claim_folder, run_file
-    from pdem.scaling.starts import enlarged, keep_start, load_start, require_enlargeable
+    from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
 
     launch.require_no_launcher()
     words = launch.check_launcher(launcher or launch.default_launcher())
-    if weak:
-        require_enlargeable(case)
+    require_size(case, settings, weak)
     if warning := launch.crowded(ranks, threads):
         say(f"warning: {warning}")
     kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
@@ -94,7 +104,7 @@ def _run(
     sizes = sorted({one[0] for one in wanted}) if weak else [1] * bool(wanted)
     if wanted:
         load_kernels(None, None, 1)
-    start = load_start(case, settings, 1) if wanted else None
+    start = load_start(case, first_settings(settings), 1) if wanted else None
     for size in sizes:
         path = folder / f"start-{size}.h5"
         if start is not None and not path.exists():
@@ -168,6 +178,7 @@ def _report(folder: Path, plots: bool) -> int:
 @click.option(
     "--ranks", type=Counts(), default="16,256,4096,65536", show_default=True, help="Numbers of ranks."
 )
+@weak_option
 @click.option("--latency", type=click.FloatRange(min=0.0), help="Of a message [s]; by default 2e-6.")
 @click.option(
     "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
@@ -186,26 +197,30 @@ def _report(folder: Path, plots: bool) -> int:
 @_output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
 @settings_option
 def plan(
-    case: str, ranks: tuple[int, ...], latency: float | None, bandwidth: float | None, steps: int, warm_up: int,
-    threads: int, plots: bool, output: Path | None, settings: tuple[str, ...],
+    case: str, ranks: tuple[int, ...], weak: bool, latency: float | None, bandwidth: float | None, steps: int,
+    warm_up: int, threads: int, plots: bool, output: Path | None, settings: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Divide the particles of a case among any number of ranks, in this process alone, and predict a step's time.
 
     Owned particles, copies, neighbours and bytes are those a run on so many ranks begins with. Times are measured on
-    one rank here and joined with the network that is given.
+    one rank here and joined with the network that is given. With --weak the case is made as large as each number of
+    ranks makes it. Where --output holds measured runs of the case, their ranks are planned as well: pdem scaling
+    report then has predicted beside measured times.
     """
 
     def work() -> int:
         from pdem.scaling.plan import plan as make_plan
         from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
-        from pdem.scaling.results import PLAN_FILE
+        from pdem.scaling.results import PLAN_FILE, with_measured
+        from pdem.scaling.starts import enlarged
 
         network = Network(
             LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth
         )
-        document = make_plan(
-            case, _prepared(case, settings, threads), ranks, network, threads, steps, warm_up
-        )
+        start = _prepared(case, settings, threads, weak)
+        counts = ranks if output is None else with_measured(output, case, weak, threads, ranks)
+        larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
+        document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
         if output is not None:
             output.mkdir(parents=True, exist_ok=True)
             _write(output / PLAN_FILE, document)
@@ -214,15 +229,16 @@ def plan(
     return serial(work)
 
 
-def _prepared(case: str, settings: Sequence[str], threads: int) -> Prepared:
+def _prepared(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
     from pdem.foundation.kernels import set_threads
     from pdem.scaling.launch import require_no_launcher
-    from pdem.scaling.starts import load_start
+    from pdem.scaling.starts import first_settings, load_start, require_size
 
     require_no_launcher()
+    require_size(case, settings, weak)
     set_threads(threads)
     load_kernels(None, None, threads)
-    return load_start(case, settings, threads)
+    return load_start(case, first_settings(settings), threads)
 
 
 def _show_plan(folder: Path | None, document: dict[str, Any], plots: bool) -> int:

@@ -73,7 +73,9 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
 
         own = distributed.threads_of(communicator, threads)
         set_threads(own)  # before any kernel is called: the first call makes the pool
-        return work(communicator, own)
+        code = work(communicator, own)
+        distributed.release(communicator)
+        return code
 
     return distributed.run_or_abort(on_threads, communicator)
 

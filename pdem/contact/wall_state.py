@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.particles import Particles
+    from pdem.detection.facet_blocks import FacetBlocks
     from pdem.motion.walls import MovingWalls
 
 _GROWTH = 1.3
@@ -83,6 +84,8 @@ class WallContacts:
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
     lever_arm : {"radius", "contact"}
         Of friction: the radius, or the distance from the centre to the contact point.
+    blocks : FacetBlocks, optional
+        Those of a large mesh, if they are there already.
 
     Attributes
     ----------
@@ -91,14 +94,15 @@ class WallContacts:
     """
 
     def __init__(
-        self, walls: MovingWalls, materials: Sequence[int], method: str, lever_arm: str = "radius"
-    ) -> None:
+        self, walls: MovingWalls, materials: Sequence[int], method: str, lever_arm: str = "radius",
+        blocks: FacetBlocks | None = None,
+    ) -> None:  # fmt: skip
         self.walls = walls
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
         self._topology = tuple(walls.mesh.topology)
-        self._search = FacetSearch(walls.mesh)
+        self._search = FacetSearch(walls.mesh, blocks)
         self._start = np.zeros(1, np.int64)
         self._end = np.zeros(0, np.int64)
         self._candidates = np.empty(0, np.int64)
@@ -337,12 +341,10 @@ class WallContacts:
 
         Parameters
         ----------
-        particles : Particles
-            As evaluated.
+        particles, density, table
+            As in `evaluate`.
         step : float
             Length of the step evaluated [s].
-        density, table
-            As in `evaluate`.
 
         Returns
         -------

@@ -24,6 +24,11 @@ _GROWTH = 1.25
 _ROOM = 32
 
 
+def blocks_of(mesh: Mesh) -> FacetBlocks | None:
+    """Return the blocks of a large mesh, None for a small one."""
+    return FacetBlocks(mesh) if mesh.facet_count > LARGE else None
+
+
 class FacetSearch:
     """Finds the facets near spheres, with buffers that are kept from call to call.
 
@@ -37,6 +42,8 @@ class FacetSearch:
     ----------
     mesh : Mesh
         Only its loops are used; positions and normals are given with each call, since walls move.
+    blocks : FacetBlocks, optional
+        Those of the mesh, if it is large and they are there already.
 
     Attributes
     ----------
@@ -46,7 +53,7 @@ class FacetSearch:
         Facets that the last call has looked at.
     """
 
-    def __init__(self, mesh: Mesh) -> None:
+    def __init__(self, mesh: Mesh, blocks: FacetBlocks | None = None) -> None:
         self._facet_start = mesh.facet_start
         self._facet_vertices = mesh.facet_vertices
         self._boxes = np.empty((mesh.facet_count, 6))
@@ -60,7 +67,7 @@ class FacetSearch:
         self._hit_facets = np.empty_like(self._hit_spheres)
         self._start = np.zeros(1, np.int64)
         self._found = np.empty(0, np.int64)
-        self.blocks = FacetBlocks(mesh) if mesh.facet_count > LARGE else None
+        self.blocks = blocks_of(mesh) if blocks is None else blocks
         self.looked_at = 0
 
     def find(

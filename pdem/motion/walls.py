@@ -64,11 +64,15 @@ class MovingWalls:
         Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
     drives : mapping of int to Drive, optional
         By the number of the wall, those that particles drive.
+    placed : bool
+        Whether all are in place from the beginning. Otherwise only what `watch` names is, and pages of memory for
+        the rest are not even touched: of a large mesh a rank has its own part alone, until `place_all`.
 
     Attributes
     ----------
     vertices, normals : (V, 3) and (F, 3) arrays
         Present places [m] and unit normals: of all since `place_all`, later of the facets that `watch` has named.
+        Those of the mesh itself where no wall moves.
     centre : (W, 3) array
         Present place of each wall's centre [m].
     angular_velocity, velocity : (W, 3) arrays
@@ -97,6 +101,8 @@ class MovingWalls:
         facet_origin: NDArray[np.int64] | None = None,
         vertex_origin: NDArray[np.int64] | None = None,
         drives: Mapping[int, Drive] | None = None,
+        *,
+        placed: bool = True,
     ) -> None:
         self.mesh = mesh
         self.facet_wall = facet_wall
@@ -106,9 +112,8 @@ class MovingWalls:
         self._facet_rows = np.searchsorted(facet_wall, np.arange(count + 1))
         self.facet_origin = _within(self._facet_rows) if facet_origin is None else facet_origin
         self.vertex_origin = _within(self._vertex_rows) if vertex_origin is None else vertex_origin
-        self._normals = np.array(mesh.facet_normals, dtype=np.float64)
-        self._vertices = np.array(mesh.vertices, dtype=np.float64)
-        self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
+        self._normals = np.ascontiguousarray(mesh.facet_normals, np.float64)
+        self._vertices = np.ascontiguousarray(mesh.vertices, np.float64)
         self.centre = np.zeros((count, 3))
         self.angular_velocity, self.velocity = np.zeros((count, 3)), np.zeros((count, 3))
         self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
@@ -124,9 +129,21 @@ class MovingWalls:
         for wall in range(count):
             self.centre[wall] = self._centre_of(wall)
         self._poses = [self._pose(wall, 0.0) for wall in self._moving]
-        self._watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._make_room(placed)
         self._times = -math.inf, -math.inf
         self.place(0.0, 0.0)
+
+    def _make_room(self, placed: bool) -> None:
+        """Lay out present places and normals; if not `placed`, nothing is written yet."""
+        self._watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._rests = True  # all walls that do not move are in place
+        if not self._moving:
+            self.vertices, self.normals = self._vertices, self._normals
+        elif placed:
+            self.vertices, self.normals = self._vertices.copy(), self._normals.copy()
+        else:
+            self.vertices, self.normals = np.zeros(self._vertices.shape), np.zeros(self._normals.shape)
+            self._watched, self._rests = (np.zeros(0, np.int64), np.zeros(0, np.int64)), False
 
     def facets_of(self, wall: int) -> slice:
         """Return which facets a wall has."""
@@ -182,6 +199,9 @@ class MovingWalls:
 
     def place_all(self) -> None:
         """Bring all vertices and normals up to the present time."""
+        if not self._rests:
+            self.vertices[:], self.normals[:] = self._vertices, self._normals
+            self._rests = True
         if self._watched is not None:
             self._move(None)
 
@@ -200,15 +220,19 @@ class MovingWalls:
             _marked(mesh.facet_count, members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
         )
         nodes = members_of(mesh.facet_start, mesh.facet_vertices, chosen)
-        self._watched = np.flatnonzero(_marked(mesh.vertex_count, nodes)), chosen
+        nodes = np.flatnonzero(_marked(mesh.vertex_count, nodes))
+        if not self._rests:
+            self.vertices[nodes], self.normals[chosen] = self._vertices[nodes], self._normals[chosen]
+        self._watched = nodes, chosen
         self._move(self._watched)
 
     def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the present places of some vertices (rows of those that move are brought up to date)."""
-        if self._watched is not None:
-            rows = np.unique(vertices)
-            self._move((rows, np.zeros(0, np.int64)))
-        return self.vertices[vertices]
+        """Return the present places of some vertices, whether they are watched or not."""
+        places = self._vertices[vertices]
+        walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
+        for pose, wall in zip(self._poses, self._moving, strict=True):
+            _place(np.flatnonzero(walls == wall), pose.rotation, pose.shift, places, places)
+        return places
 
     def _move(self, watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None) -> None:
         """Write the present places of vertices and facets, all if there are none to watch."""

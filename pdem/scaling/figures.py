@@ -47,17 +47,19 @@ def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
         base = results.base.cores
         left.plot(all_cores, [cores / base for cores in all_cores], color="black", lw=0.8, label="ideal")
         right.axhline(100.0, color="black", lw=0.8)
-        if plan is not None and not results.weak:
-            _predicted(plan, left, right)
+        if plan is not None:
+            _predicted(plan, all_cores, left, right)
         _finish(left, "speed-up", all_cores)
         _finish(right, "efficiency [%]", all_cores)
 
     return _picture(draw, 2)
 
 
-def _predicted(plan: Mapping[str, Any], left: Any, right: Any) -> None:
-    rows = [row for row in plan["rows"] if "speed_up" in row]
-    cores = [row["ranks"] * plan["threads"] for row in rows]
+def _predicted(plan: Mapping[str, Any], measured: Sequence[int], left: Any, right: Any) -> None:
+    """Draw what a plan predicts, as far as anything was measured: its own picture has the rest."""
+    threads = plan["threads"]
+    rows = [row for row in plan["rows"] if "speed_up" in row and row["ranks"] * threads <= max(measured)]
+    cores = [row["ranks"] * threads for row in rows]
     left.plot(cores, [row["speed_up"] for row in rows], "k--", marker=".", label="plan")
     right.plot(cores, [100.0 * row["efficiency"] for row in rows], "k--", marker=".", label="plan")
 

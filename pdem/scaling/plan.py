@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.errors import InputError
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, Work, as_dict, predict, summary
@@ -13,8 +14,11 @@ from pdem.scaling.starts import begin
 from pdem.simulation.distributed import copy_seconds, division_of, list_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from numpy.typing import NDArray
+
+    from pdem.contact.wall_state import WallContacts
     from pdem.scaling.predict import Network
     from pdem.simulation.bench_cases import Prepared
     from pdem.simulation.exchange import Division
@@ -22,8 +26,9 @@ if TYPE_CHECKING:
 
 
 def plan(
-    name: str, start: Prepared, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int
-) -> dict[str, Any]:
+    name: str, start: Prepared, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int,
+    larger: Callable[[int], Prepared] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the plan of a case, for a file.
 
     Parameters
@@ -40,30 +45,55 @@ def plan(
         Of each rank.
     steps, warm_up : int
         To be timed on one rank, and before that; without any the plan only counts.
+    larger : callable, optional
+        Returns the start for so many ranks, if the case grows with them (weak scaling).
 
     Raises
     ------
     InputError
-        If a number of ranks is below 1, or there are no particles.
+        If a number of ranks is below 1, there are no particles, or more than fit into the memory.
     """
     if not ranks or min(ranks) < 1:
         raise InputError(f"a plan for {min(ranks, default=0)} ranks: at least 1 is needed")
     simulation = begin(start, threads)
     if simulation.particles.count == 0:
         raise InputError(f"{name}: has no particles at its beginning; plan a checkpoint of its run instead")
+    if larger is not None:
+        _require_memory(name, int(simulation.particles.count), max(ranks))
     work = work_of(simulation, start)
-    divisions = {count: divide(simulation, start, count) for count in ranks}
-    levels = simulation.system.skins.radii
     document: dict[str, Any] = {
-        "case": name, "particles": int(simulation.particles.count), "candidate_pairs": len(work.first),
-        "threads": threads, "radii": levels.tolist(), "network": as_dict(network), "environment": environment(),
+        "case": name, "weak": larger is not None, "particles": int(simulation.particles.count),
+        "candidate_pairs": len(work.first), "threads": threads, "radii": simulation.system.skins.radii.tolist(),
+        "network": as_dict(network), "environment": environment(),
     }  # fmt: skip
-    costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
+    parts: Iterable[tuple[Division, Work]]
+    if larger is None:
+        parts = [(divide(simulation, start, count), work) for count in ranks]  # steps may change the skins
+        costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
+    else:
+        costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
+        parts = (_grown(larger(count), count, threads) for count in ranks)
     rows = []
-    for division in divisions.values():
-        predicted = {} if costs is None else predict(division, work, costs, network)
-        rows.append({**summary(division), **predicted})
+    for division, there in parts:
+        predicted = {} if costs is None else predict(division, there, costs.for_work(work, there), network)
+        rows.append({**summary(division, there), **predicted})
     return {**document, "costs": None if costs is None else as_dict(costs), "rows": rows}
+
+
+def _grown(start: Prepared, ranks: int, threads: int) -> tuple[Division, Work]:
+    """Return division and work of a start that was made for so many ranks."""
+    simulation = begin(start, threads)
+    return divide(simulation, start, ranks), work_of(simulation, start)
+
+
+def _require_memory(name: str, particles: int, times: int) -> None:
+    """Require that a case fits into the memory of this machine so many times."""
+    most = largest_count(BYTES_PER_PARTICLE) / particles
+    if times > most:
+        raise InputError(
+            f"{name}: {particles} particles for each of {times} ranks do not fit into the memory of this machine, "
+            f"where a plan has them all: about {most:.0f} times as many do; plan for fewer ranks, or without --weak"
+        )
 
 
 def divide(simulation: Simulation, start: Prepared, ranks: int) -> Division:
@@ -87,7 +117,19 @@ def work_of(simulation: Simulation, start: Prepared) -> Work:
     found = slice(0, system.pairs.candidates)
     facets = np.zeros(len(ids), np.int64)
     facets[row] = system.work()[:, 2]
-    return Work(row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets)
+    near = None if system.walls is None else facets_of(system.walls)
+    reached = None if near is None else (row[near[0]], near[1])
+    return Work(row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets, reached)
+
+
+def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all candidates for contacts with walls: the row of the particle, and the facet."""
+    lists = walls.lists
+    first = lists.start[lists.near]
+    count = lists.end[lists.near] - first
+    rows = np.repeat(lists.near.astype(np.int64), count)
+    places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(count) - count), count)
+    return rows, lists.candidates[places]
 
 
 def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: int) -> Costs:

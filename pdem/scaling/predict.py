@@ -16,7 +16,7 @@ grows later, output.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,6 +102,18 @@ class Costs:
         """Seconds of a step on one rank."""
         return self.particle + self.pair + self.wall + self.detect
 
+    def for_work(self, measured: Work, other: Work) -> Costs:
+        """Return the costs of other work, if this much work had those that were measured."""
+        more = len(other.facets) / max(len(measured.facets), 1)
+        pairs, facets = len(measured.first), int(measured.facets.sum())
+        return replace(
+            self,
+            particle=self.particle * more,
+            pair=self.pair * (len(other.first) / pairs if pairs else more),
+            wall=self.wall * (float(other.facets.sum()) / facets if facets else more),
+            detect=self.detect * more,
+        )
+
 
 @dataclass(frozen=True)
 class Work:
@@ -113,11 +125,14 @@ class Work:
         Rows of the particles of each candidate pair.
     facets : (n,) int64 array
         Candidate facets of each particle.
+    reached : two int64 arrays, optional
+        Row of the particle and number of each of these facets, where there are walls.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     facets: NDArray[np.int64]
+    reached: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def by_rank(self, division: Division) -> tuple[Floats, Floats]:
         """Return candidate pairs and facets of each rank; a pair across a cut is one of both sides."""
@@ -126,6 +141,15 @@ class Work:
         pairs += np.bincount(other[one != other], minlength=division.ranks)
         facets = np.bincount(division.owner, self.facets, minlength=division.ranks)
         return pairs.astype(np.float64), facets.astype(np.float64)
+
+    def facets_by_rank(self, division: Division) -> NDArray[np.int64] | None:
+        """Return how many facets each rank's particles may reach, each facet once; None without walls."""
+        if self.reached is None:
+            return None
+        particle, facet = self.reached
+        number = int(facet.max(initial=0)) + 1
+        pairs = np.unique(division.owner[particle] * number + facet)
+        return np.bincount(pairs // number, minlength=division.ranks)
 
 
 def predict(division: Division, work: Work, costs: Costs, network: Network) -> dict[str, Any]:
@@ -184,8 +208,9 @@ def _collective(ranks: int, levels: int, costs: Costs, network: Network) -> tupl
     return costs.detections * (own + messages), agree
 
 
-def summary(division: Division) -> dict[str, Any]:
+def summary(division: Division, work: Work) -> dict[str, Any]:
     """Return numbers of a division for a table: smallest, mean and largest over the ranks."""
+    facets = work.facets_by_rank(division)
     owned, ghosts, sent = (one.sum(axis=1) for one in (division.owned, division.ghosts, division.sent))
     particles = max(int(owned.sum()), 1)
     return {
@@ -196,6 +221,8 @@ def summary(division: Division) -> dict[str, Any]:
         "ghosts_by_size": [float(many / particles) for many in division.ghosts.sum(axis=0)],
         "neighbours": _spread(division.sends),
         "bytes_per_step": _spread(division.row_bytes * sent),
+        "particles": int(owned.sum()),
+        **({} if facets is None else {"facets": _spread(facets)}),
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import html
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pdem.scaling import figures
+from pdem.scaling.comparison import comparison, fits
 from pdem.scaling.predict import PARTS
 from pdem.scaling.results import SHOWN_GROUPS
+from pdem.scaling.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ _PAGE = """<!DOCTYPE html>
 <style>
 body {{ font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222; }}
 table {{ border-collapse: collapse; margin: 1em 0; font-size: 0.9em; }}
+.table {{ overflow-x: auto; }}
 th, td {{ padding: 0.25em 0.7em; text-align: right; border-bottom: 1px solid #ddd; }}
 img {{ max-width: 100%; }}
 </style></head><body>
@@ -32,43 +34,6 @@ img {{ max-width: 100%; }}
 
 
 _NO_LISTS = " No lists were made while measuring, so they cost nothing here: give more --steps."
-
-
-@dataclass
-class Section:
-    """One part of a report.
-
-    Attributes
-    ----------
-    title : str
-        Of the part.
-    text : str
-        What a reader should know.
-    head, rows : sequences of str
-        A table; none where they are empty.
-    picture : bytes
-        PNG, or nothing.
-    """
-
-    title: str
-    text: str = ""
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = field(default_factory=list)
-    picture: bytes = b""
-
-    @property
-    def name(self) -> str:
-        """Of its picture."""
-        return "-".join(self.title.lower().replace(",", "").split())
-
-    def plain(self) -> str:
-        """Return it as text with aligned columns."""
-        table = [self.head, *self.rows] if self.head else []
-        widths = [max(len(row[column]) for row in table) for column in range(len(self.head))]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table
-        ]
-        return "\n".join([self.title, *([self.text] if self.text else []), *lines])
 
 
 def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots: bool) -> list[Section]:
@@ -98,15 +63,16 @@ def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots
     phases = Section(
         "Phases",
         "ms per step: smallest / mean / largest over the ranks. wait: until the busiest rank has come; some waiting is "
-        "in exchange as well. Imbalance: largest over mean compute. Output: one measurement and one gathering of all "
-        "particles, s.",
+        "in exchange as well. Imbalance: largest over mean compute. Output, in s: one measurement and one gathering of "
+        "all particles.",
         ("ranks x threads", *SHOWN_GROUPS, "imbalance", "output s"),
         [_phase_row(point) for point in results.points],
     )
     if plots:
-        speed.picture = figures.measured_figure(results, plan)
+        speed.picture = figures.measured_figure(results, plan if fits(plan, results) else None)
         phases.picture = figures.phase_figure(results)
-    return [speed, phases, _traffic(results)]
+    compared = comparison(results, plan)
+    return [speed, phases, _traffic(results), *([] if compared is None else [compared])]
 
 
 def _speed_row(results: Results, point: Point) -> list[str]:
@@ -122,7 +88,8 @@ def _phase_row(point: Point) -> list[str]:
         " / ".join(f"{1e3 * point.phases[group][key]:.3g}" for key in ("min", "mean", "max"))
         for group in SHOWN_GROUPS
     ]
-    return [f"{point.ranks} x {point.threads}", *cells, f"{point.imbalance:.3f}", f"{point.output:.3g}"]
+    output = " / ".join(f"{point.output[key]:.3g}" for key in ("min", "mean", "max"))
+    return [f"{point.ranks} x {point.threads}", *cells, f"{point.imbalance:.3f}", output]
 
 
 def _traffic(results: Results) -> Section:
@@ -148,11 +115,23 @@ def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:
 
 def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
     """Return a plan: what ranks own and copy, and the predicted time of a step."""
+    weak, walls = bool(plan.get("weak")), "facets" in plan["rows"][0]
     counted = Section(
         "Plan, counted",
-        f"{plan['case']}: {plan['particles']} particles, divided at the beginning of a run. Smallest / mean / largest "
-        "over the ranks; exactly what a run on so many ranks begins with.",
-        ("ranks", "owned", "ghosts per particle", "ghosts by size", "neighbours", "bytes per step and rank"),
+        f"{plan['case']}: {plan['particles']} particles{' on one rank, and more with the ranks' * weak}, divided at "
+        "the beginning of a run. Smallest / mean / largest over the ranks; what a run on so many ranks begins with."
+        + " Facets: of the walls, those that a rank's particles may reach."
+        * walls,
+        (
+            "ranks",
+            *["particles"] * weak,
+            "owned",
+            "ghosts per particle",
+            "ghosts by size",
+            "neighbours",
+            "bytes per step and rank",
+            *["facets"] * walls,
+        ),
         [_counted_row(plan, row) for row in plan["rows"]],
     )
     if plan["costs"] is None:
@@ -160,10 +139,12 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
     network, costs = plan["network"], plan["costs"]
     predicted = Section(
         "Plan, predicted",
-        f"Measured on one rank of {costs['threads']} threads over {costs['steps']} steps: "
+        f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
         f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every other rank. "
-        "wait: for the slowest. Not in it: shared networks and memory, noise, output, imbalance that grows later."
+        "wait: for the slowest. "
+        + "Speed-up: particles and steps in a time, over those of one rank. " * weak
+        + "Not in it: shared networks and memory, noise, output, imbalance that grows later."
         + (
             ""
             if costs["detections"]
@@ -190,8 +171,10 @@ def _nanoseconds(plan: Mapping[str, Any]) -> str:
 
 def _counted_row(plan: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     return [
-        str(row["ranks"]), _spread(row["owned"]), f"{row['ghosts_per_particle']:.3g}",
-        _by_size(row["ghosts_by_size"], plan["radii"]), _spread(row["neighbours"]), _spread(row["bytes_per_step"]),
+        str(row["ranks"]), *([str(row["particles"])] if plan.get("weak") else []), _spread(row["owned"]),
+        f"{row['ghosts_per_particle']:.3g}", _by_size(row["ghosts_by_size"], plan["radii"]),
+        _spread(row["neighbours"]), _spread(row["bytes_per_step"]),
+        *([_spread(row["facets"])] if "facets" in row else []),
     ]  # fmt: skip
 
 
@@ -219,7 +202,7 @@ def html_page(title: str, sections: Sequence[Section]) -> str:
             parts.append(f'<img alt="{html.escape(section.title)}" src="data:image/png;base64,{data}">')
         if section.head:
             lines = [_html_row("th", section.head), *(_html_row("td", row) for row in section.rows)]
-            parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
+            parts.append('<div class="table"><table>\n' + "\n".join(lines) + "\n</table></div>")
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
 

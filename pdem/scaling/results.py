@@ -90,8 +90,8 @@ class Point:
         Per particle.
     detections : float
         In 1000 steps.
-    output : float
-        To measure and to gather all particles once, on the slowest rank [s].
+    output : dict of float
+        To measure and to gather all particles once, as `phases` but in all [s].
     """
 
     ranks: int
@@ -106,7 +106,7 @@ class Point:
     neighbours: tuple[float, float]
     contacts: float
     detections: float
-    output: float
+    output: dict[str, float]
 
     @property
     def cores(self) -> int:
@@ -194,6 +194,22 @@ def read_results(folder: Path) -> Results:
     return Results(case, weak, points, steps, runs[0]["environment"])
 
 
+def with_measured(folder: Path, case: str, weak: bool, threads: int, ranks: Sequence[int]) -> list[int]:
+    """Return numbers of ranks, and with them those on which a folder has measured runs of the same case.
+
+    Raises
+    ------
+    InputError
+        If a file of a run is damaged.
+    """
+    if not any(folder.glob(RUN_FILES)):
+        return list(ranks)
+    results = read_results(folder)
+    same = (results.case, results.weak) == (case, weak)
+    measured = {point.ranks for point in results.points if same and point.threads == threads}
+    return sorted(measured | set(ranks))
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
@@ -228,7 +244,7 @@ def _joined(runs: Sequence[dict[str, Any]]) -> Point:
         neighbours=(fmean(end["sends"]), float(max(end["sends"]))),
         contacts=(2 * run["pair_contacts"] + run["wall_contacts"]) / particles,
         detections=run["detections_per_1000_steps"],
-        output=run["output_seconds"]["max"],
+        output=run["output_seconds"],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdem.case.batch_scripts import growing_settings, grown_setting
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
@@ -67,34 +68,52 @@ def _loaded(name: str, threads: int) -> Prepared:
         except Skipped as reason:
             raise InputError(f"{name}: {reason}") from None
     path = Path(name)
-    if path.is_dir() or path.suffix in (".h5", ".hdf5"):
+    if _is_checkpoint(name):
         held = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
         case = case_of(held)
         return Prepared(case, read_walls(case), state=held.groups)
     return Prepared(Case.read(name), [])
 
 
-def require_enlargeable(name: str) -> None:
-    """Require that a case can be enlarged with the number of ranks.
+def _is_checkpoint(name: str) -> bool:
+    return Path(name).is_dir() or Path(name).suffix in (".h5", ".hdf5")
+
+
+def require_size(name: str, settings: Sequence[str], weak: bool) -> None:
+    """Require that a case can be enlarged with the number of ranks if it shall be, and is not meant to be otherwise.
 
     Raises
     ------
     InputError
-        If it cannot.
+        If it cannot, or settings have the number of ranks in them without `weak`.
     """
-    if not (is_bench_case(name) and name in ENLARGEABLE):
+    growing = growing_settings(settings)
+    if growing and not weak:
+        raise InputError(f"--set {growing[0]}: only with --weak a case grows with the ranks; give a number")
+    by_itself = is_bench_case(name) and name in ENLARGEABLE and not growing
+    by_settings = growing and not is_bench_case(name) and not _is_checkpoint(name)
+    if weak and not (by_itself or by_settings):
         raise InputError(
-            f"{name} cannot be enlarged with the ranks: --weak is for cases of the benchmark, "
-            f"{', '.join(ENLARGEABLE)}; name one of them, or leave --weak away"
+            f"{name} cannot be enlarged with the ranks: name a case of the benchmark, {', '.join(ENLARGEABLE)}, or a "
+            "case file with something that grows, such as --set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'; "
+            "or leave --weak away"
         )
 
 
+def first_settings(settings: Sequence[str]) -> list[str]:
+    """Return settings as they are for one rank."""
+    return [grown_setting(text, 1) for text in settings]
+
+
 def enlarged(name: str, times: int, start: Prepared, settings: Sequence[str] = ()) -> Prepared:
-    """Return a start that is `times` as large; see `pdem.simulation.bench_cases.scaled_case`."""
+    """Return a start that is `times` as large: by its settings, or see `pdem.simulation.bench_cases.scaled_case`."""
+    if times == 1:
+        return start
+    if not is_bench_case(name):
+        return load_start(name, [grown_setting(text, times) for text in settings])
     large = scaled_case(name, times, start)
-    if times > 1:
-        for assignment in settings:
-            large.case.override(assignment)
+    for assignment in settings:
+        large.case.override(assignment)
     return large
 
 

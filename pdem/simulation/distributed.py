@@ -150,6 +150,49 @@ def on_first(communicator: Any, function: Callable[[], Result]) -> Result:
     return result
 
 
+def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Result, str]:
+    """Call `function` on one rank per node; its large arrays lie in memory that the ranks of a node share. Collective.
+
+    Parameters
+    ----------
+    communicator : mpi4py communicator or None
+        The ranks.
+    function : callable
+        Returns what all ranks need. Nobody may write into its arrays.
+
+    Returns
+    -------
+    result : object
+        What it returned.
+    notice : str
+        Where its arrays are, for the log; nothing to say on one rank.
+
+    Raises
+    ------
+    PdemError
+        On all ranks, if `function` raised it on any.
+    """
+    if communicator is None or communicator.size == 1:
+        return function(), ""
+    from decomposition.node_memory import once_per_node as make_once
+
+    result, held = make_once(communicator, function)
+    if held.lacking:
+        return result, (
+            f"each rank has its own {held.lacking / 2**20:.4g} MiB: there is no room for them in the shared memory of "
+            "the node; enlarge /dev/shm (containers: --shm-size)"
+        )
+    return result, f"{held.shared / 2**20:.4g} MiB once per node" if held.shared else ""
+
+
+def release(communicator: Any) -> None:
+    """Give memory that ranks shared back, as far as nobody needs it any more. Collective."""
+    if communicator is not None and communicator.size > 1:
+        from decomposition.node_memory import release as release_windows
+
+        release_windows(communicator)
+
+
 def warm_up(
     communicator: Any, function: Callable[[], object], tag: str, announce: Callable[[], object]
 ) -> bool:

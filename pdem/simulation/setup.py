@@ -10,10 +10,12 @@ import numpy as np
 
 from pdem.case.drives import drives_of
 from pdem.case.motions import motion_of
+from pdem.case.wall_files import read_walls
 from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
+from pdem.detection.facets import blocks_of
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
 from pdem.detection.skins import Skins
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
+    from pdem.detection.facet_blocks import FacetBlocks
 
 AUTOMATIC_SKIN = 0.3
 """Skin over the largest radius of a level with which a run begins unless the case says otherwise."""
@@ -99,20 +102,67 @@ def constants_of(case: Case) -> Constants:
     )  # fmt: skip
 
 
-def walls_of(case: Case, meshes: Sequence[Mesh]) -> MovingWalls | None:
-    """Return the walls of a case, None without any."""
+@dataclass(frozen=True)
+class WallParts:
+    """All that is large about walls and the same on all ranks; nobody writes into it.
+
+    Attributes
+    ----------
+    meshes : list of Mesh
+        Of the walls, as they were read.
+    joined : Mesh or None
+        All walls as contacts are resolved on them, None without any.
+    facet_origin, vertex_origin : int64 arrays or None
+        Their numbers in `meshes`, None if they are numbered through.
+    blocks : FacetBlocks or None
+        Of a large mesh.
+    """
+
+    meshes: list[Mesh]
+    joined: Mesh | None = None
+    facet_origin: NDArray[np.int64] | None = None
+    vertex_origin: NDArray[np.int64] | None = None
+    blocks: FacetBlocks | None = None
+
+
+def parts_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallParts:
+    """Read the meshes of a case unless they are given, and make of them what contacts need.
+
+    Raises
+    ------
+    CaseError, MeshError
+        If there is no such file or a mesh cannot be used.
+    """
+    meshes = read_walls(case) if meshes is None else list(meshes)
     if not meshes:
+        return WallParts(meshes)
+    if case.detection.walls != "signed":
+        joined = join_meshes(meshes)
+        return WallParts(meshes, joined, blocks=blocks_of(joined))
+    surfaces = [surface_of(mesh) for mesh in meshes]
+    joined = join_meshes([surface.mesh for surface in surfaces])
+    facets = np.concatenate([surface.facet_origin for surface in surfaces])
+    vertices = np.concatenate([surface.vertex_origin for surface in surfaces])
+    return WallParts(meshes, joined, facets, vertices, blocks_of(joined))
+
+
+def walls_of(case: Case, parts: WallParts) -> MovingWalls | None:
+    """Return the walls of a case, None without any.
+
+    Raises
+    ------
+    CaseError, MeshError
+        If what moves or drives a wall cannot be had.
+    """
+    joined = parts.joined
+    if joined is None:
         return None
-    origins: list[NDArray[np.int64] | None] = [None, None]
-    drives = drives_of(case, meshes)
-    if case.detection.walls == "signed":
-        surfaces = [surface_of(mesh) for mesh in meshes]
-        meshes = [surface.mesh for surface in surfaces]
-        origins[0] = np.concatenate([surface.facet_origin for surface in surfaces])
-        origins[1] = np.concatenate([surface.vertex_origin for surface in surfaces])
-    joined = join_meshes(meshes)
+    drives = drives_of(case, parts.meshes)
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
-    return MovingWalls(joined, joined.facet_wall, joined.vertex_wall, motions, origins[0], origins[1], drives)
+    return MovingWalls(
+        joined, joined.facet_wall, joined.vertex_wall, motions, parts.facet_origin, parts.vertex_origin, drives,
+        placed=parts.blocks is None,
+    )  # fmt: skip
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:

@@ -9,17 +9,16 @@ import numpy as np
 
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.wall_files import read_walls
 from pdem.contact.wall_kernels import LOADS
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.checkpoint import read_checkpoint
-from pdem.simulation.distributed import exchange_of
+from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_clear, check_known, checked_columns, come, take_out
-from pdem.simulation.setup import constants_of, skins_of, walls_of
+from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.state import adopt, first_groups
 from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
 from pdem.simulation.system import HISTORIES, System
@@ -55,7 +54,8 @@ class Simulation:
     particles : mapping of str to ndarray, optional
         In place of those of the case, on rank 0: as `pdem.case.initial.initial_particles` returns them.
     meshes : sequence of Mesh, optional
-        In place of the files of the case's walls, in their order.
+        In place of the files of the case's walls, in their order. Of several ranks one per node needs them, the
+        first, and others are given them by it: large meshes are once in the memory of a node.
 
     Raises
     ------
@@ -84,13 +84,21 @@ class Simulation:
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads)
-        self.meshes: list[Mesh] = read_walls(case) if meshes is None else list(meshes)
+        parts, notice = once_per_node(comm if case.walls else None, partial(parts_of, case, meshes))
+        self.meshes: list[Mesh] = parts.meshes
         continued = bool(exchange.share(state is not None))
         groups = self._first_state(exchange, state, particles)
-        moving = walls_of(case, self.meshes)
+        moving = walls_of(case, parts)
         self.system = System(
-            case, constants_of(case), moving, exchange, partial(skins_of, case), groups["particles"]
+            case,
+            constants_of(case),
+            moving,
+            exchange,
+            partial(skins_of, case),
+            groups["particles"],
+            parts.blocks,
         )
+        self.system.notices += [f"walls: {notice}"] if notice else []
         handed = adopt(self.system, groups)
         if moving is not None:
             moving.place(self.time, self.system.time_of(self.step - 1))

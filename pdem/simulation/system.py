@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.containers.records import PairRecords
+    from pdem.detection.facet_blocks import FacetBlocks
     from pdem.detection.skins import Skins
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.exchange import Exchange
@@ -86,6 +87,7 @@ class System:
         exchange: Exchange,
         choose_levels: Callable[[Mapping[str, NDArray[Any]]], Skins],
         particles: Mapping[str, NDArray[Any]],
+        blocks: FacetBlocks | None = None,
     ) -> None:
         self.constants = constants
         self.exchange = exchange
@@ -99,6 +101,7 @@ class System:
                 [case.material_index(wall.material) for wall in case.walls],
                 case.detection.walls,
                 case.detection.wall_lever_arm,
+                blocks,
             )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension

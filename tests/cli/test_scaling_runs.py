@@ -62,13 +62,17 @@ def test_runs_are_measured_reported_and_begin_as_planned(tmp_path, pdem):
 
     plan = pdem("scaling", "plan", "case.toml", "--ranks", 2, "--steps", 10, "--output", "out")
     assert plan.exit_code == 0, plan.output
-    (row,) = json.loads((tmp_path / "out" / "plan.json").read_text())["rows"]
+    alone, row = json.loads((tmp_path / "out" / "plan.json").read_text())[
+        "rows"
+    ]  # one rank was measured, too
+    assert alone["ranks"] == 1
     assert row["bytes_per_step"]["max"] == max(two["start"]["sent"]) > 0
     assert row["ghosts"]["max"] == max(map(sum, two["start"]["ghosts"]))
 
     report = pdem("scaling", "report", "out")
     assert report.exit_code == 0, report.output
     assert "strong scaling" in report.output
+    assert "predicted / measured" in report.output
     assert "data:image/png" in (tmp_path / "out" / "report.html").read_text()
 
     before = [path.stat().st_mtime_ns for path in files]

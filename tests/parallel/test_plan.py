@@ -11,9 +11,11 @@ from decomposition.mpi import describe
 from decomposition.plan import divide
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.scaling.measure import counts
 from pdem.scaling.plan import divide as divide_start
+from pdem.scaling.plan import facets_of, work_of
 from pdem.simulation.bench_cases import Prepared
 from pdem.simulation.simulation import Simulation
 
@@ -78,6 +80,27 @@ fill = {count = 1500}
 [detection]
 levels = 3
 """
+
+
+WALL = """
+[[walls]]
+mesh = "sheet.ply"
+material = "grain"
+"""
+
+
+@pytest.mark.ranks(2, 3, timeout=240)
+def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
+    x, y = (0.1 * one.ravel() / 24 - 0.01 for one in np.mgrid[:25, :25].astype(float))
+    at = (25 * np.arange(24)[:, None] + np.arange(24)).ravel()
+    sheet = Mesh(np.column_stack((x, y, 0.02 + 0.0 * x)), np.stack((at, at + 25, at + 26, at + 1), axis=1))
+    case = Case.from_text(CASE.replace("1500", "400") + WALL)
+    start = Prepared(case, [sheet], particles=initial_particles(case, [sheet]))
+    simulation = Simulation(case, communicator, threads=1, meshes=[sheet], particles=start.particles)
+    mine = len(np.unique(facets_of(simulation.system.walls)[1]))
+    alone = Simulation(case, threads=1, meshes=[sheet], particles=start.particles)
+    planned = work_of(alone, start).facets_by_rank(divide_start(alone, start, ranks))
+    assert 0 < mine == planned[communicator.rank] < sheet.facet_count
 
 
 @pytest.mark.ranks(2, 3, 4, 8, timeout=240)

@@ -98,10 +98,35 @@ def test_lost_and_no_spheres_are_near_nothing():
     assert len(blocks.near(places, np.array([[0.5, 0.5, 0.0]]), np.array([1e3]))) == mesh.facet_count
 
 
-def two_sheets():
+def two_sheets(**options):
     mesh = join_meshes([terrain(30, 1.0), terrain(12, 1.0, (3.0, 0.0))])
     turn = Turn((1.0, 2.0, 0.5), (0.3, 0.1, 0.2), Steady(3.0))
-    return mesh, MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(), Motion([turn])])
+    return mesh, MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(), Motion([turn])], **options)
+
+
+def test_walls_that_are_not_placed_have_what_is_watched():
+    """Of both walls, the one that moves and the one that does not; nothing else has even been written."""
+    mesh, some = two_sheets(placed=False)
+    _, every = two_sheets()
+    assert not some.vertices.any()
+    assert not some.normals.any()
+    generator = np.random.default_rng(1)
+    for step in range(1, 5):
+        some.watch(generator.integers(0, mesh.facet_count, 30))
+        some.place(0.1 * step, 0.0)
+        every.place(0.1 * step, 0.0)
+        vertices, facets = some._watched
+        assert set(mesh.facet_wall[facets]) == {0, 1}
+        assert some.vertices[vertices].tobytes() == every.vertices[vertices].tobytes()
+        assert some.normals[facets].tobytes() == every.normals[facets].tobytes()
+        anchors = generator.integers(0, mesh.vertex_count, 30)
+        assert some.places_of(anchors).tobytes() == every.vertices[anchors].tobytes()
+        assert np.count_nonzero(some.normals.any(axis=1)) < mesh.facet_count
+    some.place_all()
+    assert some.vertices.tobytes() == every.vertices.tobytes()
+    assert some.normals.tobytes() == every.normals.tobytes()
+    still = MovingWalls(mesh, mesh.facet_wall, mesh.vertex_wall, [Motion(), Motion()], placed=False)
+    assert still.vertices is mesh.vertices
 
 
 def test_facets_that_are_watched_have_the_bits_they_have_among_all():

@@ -1,4 +1,4 @@
-"""Scaling without ranks: results read back, reports, what a plan predicts, and what is refused."""
+"""Scaling without ranks: results read back, reports, starts, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from decomposition.cuts import cut
-from decomposition.layers import extents_by_level, may_meet
-from decomposition.plan import _candidates, divide, extents_by_rank
-from pdem.cli import main
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling import launch
+from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
-from pdem.scaling.plan import plan
-from pdem.scaling.predict import Costs, Network, Work, predict
-from pdem.scaling.report import html_page, markdown, measured_sections, plan_sections, write_report
-from pdem.scaling.results import claim_folder, read_plan, read_results, run_file
-from pdem.scaling.starts import load_start, require_enlargeable
+from pdem.scaling.predict import PARTS
+from pdem.scaling.report import html_page, markdown, measured_sections, write_report
+from pdem.scaling.results import claim_folder, read_results, run_file, with_measured
+from pdem.scaling.starts import require_size
 from pdem.simulation.bench_cases import Prepared, scaled_case
 
 
@@ -32,7 +27,8 @@ def write_run(folder, ranks, seconds, repeat=0, threads=1, weak=False, **changes
     run = {
         "format": FORMAT, "case": "bed <1>", "weak": weak, "ranks": ranks, "threads": threads, "steps": 10,
         "warm_up": 5, "seconds_per_step": seconds, "particles": particles, "pair_contacts": 2000,
-        "wall_contacts": 100, "imbalance": 1.25, "radii": [0.001, 0.01], "output_seconds": {"max": 0.5},
+        "wall_contacts": 100, "imbalance": 1.25, "radii": [0.001, 0.01],
+        "output_seconds": {"min": 0.25, "mean": 0.375, "max": 0.5},
         "phases": {group: {"min": 0.1 * seconds, "mean": 0.2 * seconds, "max": 0.3 * seconds} for group in GROUPS},
         "start": {}, "end": {"owned": [[400, 100]] * ranks, "ghosts": [[50, 30]] * ranks, "sends": rank,
         "receives": rank, "sent": [7200] * ranks, "received": [7200] * ranks},
@@ -127,99 +123,6 @@ def test_a_report_says_it_in_text_html_and_markdown(measured):
     assert "2.50" in sections[0].plain()
 
 
-COSTS = Costs(1, 10, 4e-3, 8e-3, 2e-3, 1e-3, 0.01, 0.0, 0.0, 0.0)
-
-
-def cloud(seed, count):
-    rng = np.random.default_rng(seed)
-    return rng.uniform(0.0, 1.0, (count, 3)), np.full(count, 0.02)
-
-
-def divided(ranks, position, radius, **options):
-    return divide(ranks, position, radius, 1.2 * radius, radius.max(keepdims=True), np.zeros(3), **options)
-
-
-def near_pairs(position, radius):
-    apart = np.linalg.norm(position[:, None] - position[None], axis=2)
-    first, second = np.nonzero(apart <= 2.4 * radius[0])
-    return first[first < second], second[first < second]
-
-
-def test_one_rank_is_predicted_as_measured():
-    position, radius = cloud(1, 500)
-    work = Work(*near_pairs(position, radius), np.arange(500) % 3)
-    found = predict(divided(1, position, radius), work, COSTS, Network())
-    assert found["seconds_per_step"] == pytest.approx(COSTS.alone, rel=1e-12)
-    assert found["efficiency"] == pytest.approx(1.0, rel=1e-12)
-
-
-@pytest.mark.parametrize("ranks", [2, 7, 64])
-def test_a_step_is_the_sum_of_its_parts(ranks):
-    """Without a network only pairs on both sides, copies in the search and the slowest rank cost anything."""
-    position, radius = cloud(2, 500)
-    work = Work(*near_pairs(position, radius), np.zeros(500, np.int64))
-    division = divided(ranks, position, radius)
-    free = predict(division, work, COSTS, Network(0.0, 1e300))
-    assert sum(free["parts"].values()) == pytest.approx(free["seconds_per_step"], rel=1e-12)
-    pairs = work.by_rank(division)[0]
-    crossing = np.count_nonzero(division.owner[work.first] != division.owner[work.second])
-    assert pairs.sum() == len(work.first) + crossing
-    compute = COSTS.particle + COSTS.wall + COSTS.pair * pairs.sum() / len(work.first)
-    assert free["parts"]["compute"] * ranks == pytest.approx(compute, rel=1e-12)
-    assert free["efficiency"] < 1.0
-    slow = predict(division, work, COSTS, Network(1e-3, 1e300))
-    least = division.sends.max() * 1e-3 + np.ceil(np.log2(ranks)) * 1e-3
-    assert slow["seconds_per_step"] >= least
-    narrow = predict(division, work, COSTS, Network(0.0, 1.0))
-    assert narrow["seconds_per_step"] >= 72 * division.sent.sum(axis=1).max()
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_ranks_that_may_meet_are_found(seed):
-    """The tree of extents against all pairs of ranks; some own nothing."""
-    rng = np.random.default_rng(seed)
-    count, ranks, levels = int(rng.choice([3, 30, 400])), int(rng.integers(2, 60)), 3
-    position, reach = rng.uniform(0.0, 1.0, (count, 3)), 10 ** rng.uniform(-3, -1, count)
-    level = rng.integers(0, levels, count)
-    period = rng.choice([0.0, 1.0], 3)
-    owner = cut(position, ranks).owners(position)
-    extents = extents_by_rank(ranks, levels, owner, position, reach, level)
-    for rank in range(ranks):
-        mine = owner == rank
-        expected = extents_by_level(position[mine], reach[mine], level[mine], levels)
-        np.testing.assert_array_equal(extents[rank], expected)
-    near = np.array([may_meet(one, extents[:, -1], period) for one in extents[:, -1]])
-    np.fill_diagonal(near, False)
-    found = np.zeros_like(near)
-    found[_candidates(extents[:, -1], period)] = True
-    assert not np.any(near & ~found)
-    assert not np.any(np.diag(found))
-
-
-def test_many_more_ranks_than_one_can_loop_over():
-    """16,384 ranks of a few particles each: in seconds, and a few tens of neighbours."""
-    position, radius = cloud(3, 40_000)
-    division = divided(16_384, position, 0.2 * radius)
-    assert division.owned.sum() == 40_000
-    assert division.sent.sum() == division.ghosts.sum() > 0
-    assert division.sends.max() < 60
-
-
-def test_numbers_of_ranks_below_one_are_refused(tmp_path):
-    for wrong in ("0", "2,0", "-1", "two", "1,,2", "1.5"):
-        outcome = CliRunner().invoke(main, ["scaling", "plan", "case.toml", "--ranks", wrong])
-        assert outcome.exit_code == 2
-        assert "at least 1" in outcome.output
-    with pytest.raises(InputError, match="at least 1"):
-        plan("case", Prepared(None, []), [4, 0], Network(), 1, 0, 0)
-
-
-def test_networks_that_cannot_be_are_refused():
-    for wrong in ((-1.0, 1.0), (float("nan"), 1.0), (0.0, 0.0), (0.0, float("inf"))):
-        with pytest.raises(InputError, match="network"):
-            Network(*wrong)
-
-
 def test_launchers_are_checked(monkeypatch):
     assert launch.check_launcher(f"{sys.executable} -n {{ranks}}")[1:] == ["-n", "{ranks}"]
     with pytest.raises(InputError, match="where the number of ranks goes"):
@@ -254,10 +157,18 @@ def test_a_run_that_fails_says_why():
 
 
 def test_only_known_cases_grow():
-    require_enlargeable("dense-bed")
+    growing = ["domain.upper=[0.1, {0.1*ranks}, 1]"]
+    require_size("dense-bed", (), True)
+    require_size("case.toml", growing, True)
+    require_size("case.toml", ["time.step=1e-6"], False)
     for name in ("mixer", "dense-bed-100k", "case.toml", "detection"):
         with pytest.raises(InputError, match="cannot be enlarged"):
-            require_enlargeable(name)
+            require_size(name, ["time.step=1e-6"], True)
+    for name in ("dense-bed", "run/checkpoint.h5"):
+        with pytest.raises(InputError, match="cannot be enlarged"):
+            require_size(name, growing, True)
+    with pytest.raises(InputError, match="only with --weak"):
+        require_size("case.toml", growing, False)
 
 
 def test_a_bed_grows_by_tiles():
@@ -285,67 +196,35 @@ def test_a_bed_grows_by_tiles():
     assert floor[:, 0].max() > 0.096
 
 
-CASE = """
-[time]
-step = 1e-5
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [0.05, 0.05, 0.05]
-[materials.grain]
-density = 2500.0
-youngs_modulus = 1e7
-poisson_ratio = 0.25
-[interactions.grain-grain]
-restitution = 0.8
-friction = 0.5
-[[particles]]
-material = "grain"
-radius = 0.001
-fill = {count = 400}
-"""
+def planned(case="bed <1>", weak=False, threads=1):
+    parts = dict.fromkeys(PARTS, 0.0) | {"compute": 1.0, "agree": 0.25}
+    rows = [{"ranks": count, "seconds_per_step": 2.0, "parts": parts, "ghosts_per_particle": 0.3, "speed_up": 2.0,
+             "efficiency": 1.0, "imbalance": 1.0} for count in (2, 4, 64)]  # fmt: skip
+    return {"case": case, "weak": weak, "threads": threads, "rows": rows}
 
 
-def test_a_plan_of_a_case_file(tmp_path):
-    path = tmp_path / "case.toml"
-    path.write_text(CASE)
-    document = plan(str(path), load_start(str(path)), [1, 3, 500], Network(), 1, 5, 2)
-    assert [row["ranks"] for row in document["rows"]] == [1, 3, 500]
-    assert document["rows"][2]["owned"]["min"] == 0.0
-    assert document["rows"][0]["ghosts_per_particle"] == 0.0
-    sections = plan_sections(document, plots=True)
-    assert len(sections) == 2
-    assert "Network: 2 us per message, 1 GB/s for each rank" in sections[1].text
-    (tmp_path / "plan.json").write_text(json.dumps(document))
-    assert read_plan(tmp_path) == document
-    (tmp_path / "plan.json").write_text("{}")
-    with pytest.raises(InputError, match="is no plan"):
-        read_plan(tmp_path)
+def test_predicted_stands_beside_measured(measured):
+    results = read_results(measured)
+    assert comparison(results, None) is None
+    found = comparison(results, planned())
+    two, four = found.rows  # a plan of 64 ranks has nothing beside it
+    assert two[:5] == ["2", "1", "2500", "2000", "0.80"]
+    assert two[5] == "500, 1e+03"
+    assert two[7] == "1.5e+03, 250"
+    assert two[8] == "0.16, 0.3"
+    assert four[4] == "1.00"
+    for other in (planned("another"), planned(weak=True)):
+        section = comparison(results, other)
+        assert "nothing to compare" in section.text
+        assert not section.rows
+    assert "No measured ranks" in comparison(results, planned(threads=3)).text
+    sections = measured_sections(results, planned(), plots=True)
+    assert [one.title for one in sections][-1] == "Predicted and measured"
+    assert sections[0].picture != measured_sections(results, planned("another"), plots=True)[0].picture
 
 
-def test_a_plan_without_time_only_counts(tmp_path):
-    path = tmp_path / "case.toml"
-    path.write_text(CASE)
-    arguments = [
-        "scaling",
-        "plan",
-        str(path),
-        "--ranks",
-        "2",
-        "--steps",
-        "0",
-        "--output",
-        str(tmp_path / "out"),
-    ]
-    outcome = CliRunner().invoke(main, arguments)
-    assert outcome.exit_code == 0, outcome.output
-    assert "Plan, counted" in outcome.output
-    assert "predicted" not in outcome.output
-    assert json.loads((tmp_path / "out" / "plan.json").read_text())["costs"] is None
-
-
-def test_a_plan_needs_particles(tmp_path):
-    path = tmp_path / "case.toml"
-    path.write_text(CASE[: CASE.index("[[particles]]")])
-    with pytest.raises(InputError, match="no particles"):
-        plan("case", load_start(str(path)), [2], Network(), 1, 0, 0)
+def test_measured_ranks_are_planned_as_well(measured, tmp_path):
+    assert with_measured(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
+    for case, weak, threads in (("another", False, 1), ("bed <1>", True, 1), ("bed <1>", False, 2)):
+        assert with_measured(measured, case, weak, threads, [16]) == [16]
+    assert with_measured(tmp_path / "nothing", "a", False, 1, [16]) == [16]

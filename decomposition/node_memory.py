@@ -1,0 +1,202 @@
+"""Large arrays once per node: one rank of each node makes them, the others map the same memory.
+
+What was made is pickled without its buffers; these lie one after another in a window of MPI shared memory, and each
+rank builds its own objects around them. So only arrays are shared, and nobody may write into those.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import pickle
+import uuid
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from decomposition.mpi import load_mpi, patient_barrier
+from pdem.foundation.errors import PdemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Made = TypeVar("Made")
+
+LEAST_BUFFER = 1 << 12
+"""Bytes below which an array is not worth a place of its own: each rank has a copy."""
+
+LEAST_WINDOW = 1 << 20
+"""Bytes of all arrays below which each rank has a copy of all."""
+
+_ALIGNMENT = 64  # of cache lines, and more than any kernel asks for
+_SHARED_FOLDER = "/dev/shm"
+_RESERVE = 1.1
+
+
+@dataclass
+class _Window:
+    """A window that some arrays of this rank may lie in."""
+
+    token: str
+    node: Any
+    window: Any
+    memory: weakref.ref[Any]
+
+
+_key: list[int] = []  # under which a communicator has its windows, so that they end with it
+
+
+def _windows_of(communicator: Any) -> list[_Window]:
+    if not _key:
+        _key.append(load_mpi().Comm.Create_keyval())
+    windows: list[_Window] | None = communicator.Get_attr(_key[0])
+    if windows is None:
+        windows = []
+        communicator.Set_attr(_key[0], windows)
+    return windows
+
+
+@dataclass(frozen=True)
+class Held:
+    """How the arrays of what was made are held.
+
+    Attributes
+    ----------
+    shared, copied : int
+        Bytes in memory that the ranks of this node share, and in copies of this rank [B].
+    lacking : int
+        Bytes for which there was no room in shared memory, so that each rank has a copy; 0 if there was [B].
+    """
+
+    shared: int = 0
+    copied: int = 0
+    lacking: int = 0
+
+
+def once_per_node(communicator: Any, make: Callable[[], Made]) -> tuple[Made, Held]:
+    """Call `make` on one rank of each node and return what it returned on all ranks. Collective.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm
+        Ranks of a run.
+    make : callable
+        Returns anything that can be pickled. Its large arrays are shared: nobody may write into them.
+
+    Returns
+    -------
+    made : object
+        The same on all ranks. Memory it shares is given back by the next call, or by `release`, when no rank has any
+        of it left.
+    held : Held
+        Where its arrays are.
+
+    Raises
+    ------
+    PdemError
+        On all ranks, the one of the lowest rank, if `make` raised any.
+    """
+    release(communicator)
+    node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
+    made: list[Made] = []
+    problem = _attempt(make, made) if node.rank == 0 else None
+    patient_barrier(node)
+    said = communicator.allgather((problem, uuid.uuid4().hex if communicator.rank == 0 else ""))
+    problems = [one for one, _ in said if one is not None]
+    if problems:
+        node.Free()
+        raise problems[0]
+    return _spread(communicator, node, said[0][1], made)
+
+
+def _attempt(make: Callable[[], Made], made: list[Made]) -> PdemError | None:
+    try:
+        made.append(make())
+    except PdemError as error:
+        return error
+    return None
+
+
+def _spread(communicator: Any, node: Any, token: str, made: list[Made]) -> tuple[Made, Held]:
+    """Hand what the first rank of a node has made to its others."""
+    buffers: list[memoryview] = []
+    plan = None
+    if node.rank == 0:
+        content = pickle.dumps(made.pop(), protocol=5, buffer_callback=lambda one: _keep_apart(one, buffers))
+        sizes = [len(one) for one in buffers]
+        plan = content, sizes, _lacking(_places(sizes)[-1])
+    content, sizes, lacking = node.bcast(plan)
+    total = _places(sizes)[-1]
+    if total < LEAST_WINDOW or lacking:
+        copies = (
+            [bytearray(one) for one in buffers] if node.rank == 0 else [bytearray(size) for size in sizes]
+        )
+        for one in copies:
+            node.Bcast([one, load_mpi().BYTE])
+        node.Free()
+        return pickle.loads(content, buffers=copies), Held(copied=total, lacking=lacking)
+    views = _in_window(communicator, node, token, sizes, buffers)
+    return pickle.loads(content, buffers=views), Held(shared=total)
+
+
+def _keep_apart(buffer: pickle.PickleBuffer, buffers: list[memoryview]) -> bool:
+    """Take a buffer out of the stream if it is large; return whether it stays in it."""
+    raw = buffer.raw()
+    if raw.nbytes < LEAST_BUFFER:
+        return True
+    buffers.append(raw)
+    return False
+
+
+def _places(sizes: Sequence[int]) -> list[int]:
+    """Return where each buffer begins, and the bytes of all."""
+    places = [0]
+    for size in sizes:
+        places.append(places[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)
+    return places
+
+
+def _lacking(size: int) -> int:
+    """Return how many bytes there is no room for in shared memory: writing beyond would end the process."""
+    try:
+        free = os.statvfs(_SHARED_FOLDER)
+    except OSError:  # no such system: MPI keeps windows elsewhere
+        return 0
+    return size if _RESERVE * size > free.f_bavail * free.f_frsize else 0
+
+
+def _in_window(
+    communicator: Any, node: Any, token: str, sizes: Sequence[int], buffers: Sequence[memoryview]
+) -> list[memoryview]:
+    """Copy the buffers of the first rank into a new window; return views of them there. Collective on the node."""
+    mpi, places = load_mpi(), _places(sizes)
+    window = mpi.Win.Allocate_shared(places[-1] if node.rank == 0 else 0, 1, comm=node)
+    address = window.Shared_query(0)[0].address
+    # arrays keep this object for as long as any of them is left
+    memory = (ctypes.c_ubyte * places[-1]).from_address(address)
+    whole: Any = np.frombuffer(memoryview(memory), np.uint8)
+    whole = memoryview(whole)
+    views = [whole[place : place + size] for place, size in zip(places, sizes, strict=False)]
+    window.Fence(mpi.MODE_NOPRECEDE)
+    for view, buffer in zip(views, buffers, strict=False):
+        view[:] = buffer
+    window.Fence(mpi.MODE_NOSUCCEED)
+    _windows_of(communicator).append(_Window(token, node, window, weakref.ref(memory)))
+    return views
+
+
+def release(communicator: Any) -> int:
+    """Give memory back that no rank has arrays in any more; return how many windows are left. Collective."""
+    windows = _windows_of(communicator)
+    if any(one.memory() is not None for one in windows):
+        gc.collect()  # what is left over in cycles
+    unused = {one.token for one in windows if one.memory() is None}
+    agreed = set.intersection(*communicator.allgather(unused))
+    for one in [one for one in windows if one.token in agreed]:
+        one.window.Free()
+        one.node.Free()
+        windows.remove(one)
+    return len(windows)

@@ -1,0 +1,73 @@
+"""What a plan has predicted beside what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pdem.scaling.section import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pdem.scaling.results import Point, Results
+
+COMPARED = {
+    "compute": (("compute",), ("compute",)),
+    "detect": (("detect",), ("detect",)),
+    "exchange, wait and the rest": (("exchange", "wait", "migrate"), ("exchange", "lists", "agree", "wait")),
+}
+"""By what a table calls them: measured phases, and the parts of a predicted step that they are compared with."""
+
+
+def fits(plan: Mapping[str, Any] | None, results: Results) -> bool:
+    """Tell whether a plan is one of the case that was measured, enlarged with the ranks or not as there."""
+    return plan is not None and (plan["case"], plan.get("weak", False)) == (results.case, results.weak)
+
+
+def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | None:
+    """Return predicted beside measured times, None if there is no plan.
+
+    Parameters
+    ----------
+    results : Results
+        What was measured.
+    plan : dict, optional
+        A plan, of any case.
+    """
+    if plan is None:
+        return None
+    title = "Predicted and measured"
+    kind = " --weak" if results.weak else ""
+    advice = f"pdem scaling plan {results.case}{kind} with this folder as --output plans what was measured."
+    if not fits(plan, results):
+        other = f"{plan['case']}{' --weak' if plan.get('weak') else ''}"
+        return Section(title, f"The plan in this folder is of {other}: nothing to compare. {advice}")
+    rows = {row["ranks"]: row for row in plan["rows"] if "parts" in row}
+    points = [one for one in results.points if one.ranks in rows and one.threads == plan["threads"]]
+    if not points:
+        return Section(title, f"No measured ranks and threads are among the planned ones. {advice}")
+    head = (
+        "ranks", "threads", "measured ms/step", "predicted ms/step", "predicted / measured",
+        *(f"{name}: measured, predicted" for name in COMPARED), "ghosts per particle: at the end, planned",
+    )  # fmt: skip
+    text = (
+        "ms per step, parts as means over the ranks. The plan knows the beginning of a run, costs measured on one rank "
+        "and the network that it was given, but not that ranks share cores, caches and memory."
+    )
+    return Section(title, text, head, [_row(point, rows[point.ranks]) for point in points])
+
+
+def _row(point: Point, row: Mapping[str, Any]) -> list[str]:
+    predicted = row["seconds_per_step"]
+    parts = [
+        (
+            sum(point.phases[name]["mean"] for name in measured),
+            sum(row["parts"][name] for name in planned),
+        )
+        for measured, planned in COMPARED.values()
+    ]
+    return [
+        str(point.ranks), str(point.threads), f"{1e3 * point.time:.4g}", f"{1e3 * predicted:.4g}",
+        f"{predicted / point.time:.2f}", *(f"{1e3 * one:.3g}, {1e3 * other:.3g}" for one, other in parts),
+        f"{sum(point.ghosts):.3g}, {row['ghosts_per_particle']:.3g}",
+    ]  # fmt: skip
