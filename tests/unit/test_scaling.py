@@ -15,13 +15,13 @@ from decomposition.layers import extents_by_level, may_meet
 from decomposition.plan import _candidates, divide, extents_by_rank
 from pdem.cli import main
 from pdem.foundation.errors import InputError, LaunchError
-from pdem.scaling import launch
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.plan import plan
 from pdem.scaling.predict import Costs, Network, Work, predict
 from pdem.scaling.report import html_page, markdown, measured_sections, plan_sections, write_report
 from pdem.scaling.results import claim_folder, read_plan, read_results, run_file
 from pdem.scaling.starts import load_start, require_enlargeable
+from pdem.simulation import launch
 from pdem.simulation.bench_cases import Prepared, scaled_case
 
 
