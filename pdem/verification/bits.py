@@ -25,9 +25,6 @@ RANKS = (1, 2, 3, 4, 7, 8)
 THREADS = (1, 2)
 METHODS = ("slabs", "bisection")
 BALANCES = ("never", "always")
-STEPS = 400
-"""Of every run; checkpoints are written in the middle and at the end."""
-
 _REFERENCE = Cell(1)
 
 
@@ -40,6 +37,8 @@ class Example(NamedTuple):
         In tables.
     example : str
         Of ``pdem new``.
+    steps : int
+        Of a run, an even number: checkpoints are written in the middle and at the end.
     step : float
         Time step [s].
     settings : tuple of str
@@ -48,12 +47,13 @@ class Example(NamedTuple):
 
     name: str
     example: str
+    steps: int
     step: float
     settings: tuple[str, ...]
 
-    def all_settings(self, steps: int = STEPS) -> list[str]:
-        """Return all changes of the example, for a run of so many steps."""
-        end = steps * self.step
+    def all_settings(self) -> list[str]:
+        """Return all changes of the example."""
+        end = self.steps * self.step
         times = {"step": self.step, "end": end}
         output = {"fields_every": end, "series_every": end / 4.0, "checkpoint_every": end / 2.0}
         return [
@@ -65,25 +65,24 @@ class Example(NamedTuple):
 
 EXAMPLES = (
     Example(
-        "mixer", "h2_mixer", 5e-5,
+        "mixer", "h2_mixer", 120, 5e-5,
         (
             "particles.0.fill.count=1500", "particles.0.velocity={random=0.5, seed=1}",
             "walls.1.rotation_table={times=[0.0, 1.0], angles=[0.0, 18.85], axis=[1, 0, 0]}",
         ),
     ),
     Example(
-        "shear box, radii 1:10", "shear_box", 1e-5,
+        "shear box, radii 1:10", "shear_box", 120, 1e-5,
         (
-            "particles.0.velocity={random=0.3, seed=1}",
-            "walls.1.servo.largest_rate=0.5", "detection.skin=0.03",
+            "particles.0.velocity={random=0.5, seed=1}", "walls.1.servo.largest_rate=0.5", "detection.skin=0.03",
         ),
     ),
     Example(
-        "hopper, particles leave", "hopper", 5e-5,
+        "hopper, particles leave", "hopper", 200, 5e-5,
         (
             "domain.lower=[-0.2, -0.2, -0.03]", "particles.0.velocity=[0.0, 0.0, -3.0]",
-            'particles.0.fill={count=600, shape="cylinder", centre=[0.0, 0.0, 0.065], '
-            "axis=[0.0, 0.0, 1.0], radius=0.035, length=0.13}",
+            'particles.0.fill={count=400, shape="cylinder", centre=[0.0, 0.0, 0.04], '
+            "axis=[0.0, 0.0, 1.0], radius=0.026, length=0.12}",
         ),
     ),
 )  # fmt: skip
@@ -166,7 +165,7 @@ def all_cells(ranks: Sequence[int] = RANKS) -> list[Cell]:
 
 
 def played_cells(
-    example: Example, folder: Path, words: Sequence[str], cells: Sequence[Cell], steps: int = STEPS
+    example: Example, folder: Path, words: Sequence[str], cells: Sequence[Cell]
 ) -> Iterator[Shown]:
     """Run a case in some ways and compare each with the run on one rank and thread.
 
@@ -180,12 +179,10 @@ def played_cells(
         Of the launcher.
     cells : sequence of Cell
         The ways.
-    steps : int
-        Of each run.
     """
     shutil.rmtree(folder, ignore_errors=True)
     case = next(iter(write_example(example.example, folder / "case")))
-    settings = example.all_settings(steps)
+    settings = example.all_settings()
     table = Cells("")
     for batch in _batches(cells):
         plan = folder / "plan.json"
@@ -194,7 +191,7 @@ def played_cells(
         table.rows += [_judged(folder, cell) for cell in batch]
     first = table.rows[0][1]
     table.title = (
-        f"{example.name}: {first.particles} particles and {first.contacts} contacts at the end; {steps} steps, "
+        f"{example.name}: {first.particles} particles and {first.contacts} contacts at the end; {example.steps} steps, "
         "state in the middle and at the end compared with one rank and thread"
     )
     yield table
