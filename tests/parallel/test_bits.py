@@ -20,10 +20,16 @@ from pdem.verification.bits_ranks import Cell, Played, play, play_plan, write_pl
 from pdem.verification.study import Notebook
 
 SMALLER = {
-    "h2_mixer": (40, ("particles.0.fill.count=300", "particles.0.velocity={random=1.5, seed=1}")),
-    "shear_box": (40, ("particles.0.radius.min=0.002", "particles.0.velocity={random=1.0, seed=1}")),
+    "h2_mixer": (40, ("particles.0.fill.count=300", "particles.0.velocity={random=2.0, seed=1}")),
+    "shear_box": (
+        40,
+        (
+            "particles.0.radius.min=0.002", "particles.0.fill.volume_fraction=0.3",
+            "particles.0.velocity={random=1.0, seed=1}",
+        ),
+    ),
     "hopper": (120, ("particles.0.fill.count=250",)),
-}
+}  # fmt: skip
 """Of each example: steps, and what makes it smaller still and no less lively."""
 
 EXAMPLES = {one.example: one for one in bits.EXAMPLES}
