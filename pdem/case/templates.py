@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _SIDES = 24
 _PIECES = 16
+_RIDGES = 8
+_PERIODS = 3
 
 
 def example_names() -> list[str]:
@@ -170,6 +172,16 @@ def _piston() -> Mesh:
     )
 
 
+def _ridges(base: float, crest: float) -> Mesh:
+    """Return a plate of ridges across x for the shear box, from `base` to `crest` [m], beyond all its sides."""
+    # as many periods to each side as a plate goes along and the largest radius reaches
+    number = 2 * _RIDGES * (2 * _PERIODS + 1)
+    x = 0.08 * (np.arange(number + 1) / (2 * _RIDGES) - _PERIODS)
+    z = np.where(np.arange(number + 1) % 2 == 0, base, crest)
+    vertices = [(a, y, b) for a, b in zip(x.tolist(), z.tolist(), strict=True) for y in (-0.012, 0.062)]
+    return Mesh(vertices, [[2 * k, 2 * k + 2, 2 * k + 3, 2 * k + 1] for k in range(number)])
+
+
 _MESHES: dict[str, Callable[[], Mesh]] = {
     "plate.vtk": _plate,
     "tray.vtk": _tray,
@@ -188,4 +200,6 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     "h2_rotor.vtk": mixer.rotor,
     "box.vtk": _box,
     "piston.vtk": _piston,
+    "shear_lower.vtk": partial(_ridges, -0.002, 0.002),
+    "shear_upper.vtk": partial(_ridges, 0.056, 0.052),
 }

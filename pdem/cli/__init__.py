@@ -19,7 +19,7 @@ from pdem.cli.render import render
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
-from pdem.cli.verify import verify
+from pdem.cli.verify import play_cells, verify
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -80,5 +80,18 @@ def main() -> None:
     """
 
 
-for command in (new, check, run, restart, render, compare, compile_kernels, slurm, bench, scaling, verify):
+for command in (
+    new,
+    check,
+    run,
+    restart,
+    render,
+    compare,
+    compile_kernels,
+    slurm,
+    bench,
+    scaling,
+    verify,
+    play_cells,
+):
     main.add_command(command)

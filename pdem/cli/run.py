@@ -111,22 +111,27 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
     from pdem.simulation.simulation import Simulation
 
     held: list[Checkpoint] = []
-    text, directory, step = on_first(communicator, lambda: _read(path, held))
+    text, directory, step, findings = on_first(communicator, lambda: _read(path, held))
     case = _continued_case(text, directory, settings)
     if step >= round(case.time.end / case.resolved_step()):
         if is_root(communicator):
             say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
+    if is_root(communicator):
+        say_findings(findings)
     load_kernels(communicator, case, threads)
     state = held[0].groups if held else None
-    run_to_end(Simulation(case, communicator, threads=threads, state=state), quiet=quiet)
+    simulation = Simulation(case, communicator, threads=threads, state=state)
+    run_to_end(simulation, quiet=quiet, findings=findings)
     return 0
 
 
-def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int]:
-    """Read a checkpoint into `held`; return text and folder of its case, and its step."""
+def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Finding]]:
+    """Read a checkpoint into `held`; return text and folder of its case, its step, and what users should know."""
+    from pdem.case.findings import Finding
     from pdem.output.checkpoint import read_checkpoint
     from pdem.output.checkpoint_folder import latest_checkpoint
+    from pdem.output.origin import warning_about
     from pdem.simulation.simulation import case_of
 
     checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
@@ -134,7 +139,9 @@ def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int]:
         say(f"warning: {warning}")
     case = case_of(checkpoint)
     held.append(checkpoint)
-    return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"])
+    warning = warning_about(checkpoint.attributes)
+    findings = [Finding("warning", "restart", warning)] if warning else []
+    return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"]), findings
 
 
 def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:

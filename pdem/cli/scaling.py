@@ -87,9 +87,9 @@ def _run(
     case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
-    from pdem.scaling import launch
     from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
+    from pdem.simulation import launch
 
     launch.require_no_launcher()
     words = launch.check_launcher(launcher or launch.default_launcher())
@@ -231,8 +231,8 @@ def plan(
 
 def _prepared(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
     from pdem.foundation.kernels import set_threads
-    from pdem.scaling.launch import require_no_launcher
     from pdem.scaling.starts import first_settings, load_start, require_size
+    from pdem.simulation.launch import require_no_launcher
 
     require_no_launcher()
     require_size(case, settings, weak)

@@ -1,4 +1,4 @@
-"""``pdem verify``: rerun the papers' benchmarks."""
+"""``pdem verify``: rerun the papers' benchmarks, and hold pdem to its promises."""
 
 from __future__ import annotations
 
@@ -33,11 +33,26 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
     """Rerun the benchmarks of the papers that pdem implements; all of them unless named.
 
     Prints what was computed beside what was published or is predicted, and draws it. The exit code is 1 if
-    anything is outside its tolerance. Runs on one rank.
+    anything is outside its tolerance. Started on one rank; `bits` starts others itself.
     """
     return collective(
         lambda communicator, own: _verify(communicator, own, names, listed, full, folder), threads
     )
+
+
+@click.command("play-cells", hidden=True)
+@click.argument("plan", type=click.Path(path_type=Path))
+@threads_option
+def play_cells(plan: Path, threads: int | None) -> int:
+    """Run a case in several ways on these ranks: what `pdem verify bits` starts."""
+    return collective(lambda communicator, own: _play_cells(communicator, own, plan), threads)
+
+
+def _play_cells(communicator: Any, threads: int, plan: Path) -> None:
+    from pdem.verification.bits_ranks import play_plan
+
+    load_kernels(communicator, None, threads)
+    play_plan(communicator, plan)
 
 
 def _verify(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from tqdm import tqdm
 
+from pdem.output.origin import origin
 from pdem.output.storage import writing
 from pdem.output.summary import duration
 
@@ -58,9 +59,9 @@ TABLE_COLUMNS = (
 
 
 def environment() -> dict[str, str]:
-    """Return versions and processor, for logs and for the attributes of output files."""
+    """Return versions and processor, for logs and for the attributes of output files; see `pdem.output.origin`."""
     versions = {name: _version(name) for name in ("pdem", *_PACKAGES)}
-    return {**versions, "python": platform.python_version(), "cpu": _processor()}
+    return {**versions, **origin(), "cpu": _processor()}
 
 
 def _version(package: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.checkpoint import read_checkpoint
+from pdem.output.origin import warning_about
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
 from pdem.simulation.phases import Phases
@@ -123,8 +125,15 @@ class Simulation:
         ------
         CheckpointError
             If the file is torn, foreign or was not written by a run.
+
+        Warns
+        -----
+        RuntimeWarning
+            On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.origin`.
         """
         held = read_checkpoint(checkpoint)
+        if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
+            warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
         return cls(case_of(held), comm, threads=threads, state=held.groups)
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:

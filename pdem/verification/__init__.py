@@ -1,1 +1,1 @@
-"""Reruns of the papers' benchmarks: what is computed, beside what was published or is predicted."""
+"""Reruns of the papers' benchmarks and of what pdem promises: what is computed, beside what it should be."""

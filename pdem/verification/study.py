@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pdem.foundation.errors import InputError
 
@@ -115,6 +115,15 @@ def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
     return finding.name, computed, limit + expected, difference, verdict, printed
 
 
+class Shown(Protocol):
+    """What a study shows: its text, and how much of it is off."""
+
+    @property
+    def failed(self) -> int:
+        """Number of things that are not as they should be."""
+        ...
+
+
 @dataclass
 class Notebook:
     """Where a study writes its plots, and how much it shall do.
@@ -173,7 +182,7 @@ def plain_numbers(*axes: Any) -> None:
 
 @dataclass(frozen=True)
 class Study:
-    """One paper's benchmarks.
+    """One paper's benchmarks, or one promise.
 
     Attributes
     ----------
@@ -187,4 +196,4 @@ class Study:
 
     name: str
     title: str
-    run: Callable[[Notebook], Iterator[Table]]
+    run: Callable[[Notebook], Iterator[Shown]]

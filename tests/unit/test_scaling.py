@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from pdem.foundation.errors import InputError, LaunchError
-from pdem.scaling import launch
 from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.predict import PARTS
 from pdem.scaling.report import html_page, markdown, measured_sections, write_report
 from pdem.scaling.results import claim_folder, read_results, run_file, with_measured
 from pdem.scaling.starts import require_size
+from pdem.simulation import launch
 from pdem.simulation.bench_cases import Prepared, scaled_case
 
 

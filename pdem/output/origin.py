@@ -1,0 +1,115 @@
+"""What the bits of results depend on beside the case: processor, libraries, sources; kept in every file.
+
+Ranks, threads, division and restarts change no bit. Another processor type or library may: compilers choose other
+instructions (fused multiply-adds, other vector widths), libraries round their functions in another way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numba
+from numba.core.registry import cpu_target
+
+from pdem.foundation.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LIBRARIES = ("numpy", "numba", "llvmlite")
+_SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_JIT")
+_PACKAGE = Path(__file__).resolve().parents[1]
+_FEATURES = "processor_features"
+
+NAMES = {
+    "pdem": "pdem", "sources": "sources of pdem", "python": "Python", "numpy": "numpy", "numba": "numba",
+    "llvmlite": "llvmlite", "libc": "C and mathematics library", "processor": "processor type",
+    _FEATURES: "features of the processor", "kernel_settings": "numba's settings",
+}  # fmt: skip
+"""What people call each entry of `origin`."""
+
+
+@cache
+def origin() -> dict[str, str]:
+    """Return everything outside the case that bits of results may depend on.
+
+    Returns
+    -------
+    dict of str to str
+        By the keys of `NAMES`: versions, a digest of pdem's sources, and the processor as numba compiles for it, with
+        the features it uses.
+    """
+    _, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    used = sorted(name[1:] for name in features.split(",") if name.startswith("+"))
+    settings = [f"{name.lower()} {int(getattr(numba.config, name, 0))}" for name in _SETTINGS]
+    vector_functions = "used" if getattr(numba.config, "USING_SVML", False) else "not used"
+    return {
+        "pdem": VERSION,
+        "sources": _digest(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in _LIBRARIES},
+        "libc": " ".join(platform.libc_ver()).strip() or platform.platform(),
+        "processor": processor,
+        _FEATURES: " ".join(used),
+        "kernel_settings": ", ".join([*settings, f"svml {vector_functions}"]),
+    }
+
+
+def _digest() -> str:
+    """Return a digest of the sources, wherever they are installed."""
+    digest = hashlib.blake2b(digest_size=8)
+    for root in (_PACKAGE, _PACKAGE.parent / "decomposition"):
+        for path in sorted(root.rglob("*.py")):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root.parent).as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None = None) -> str:
+    """Return what bits depend on and has changed since a file was written, in one line; empty if nothing has.
+
+    Parameters
+    ----------
+    attributes : mapping
+        Of the file; what it does not say counts as unchanged.
+    now : mapping, optional
+        In place of `origin`.
+    """
+    now = origin() if now is None else now
+    changed = [
+        _change(key, str(attributes[key]), now[key])
+        for key in NAMES
+        if key in attributes and attributes[key] != now[key]
+    ]
+    return ", ".join(changed)
+
+
+def _change(key: str, then: str, now: str) -> str:
+    if key != _FEATURES:
+        return f"{NAMES[key]} {then} (now {now})"
+    before, after = set(then.split()), set(now.split())
+    pairs = (("now without", before - after), ("now with", after - before))
+    return f"{NAMES[key]} ({'; '.join(' '.join((word, *sorted(some))) for word, some in pairs if some)})"
+
+
+def warning_about(attributes: Mapping[str, Any]) -> str:
+    """Return a warning for a run that continues from a file that was written under other circumstances, or nothing.
+
+    Parameters
+    ----------
+    attributes : mapping
+        Of a checkpoint.
+    """
+    changes = changes_since(attributes)
+    if not changes:
+        return ""
+    return (
+        f"the checkpoint was written under {changes}; the continued run is valid, but not bit for bit the one that "
+        "would have been: where bits matter, continue where it was begun"
+    )

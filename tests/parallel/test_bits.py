@@ -1,0 +1,164 @@
+"""The promise of equal bits: a part of the study that `pdem verify bits` makes, in which every value of every axis
+occurs with every case; and the whole of it among the slow tests.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pdem.case.model import Case
+from pdem.case.templates import write_example
+from pdem.output.checkpoint import CheckpointFolder, read_checkpoint, write_checkpoint
+from pdem.output.compare import compare
+from pdem.verification import bits
+from pdem.verification.bits import BALANCES, METHODS, RANKS, THREADS, Cells
+from pdem.verification.bits_ranks import Cell, Played, play, play_plan, write_plan
+from pdem.verification.study import Notebook
+
+SMALLER = {
+    "h2_mixer": (40, ("particles.0.fill.count=300", "particles.0.velocity={random=2.0, seed=1}")),
+    "shear_box": (
+        40,
+        (
+            "particles.0.radius.min=0.002", "particles.0.fill.volume_fraction=0.3",
+            "particles.0.velocity={random=1.0, seed=1}",
+        ),
+    ),
+    "hopper": (120, ("particles.0.fill.count=250",)),
+}  # fmt: skip
+"""Of each example: steps, and what makes it smaller still and no less lively."""
+
+EXAMPLES = {one.example: one for one in bits.EXAMPLES}
+
+
+def way(ranks, example):
+    """Return the way in which a case is run on so many ranks, and on how many it is continued."""
+    number, turn = RANKS.index(ranks), list(EXAMPLES).index(example)
+    threads, method = THREADS[(number + turn) % 2], METHODS[(number // 2 + turn) % 2]
+    balance = BALANCES[(number // 3 + number + turn) % 2]
+    return Cell(ranks, threads, method, balance), max(1, ranks // 2)
+
+
+def small_case(example, folder, output):
+    """Return an example made small, whose files are in a folder."""
+    steps, settings = SMALLER[example]
+    case = Case.read(folder / f"{example}.toml")
+    for setting in EXAMPLES[example]._replace(steps=steps).all_settings() + list(settings):
+        case.override(setting)
+    case.override(f'output.folder="{folder / output}"')
+    return case
+
+
+def require_same(expected, found):
+    for path in found:
+        comparison = compare(expected[path.name], path)
+        assert comparison.equal, str(comparison)
+
+
+@pytest.mark.ranks(*RANKS, timeout=300)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_same_bits(ranks, example, communicator, shared_path):
+    """In the middle and at the end, and at the end of a run that was continued there on half of the ranks."""
+    cell, fewer = way(ranks, example)
+    comm = None if ranks == 1 else communicator
+    first = communicator.rank == 0
+    if first:
+        write_example(example, shared_path)
+        alone = play(small_case(example, shared_path, "alone"), None, Cell(1))
+    communicator.Barrier()
+    played = play(small_case(example, shared_path, "shared"), comm, cell)
+    part = communicator.Split(communicator.rank < fewer)
+    middle = CheckpointFolder(shared_path / "shared").paths()[0]
+    if communicator.rank < fewer:
+        other = Cell(fewer, 3 - cell.threads, METHODS[cell.method == METHODS[0]], "always", ranks)
+        play(small_case(example, shared_path, "again"), None if fewer == 1 else part, other, middle)
+    communicator.Barrier()
+    if first:
+        expected = {path.name: path for path in CheckpointFolder(shared_path / "alone").paths()}
+        shared, again = (CheckpointFolder(shared_path / name).paths() for name in ("shared", "again"))
+        assert len(expected) == len(shared) == 2
+        assert len(again) == 1
+        require_same(expected, shared + again)
+        assert alone.contacts == played.contacts > 0
+        assert played.detections >= 4
+        assert (alone.twice, alone.listed_twice) == (0, 0)
+        assert played.divisions >= 3 if cell.balance == "always" and ranks > 1 else played.divisions == 0
+        assert example != "hopper" or played.particles < 250
+    communicator.Barrier()
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_value_of_every_axis_occurs_with_every_case(example):
+    cells = [way(ranks, example)[0] for ranks in RANKS if ranks > 1]
+    for name, values in (("threads", THREADS), ("method", METHODS), ("balance", BALANCES)):
+        assert {getattr(cell, name) for cell in cells} == set(values)
+
+
+@pytest.mark.ranks(2, 4, timeout=300)
+def test_contacts_of_two_ranks_are_counted_once(ranks, communicator, shared_path):
+    if communicator.rank == 0:
+        write_example("h2_mixer", shared_path)
+    communicator.Barrier()
+    case = small_case("h2_mixer", shared_path, "shared")
+    played = play(case, communicator, Cell(ranks, method="slabs"))
+    if communicator.rank == 0:
+        groups = read_checkpoint(CheckpointFolder(shared_path / "shared").paths()[-1]).groups
+        assert played.contacts == len(groups["contacts"]["lower"])
+        assert 0 < played.twice < played.contacts
+        assert played.twice <= played.listed_twice < played.listed
+
+
+def test_the_matrix_is_whole():
+    cells = bits.all_cells()
+    fresh = {cell for cell in cells if not cell.before and cell.ranks > 1}
+    assert fresh == {Cell(*one) for one in product(RANKS[1:], THREADS, METHODS, BALANCES)}
+    again = {(cell.before, cell.ranks) for cell in cells if cell.before}
+    assert again == {(8, 1), (1, 2), (2, 3), (3, 4), (4, 7), (7, 8)}
+    batches = list(bits._batches(cells))
+    assert sorted(map(repr, cells)) == sorted(repr(cell) for batch in batches for cell in batch)
+    done = set()
+    for batch in batches:
+        assert len({cell.ranks for cell in batch}) == 1
+        assert all(cell.before in done for cell in batch if cell.before)
+        done.add(batch[0].ranks)
+
+
+def test_a_bit_that_differs_is_found(tmp_path):
+    example = EXAMPLES["hopper"]._replace(steps=6)
+    case = next(iter(write_example("hopper", tmp_path / "case")))
+    cells = [Cell(1), Cell(1, 2), Cell(1, 2, before=1)]
+    write_plan(tmp_path / "plan.json", case, example.all_settings(), cells[:2])
+    play_plan(None, tmp_path / "plan.json")
+    assert bits._judged(tmp_path, cells[0])[2] == ""
+    end = CheckpointFolder(tmp_path / cells[1].folder).paths()[-1]
+    held = read_checkpoint(end)
+    velocity = held.groups["particles"]["velocity"]
+    velocity[7, 1] = np.nextafter(velocity[7, 1], np.inf)
+    write_checkpoint(end, held.groups, held.attributes)
+    cell, played, difference = bits._judged(tmp_path, cells[1])
+    assert "particles/velocity: 1 of 400 rows differ, first id 7" in difference
+    write_plan(tmp_path / "plan.json", case, example.all_settings(), cells[2:])
+    play_plan(None, tmp_path / "plan.json")
+    table = Cells("hopper", [bits._judged(tmp_path, cells[2]), (cell, played, difference)])
+    assert table.failed == 1
+    lines = str(table).splitlines()
+    assert lines[3].split()[-4:] == ["1", str(table.rows[0][1].detections), "0", "yes"]
+    assert lines[4].split()[-1] == "OFF"
+    end.unlink()
+    assert bits._judged(tmp_path, cells[1])[2] == f"wrote no {end.name}"
+
+
+def test_what_is_evaluated_twice_is_a_share_of_all():
+    played = Played(100, 200, 20, 400, 100, 5, 0, 10)
+    cost = bits._cost(bits.EXAMPLES[0], Cells("", [(Cell(1), played, ""), (Cell(2), played, "")]))
+    assert [(one.name.split()[0], one.computed) for one in cost.findings] == [("2", 10.0), ("2", 25.0)]
+
+
+@pytest.mark.slow
+def test_the_whole_study(tmp_path: Path):
+    tables = list(bits.run(Notebook(tmp_path)))
+    assert [str(one) for one in tables if one.failed] == []

@@ -1,0 +1,78 @@
+"""What bits depend on is in every file, and a restart under other circumstances says so, once."""
+
+from __future__ import annotations
+
+import warnings
+
+import h5py
+import pytest
+from click.testing import CliRunner
+
+import pdem
+from pdem.case.templates import write_example
+from pdem.cli import main
+from pdem.output.checkpoint import CheckpointFolder, read_checkpoint, write_checkpoint
+from pdem.output.compare import compare
+from pdem.output.log import environment
+from pdem.output.origin import NAMES, changes_since, origin, warning_about
+
+
+def test_every_entry_has_a_name_and_a_value():
+    found = origin()
+    assert found.keys() == NAMES.keys()
+    assert all(found.values())
+    assert found.items() <= environment().items()
+    assert "svml" in found["kernel_settings"]
+    assert len(found["sources"]) == 16
+
+
+def test_changes_name_what_was_and_what_is():
+    now = origin()
+    assert changes_since(now) == changes_since({}) == ""
+    assert warning_about({**now, "ranks": 7, "threads": 3, "h5py": "0", "cpu": "other"}) == ""
+    assert changes_since({**now, "numpy": "1.0"}) == f"numpy 1.0 (now {now['numpy']})"
+    wide = {**now, "processor_features": "avx2 avx512f fma"}
+    narrow = {**now, "processor_features": "avx2 neon"}
+    assert changes_since(wide, narrow) == "features of the processor (now without avx512f fma; now with neon)"
+    assert changes_since(narrow, wide) == "features of the processor (now without neon; now with avx512f fma)"
+    assert changes_since({**now, "libc": "glibc 1", "python": "2.7"}).count(" (now ") == 2
+    text = warning_about({**now, "processor": "pentium"})
+    assert "processor type pentium (now " in text
+    assert "valid, but not bit for bit" in text
+
+
+def inside(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stderr
+
+
+def test_a_restart_elsewhere_warns_once_and_is_the_same_state(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_example("two_spheres", tmp_path)
+    seldom = [f"output.{name}=0.01" for name in ("fields_every", "series_every", "checkpoint_every")]
+    words = [word for one in (*seldom, "output.folder=here") for word in ("--set", one)]
+    inside("run", "two_spheres.toml", "--set", "time.end=0.02", *words, "--quiet")
+    path = CheckpointFolder(tmp_path / "here").paths()[-1]
+    held = read_checkpoint(path)
+    assert held.attributes.items() >= origin().items()
+    with h5py.File(tmp_path / "here" / "particles.vtkhdf") as file:
+        kept = {key for group in (file, *file.values()) for key in group.attrs}
+    assert kept >= origin().keys()
+    assert "warning" not in inside("restart", path, "--set", "time.end=0.03", "--set", "output.folder=same")
+    elsewhere = {**held.attributes, "numpy": "1.0", "processor": "pentium"}
+    other = tmp_path / "elsewhere.h5"
+    write_checkpoint(other, held.groups, elsewhere)
+    assert compare(path, other).equal
+    assert any("numpy" in note for note in compare(path, other).notes)
+    errors = inside("restart", other, "--set", "time.end=0.03", "--set", "output.folder=there")
+    assert errors.count("warning") == 1
+    assert "numpy 1.0 (now " in errors
+    assert "processor type pentium (now " in errors
+    assert "numpy 1.0 (now " in (tmp_path / "there" / "run.log").read_text()
+    assert compare(tmp_path / "same", tmp_path / "there").equal
+    with pytest.warns(RuntimeWarning, match=r"elsewhere\.h5: the checkpoint was written under .*pentium"):
+        pdem.Simulation.restart(other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pdem.Simulation.restart(path)
