@@ -18,6 +18,7 @@ from pdem.cli.start import (
     settings_option,
     threads_option,
 )
+from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 @quiet_option
 def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
     """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
-    return collective(lambda communicator, own: _run(communicator, own, case, settings, quiet), threads)
+    with SignalFlag() as flag:  # from the very beginning: a warning may come while kernels are compiled
+        return collective(
+            lambda communicator, own: _run(communicator, own, case, settings, quiet, flag), threads
+        )
 
 
 @click.command(short_help="Continue a run from a checkpoint.")
@@ -50,28 +54,34 @@ def restart(checkpoint: str, settings: tuple[str, ...], threads: int | None, qui
 
     On any number of ranks; with --set time.end=... beyond its former end.
     """
-    return collective(
-        lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet), threads
-    )
+    with SignalFlag() as flag:
+        return collective(
+            lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet, flag), threads
+        )
 
 
-def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
-    from pdem.simulation.distributed import on_first
+def _run(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
+) -> int:
+    from pdem.simulation.distributed import on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     case = read_case(path, settings)
     start = _Start()
     ranks = 1 if communicator is None else communicator.size
-    findings = on_first(communicator, lambda: start.prepare(case, ranks, threads))
+    found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
+    stop_if_asked(communicator, flag)
+    findings = found or []
     if is_root(communicator) and not quiet:
         say_findings(findings)
     _refuse_errors(case, findings)
-    load_kernels(communicator, case, threads)
+    load_kernels(communicator, case, threads, flag)
+    stop_if_asked(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
-    run_to_end(simulation, quiet=quiet, findings=findings)
+    run_to_end(simulation, quiet=quiet, findings=findings, flag=flag)
     return 0
 
 
@@ -100,8 +110,10 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
         raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
 
 
-def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
-    from pdem.simulation.distributed import on_first
+def _restart(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
+) -> int:
+    from pdem.simulation.distributed import on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
@@ -112,9 +124,10 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
         if is_root(communicator):
             say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
-    load_kernels(communicator, case, threads)
+    load_kernels(communicator, case, threads, flag)
+    stop_if_asked(communicator, flag)
     state = held[0].groups if held else None
-    run_to_end(Simulation(case, communicator, threads=threads, state=state), quiet=quiet)
+    run_to_end(Simulation(case, communicator, threads=threads, state=state), quiet=quiet, flag=flag)
     return 0
 
 

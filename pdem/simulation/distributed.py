@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pdem.foundation.errors import PdemError
+from pdem.foundation.errors import Interrupted, PdemError
 from pdem.foundation.machine import default_threads
 from pdem.simulation.exchange import Alone
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.detection.skins import Skins
+    from pdem.foundation.signals import SignalFlag
     from pdem.simulation.exchange import Division, Exchange
 
 Result = TypeVar("Result")
@@ -151,12 +152,41 @@ def on_first(communicator: Any, function: Callable[[], Result]) -> Result:
 
 
 def warm_up(
-    communicator: Any, function: Callable[[], object], tag: str, announce: Callable[[], object]
+    communicator: Any,
+    function: Callable[[], object],
+    tag: str,
+    announce: Callable[[], object],
+    is_stopped: Callable[[], object] = bool,
 ) -> bool:
     """Compile with one process per node, then load on all; see `decomposition.mpi.warm_up`."""
     from decomposition.mpi import warm_up as warm_up_ranks
 
-    return warm_up_ranks(communicator, function, tag, announce)
+    return warm_up_ranks(communicator, function, tag, announce, is_stopped)
+
+
+def rehearse() -> None:
+    """Call the kernels with which ranks divide space and copy particles, without any other rank."""
+    from decomposition.rehearsal import rehearse as rehearse_ranks
+
+    rehearse_ranks()
+
+
+def stop_if_asked(communicator: Any, flag: SignalFlag) -> None:
+    """End all ranks before the first step if a signal asked any of them to stop. Collective.
+
+    Raises
+    ------
+    Interrupted
+        On all ranks.
+    """
+    from decomposition.mpi import largest_on_ranks
+
+    number = largest_on_ranks(communicator, flag.requested)
+    if number:
+        raise Interrupted(
+            f"signal {number} before the first step: nothing to save; start it again in the same way, kernels "
+            "compiled so far are kept"
+        )
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:

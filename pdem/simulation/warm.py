@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
+from pdem.case.sections import Detection
 from pdem.containers.mesh import Mesh
+from pdem.simulation.distributed import rehearse
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -86,7 +91,9 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 
 def tag(case: Case | None = None) -> str:
     """Return what `exercise` covers, as a name: cases with the same one need the same kernels."""
-    return f"run-{case.detection.method if case is not None else 'hgrid'}"
+    wanted = Detection() if case is None else case.detection
+    covers = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
+    return f"run-{wanted.method}-{wanted.walls}-{covers}"
 
 
 def exercise(case: Case | None = None, threads: int = 1) -> None:
@@ -95,20 +102,21 @@ def exercise(case: Case | None = None, threads: int = 1) -> None:
     Parameters
     ----------
     case : Case, optional
-        Its way of detection is used; the default one if None.
+        Its ways to find particles and to resolve walls are used; the default ones if None.
     threads : int
         Threads to run the kernels on. Their machine code does not depend on it.
     """
-    method = "hgrid" if case is None else case.detection.method
-    walled = _case(method, walled=True)
-    _run(walled, [_tray(), _blade(), _blade(), _blade()], threads)
-    _run(_case(method, walled=False), [], threads)
+    wanted = Detection() if case is None else case.detection
+    _run(_case(wanted, walled=True), [_tray(), _blade(), _blade(), _blade()], threads)
+    _run(_case(wanted, walled=False), [], threads)
+    rehearse()
 
 
-def _case(method: str, *, walled: bool) -> Case:
+def _case(wanted: Detection, *, walled: bool) -> Case:
     parts = [_COMMON, _GRAINS, _BOX]
     parts.append("gravity = [0.0, 0.0, -9.81]" if walled else "periodic = [true, true, true]")
-    parts.append(f'[detection]\nmethod = "{method}"\nlevels = 3\nskin = 0.02')
+    ways = f'method = "{wanted.method}"\nwalls = "{wanted.walls}"'
+    parts.append(f"[detection]\n{ways}\nlevels = 3\nskin = 0.02")
     return Case.from_text("\n".join([*parts, _WALLS if walled else ""]))
 
 
