@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +20,10 @@ from pdem.cli.start import (
     settings_option,
     threads_option,
 )
-from pdem.foundation.signals import SignalFlag
+from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 @quiet_option
 def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
     """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
-    with SignalFlag() as flag:  # from the very beginning: a warning may come while kernels are compiled
+    with _listening() as flag:  # from the very beginning: a warning may come while kernels are compiled
         return collective(
             lambda communicator, own: _run(communicator, own, case, settings, quiet, flag), threads
         )
@@ -54,10 +56,18 @@ def restart(checkpoint: str, settings: tuple[str, ...], threads: int | None, qui
 
     On any number of ranks; with --set time.end=... beyond its former end.
     """
-    with SignalFlag() as flag:
+    with _listening() as flag:
         return collective(
             lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet, flag), threads
         )
+
+
+@contextmanager
+def _listening() -> Iterator[SignalFlag]:
+    """Listen to stop signals, also to those that came before and that the batch script has held back."""
+    with SignalFlag() as flag:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        yield flag
 
 
 def _run(
