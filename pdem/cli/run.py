@@ -21,6 +21,7 @@ from pdem.cli.start import (
     threads_option,
 )
 from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
+from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
     from pdem.output.checkpoint import Checkpoint
+
+# Keys that a restart may change without changing what is simulated.
+_HARMLESS = ("title", "time.end", "output.", "decomposition.", "detection.", "limits.")
 
 
 @click.command(short_help="Run a case.")
@@ -73,11 +77,12 @@ def _listening() -> Iterator[SignalFlag]:
 def _run(
     communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
 ) -> int:
-    from pdem.simulation.distributed import on_first, stop_if_asked
+    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     case = read_case(path, settings)
+    check_same(communicator, case)
     start = _Start()
     ranks = 1 if communicator is None else communicator.size
     found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
@@ -123,13 +128,17 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
 def _restart(
     communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
 ) -> int:
-    from pdem.simulation.distributed import on_first, stop_if_asked
+    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     held: list[Checkpoint] = []
     text, directory, step = on_first(communicator, lambda: _read(path, held))
-    case = _continued_case(text, directory, settings)
+    case, changes = _continued_case(text, directory, settings)
+    check_same(communicator, case)
+    if is_root(communicator):
+        for change in changes:
+            say(change)
     if step >= round(case.time.end / case.resolved_step()):
         if is_root(communicator):
             say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
@@ -147,25 +156,28 @@ def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int]:
     from pdem.simulation.simulation import case_of
 
     checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
-    for warning in checkpoint.warnings:
+    writer = checkpoint.attributes.get("pdem", VERSION)
+    other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
+    for warning in (*checkpoint.warnings, *([] if writer == VERSION else [other])):
         say(f"warning: {warning}")
     case = case_of(checkpoint)
     held.append(checkpoint)
     return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"])
 
 
-def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:
-    """Return the case of a checkpoint with the changes of the user.
+def _continued_case(text: str, directory: str, settings: Sequence[str]) -> tuple[Case, list[str]]:
+    """Return the case of a checkpoint with the changes of the user, and a warning for each that changes the physics.
 
     Raises
     ------
     CaseError
         If a change is not valid, or changes the time step.
     """
+    from pdem.case.differences import differences
     from pdem.case.model import Case
     from pdem.foundation.errors import CaseError
 
-    case = Case.from_text(text, directory)
+    case, then = Case.from_text(text, directory), Case.from_text(text, directory)
     before = case.resolved_step()
     for assignment in settings:
         case.override(assignment)
@@ -175,4 +187,9 @@ def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:
             f"{case.resolved_step():.6g} s; set time.step={before!r} as well, "
             "or begin a new run with the checkpoint as the file of its particles"
         )
-    return case
+    changes = [
+        f"warning: {key} was {old} when the checkpoint was written and is {new} from now on"
+        for key, old, new in differences(then, case)
+        if not key.startswith(_HARMLESS) or key.startswith("detection.wall")
+    ]
+    return case, changes
