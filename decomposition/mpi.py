@@ -204,7 +204,9 @@ def patient_barrier(communicator: Any, poll_seconds: float = 0.02) -> None:
         time.sleep(poll_seconds)
 
 
-def node_first(communicator: Any, function: Callable[[], object]) -> None:
+def node_first(
+    communicator: Any, function: Callable[[], object], is_stopped: Callable[[], object] = bool
+) -> None:
     """Call `function` on one rank of each node, and on the others when that has returned. Collective.
 
     Meant for compilation: one process per node compiles and stores, the others find it stored. An error in
@@ -216,15 +218,18 @@ def node_first(communicator: Any, function: Callable[[], object]) -> None:
         Ranks of the run; None calls `function` once.
     function : callable
         Called without arguments, once per rank.
+    is_stopped : callable, optional
+        Tells whether this rank was asked to stop; if so, the others of its node do not call `function`.
     """
     if communicator is None:
         function()
         return
-    node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
+    mpi = load_mpi()
+    node = communicator.Split_type(mpi.COMM_TYPE_SHARED)
     if node.rank == 0:
         function()
     patient_barrier(node)
-    if node.rank != 0:
+    if not node.allreduce(bool(is_stopped()), op=mpi.LOR) and node.rank != 0:
         function()
     node.Free()
 
@@ -276,6 +281,7 @@ def warm_up(
     function: Callable[[], object],
     tag: str,
     announce: Callable[[], object] | None = None,
+    is_stopped: Callable[[], object] = bool,
 ) -> bool:
     """Call `function`, which calls every kernel of a run once, so that nothing is compiled twice. Collective.
 
@@ -291,6 +297,8 @@ def warm_up(
         Names what `function` covers, such as ``"3d-hertz-mindlin"``: another tag is compiled anew.
     announce : callable, optional
         Called on rank 0 before a first compilation, to say that it will take a while.
+    is_stopped : callable, optional
+        Tells whether this rank was asked to stop, so that `function` has not called all kernels.
 
     Returns
     -------
@@ -307,6 +315,12 @@ def warm_up(
         return False
     if announce is not None and (communicator is None or communicator.rank == 0):
         announce()
-    node_first(communicator, function)
-    mark(tag)
+    node_first(communicator, function, is_stopped)
+    if not largest_on_ranks(communicator, int(bool(is_stopped()))):
+        mark(tag)
     return True
+
+
+def largest_on_ranks(communicator: Any, number: int) -> int:
+    """Return the largest of the numbers that ranks give, on all of them. Collective; None is this process alone."""
+    return number if communicator is None else int(communicator.allreduce(number, op=load_mpi().MAX))

@@ -7,7 +7,6 @@ doubtful or slow.
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from pdem.case.messages import shown_key
 from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
 from pdem.case.wall_checks import mesh_findings, unit_doubts
+from pdem.foundation.machine import cores_of_all_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -240,7 +240,7 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
 
 
 def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = cores_of_all_ranks()
     text = f"{ranks} ranks x {threads} threads on {cores} cores of this machine"
     if ranks * threads > cores:
         remedy = "right on several machines; on one they wait for each other: use fewer"

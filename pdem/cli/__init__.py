@@ -76,7 +76,7 @@ def main() -> None:
       pdem render results/hopper
 
     Exit codes: 0 done, 1 unexpected error (of compare: different; of verify: off), 2 wrong input,
-    3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint.
+    3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint, or before the first step.
     """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,11 @@ from pdem.cli.start import (
     settings_option,
     threads_option,
 )
+from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
+from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
     from pdem.output.checkpoint import Checkpoint
+
+# Keys that a restart may change without changing what is simulated.
+_HARMLESS = ("title", "time.end", "output.", "decomposition.", "detection.", "limits.")
 
 
 @click.command(short_help="Run a case.")
@@ -37,7 +44,10 @@ if TYPE_CHECKING:
 @quiet_option
 def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
     """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
-    return collective(lambda communicator, own: _run(communicator, own, case, settings, quiet), threads)
+    with _listening() as flag:  # from the very beginning: a warning may come while kernels are compiled
+        return collective(
+            lambda communicator, own: _run(communicator, own, case, settings, quiet, flag), threads
+        )
 
 
 @click.command(short_help="Continue a run from a checkpoint.")
@@ -50,29 +60,44 @@ def restart(checkpoint: str, settings: tuple[str, ...], threads: int | None, qui
 
     On any number of ranks; with --set time.end=... beyond its former end.
     """
-    return collective(
-        lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet), threads
-    )
+    with _listening() as flag:
+        return collective(
+            lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet, flag), threads
+        )
 
 
-def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
-    from pdem.simulation.distributed import on_first
+@contextmanager
+def _listening() -> Iterator[SignalFlag]:
+    """Listen to stop signals, also to those that came before and that the batch script has held back."""
+    with SignalFlag() as flag:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        yield flag
+
+
+def _run(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
+) -> int:
+    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     case = read_case(path, settings)
+    check_same(communicator, case)
     start = _Start()
     ranks = 1 if communicator is None else communicator.size
-    findings = on_first(communicator, lambda: start.prepare(case, ranks, threads))
+    found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
+    stop_if_asked(communicator, flag)
+    findings = found or []
     if is_root(communicator) and not quiet:
         say_findings(findings)
     _refuse_errors(case, findings)
-    load_kernels(communicator, case, threads)
+    load_kernels(communicator, case, threads, flag)
+    stop_if_asked(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
     start.forget()
-    run_to_end(simulation, quiet=quiet, findings=findings)
+    run_to_end(simulation, quiet=quiet, findings=findings, flag=flag)
     return 0
 
 
@@ -105,24 +130,31 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
         raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
 
 
-def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool) -> int:
-    from pdem.simulation.distributed import on_first
+def _restart(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
+) -> int:
+    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
     from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     held: list[Checkpoint] = []
     text, directory, step, findings = on_first(communicator, lambda: _read(path, held))
-    case = _continued_case(text, directory, settings)
+    case, changes = _continued_case(text, directory, settings)
+    check_same(communicator, case)
+    if is_root(communicator):
+        for change in changes:
+            say(change)
     if step >= round(case.time.end / case.resolved_step()):
         if is_root(communicator):
             say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
     if is_root(communicator):
         say_findings(findings)
-    load_kernels(communicator, case, threads)
+    load_kernels(communicator, case, threads, flag)
+    stop_if_asked(communicator, flag)
     state = held[0].groups if held else None
     simulation = Simulation(case, communicator, threads=threads, state=state)
-    run_to_end(simulation, quiet=quiet, findings=findings)
+    run_to_end(simulation, quiet=quiet, findings=findings, flag=flag)
     return 0
 
 
@@ -135,7 +167,9 @@ def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Findin
     from pdem.simulation.simulation import case_of
 
     checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
-    for warning in checkpoint.warnings:
+    writer = checkpoint.attributes.get("pdem", VERSION)
+    other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
+    for warning in (*checkpoint.warnings, *([] if writer == VERSION else [other])):
         say(f"warning: {warning}")
     case = case_of(checkpoint)
     held.append(checkpoint)
@@ -144,18 +178,19 @@ def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Findin
     return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"]), findings
 
 
-def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:
-    """Return the case of a checkpoint with the changes of the user.
+def _continued_case(text: str, directory: str, settings: Sequence[str]) -> tuple[Case, list[str]]:
+    """Return the case of a checkpoint with the changes of the user, and a warning for each that changes the physics.
 
     Raises
     ------
     CaseError
         If a change is not valid, or changes the time step.
     """
+    from pdem.case.differences import differences
     from pdem.case.model import Case
     from pdem.foundation.errors import CaseError
 
-    case = Case.from_text(text, directory)
+    case, then = Case.from_text(text, directory), Case.from_text(text, directory)
     before = case.resolved_step()
     for assignment in settings:
         case.override(assignment)
@@ -165,4 +200,9 @@ def _continued_case(text: str, directory: str, settings: Sequence[str]) -> Case:
             f"{case.resolved_step():.6g} s; set time.step={before!r} as well, "
             "or begin a new run with the checkpoint as the file of its particles"
         )
-    return case
+    changes = [
+        f"warning: {key} was {old} when the checkpoint was written and is {new} from now on"
+        for key, old, new in differences(then, case)
+        if not key.startswith(_HARMLESS) or key.startswith("detection.wall")
+    ]
+    return case, changes

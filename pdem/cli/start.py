@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pdem.case.findings import Finding
     from pdem.case.model import Case
+    from pdem.foundation.signals import SignalFlag
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -115,11 +116,15 @@ def say_findings(findings: Sequence[Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def load_kernels(communicator: Any, case: Case | None, threads: int) -> bool:
-    """Call every kernel once, compiling those that never were; return whether any had to be. Collective."""
+def load_kernels(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
+    """Call every kernel once, compiling those that never were; return whether any had to be. Collective.
+
+    A signal that `flag` remembers ends it early.
+    """
     import time
 
     from pdem.foundation.cache import cache_directory
+    from pdem.foundation.signals import SignalFlag
     from pdem.simulation import warm
     from pdem.simulation.distributed import warm_up
 
@@ -131,7 +136,11 @@ def load_kernels(communicator: Any, case: Case | None, threads: int) -> bool:
             f"they are kept in {cache_directory()}"
         )
 
-    compiled = warm_up(communicator, lambda: warm.exercise(case, threads), warm.tag(case), announce)
-    if compiled and is_root(communicator):
+    flag = SignalFlag() if flag is None else flag
+    compiled = warm_up(
+        communicator, lambda: flag.unless_stopped(lambda: warm.exercise(case, threads)), warm.tag(case), announce,
+        lambda: flag.requested,
+    )  # fmt: skip
+    if compiled and not flag.requested and is_root(communicator):
         say(f"kernels are ready after {time.monotonic() - begun:.0f} s")
     return compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,20 @@ def usable_cores() -> frozenset[int]:
     if hasattr(os, "sched_getaffinity"):
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))
+
+
+def cores_of_all_ranks(environment: Mapping[str, str] | None = None) -> int:
+    """Return how many cores the ranks on this node may use together, where Slurm has bound each to some of them.
+
+    Where it has not, the number of cores on which this process may run.
+    """
+    environment = os.environ if environment is None else environment
+    together = 0
+    if environment.get("SLURM_CPU_BIND_TYPE", "").startswith("mask_cpu"):
+        for mask in environment.get("SLURM_CPU_BIND_LIST", "").split(","):
+            with contextlib.suppress(ValueError):
+                together |= int(mask, 16)
+    return max(len(usable_cores()), together.bit_count())
 
 
 def core_quota(path: Path = _QUOTA) -> float:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType, TracebackType
+
+Result = TypeVar("Result")
 
 # Ctrl-C, a batch system ending the job, and its early warning. mpirun passes each of them on to every rank.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+
+
+class _Stop(BaseException):
+    """Leaves work that is not worth waiting for; no ``Exception``, because libraries catch those."""
 
 
 class SignalFlag:
@@ -27,12 +35,27 @@ class SignalFlag:
 
     def __init__(self) -> None:
         self.requested = 0
+        self._breaks = False
         self._previous: dict[int, object] = {}
 
     @property
     def name(self) -> str:
         """Name of the signal that came, such as ``SIGTERM``; empty if none did."""
         return signal.Signals(self.requested).name if self.requested else ""
+
+    def unless_stopped(self, function: Callable[[], Result]) -> Result | None:
+        """Call `function` and return what it returns, or None as soon as a stop signal comes, or if one came.
+
+        For work before the first step, which may be long and leaves nothing that would have to be kept.
+        """
+        with suppress(_Stop):
+            try:
+                self._breaks = True
+                if not self.requested:
+                    return function()
+            finally:
+                self._breaks = False
+        return None
 
     def __enter__(self) -> SignalFlag:
         for number in STOP_SIGNALS:
@@ -58,3 +81,6 @@ class SignalFlag:
         if number == signal.SIGINT and self.requested == number:
             raise KeyboardInterrupt
         self.requested = number
+        if self._breaks:
+            self._breaks = False
+            raise _Stop

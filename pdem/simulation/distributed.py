@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pdem.foundation.errors import PdemError
+from pdem.foundation.errors import Interrupted, LaunchError, PdemError
 from pdem.foundation.machine import default_threads
+from pdem.foundation.version import VERSION
 from pdem.simulation.exchange import Alone
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.detection.skins import Skins
+    from pdem.foundation.signals import SignalFlag
     from pdem.simulation.exchange import Division, Exchange
 
 Result = TypeVar("Result")
@@ -194,12 +196,68 @@ def release(communicator: Any) -> None:
 
 
 def warm_up(
-    communicator: Any, function: Callable[[], object], tag: str, announce: Callable[[], object]
+    communicator: Any,
+    function: Callable[[], object],
+    tag: str,
+    announce: Callable[[], object],
+    is_stopped: Callable[[], object] = bool,
 ) -> bool:
     """Compile with one process per node, then load on all; see `decomposition.mpi.warm_up`."""
     from decomposition.mpi import warm_up as warm_up_ranks
 
-    return warm_up_ranks(communicator, function, tag, announce)
+    return warm_up_ranks(communicator, function, tag, announce, is_stopped)
+
+
+def check_same(communicator: Any, case: Case, version: str = VERSION) -> None:
+    """Refuse ranks with other versions of pdem or other cases than the first, as from folders out of step. Collective.
+
+    Raises
+    ------
+    LaunchError
+        On all ranks.
+    """
+    if communicator is None or communicator.size == 1:
+        return
+    from pdem.case.differences import differences
+
+    first, text = communicator.bcast((version, case.to_toml()))
+    other = None
+    if version != first:
+        other = f"pdem {version}, and rank 0 {first}: load the same environment on all nodes"
+    elif case.to_toml() != text:
+        key, then, now = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
+        other = f"{key} = {now}, and rank 0 {then}: let all ranks read the same case file"
+    others = [(rank, one) for rank, one in enumerate(communicator.allgather(other)) if one is not None]
+    if others:
+        rank, what = others[0]
+        raise LaunchError(
+            f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
+        )
+
+
+def rehearse() -> None:
+    """Call the kernels with which ranks divide space and copy particles, without any other rank."""
+    from decomposition.rehearsal import rehearse as rehearse_ranks
+
+    rehearse_ranks()
+
+
+def stop_if_asked(communicator: Any, flag: SignalFlag) -> None:
+    """End all ranks before the first step if a signal asked any of them to stop. Collective.
+
+    Raises
+    ------
+    Interrupted
+        On all ranks.
+    """
+    from decomposition.mpi import largest_on_ranks
+
+    number = largest_on_ranks(communicator, flag.requested)
+    if number:
+        raise Interrupted(
+            f"signal {number} before the first step: nothing to save; start it again in the same way, kernels "
+            "compiled so far are kept"
+        )
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,13 @@ class Schedule:
         return min(self.last, *((step // every + 1) * every for every in intervals))
 
 
-def run(simulation: Simulation, *, quiet: bool = False, findings: Sequence[object] = ()) -> int:
+def run(
+    simulation: Simulation,
+    *,
+    quiet: bool = False,
+    findings: Sequence[object] = (),
+    flag: SignalFlag | None = None,
+) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
     Parameters
@@ -64,6 +71,8 @@ def run(simulation: Simulation, *, quiet: bool = False, findings: Sequence[objec
         No progress line and no report on the terminal.
     findings : sequence
         Of the checks before the run, for the log.
+    flag : SignalFlag, optional
+        Entered already, and so listening for longer than the run; by default it listens during the run.
 
     Raises
     ------
@@ -74,8 +83,8 @@ def run(simulation: Simulation, *, quiet: bool = False, findings: Sequence[objec
     """
     outputs = Outputs(simulation, quiet=quiet, findings=findings)
     try:
-        with SignalFlag() as flag:
-            simulation.system.stop_requested = lambda: flag.requested
+        with SignalFlag() if flag is None else nullcontext(flag) as listening:
+            simulation.system.stop_requested = lambda: listening.requested
             return _Run(simulation, outputs).to_the_end()
     finally:
         outputs.close()

@@ -31,26 +31,34 @@ pytestmark = pytest.mark.skipif(
     bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (slurm-wlm, munge)"
 )
 
-# In the jobs: a `pdem` of this tree, under control of the test. In the first job of the chain the last part of the run
-# would take longer than the job may, however fast the machine is.
+# In the jobs: a `pdem` of this tree, under control of the test. Of a chain, the first job would need longer to compile
+# than it may take, and the one that begins the run for its last part, however fast the machine is.
 PDEM = f"""#!{sys.executable}
 import os, sys, time
+from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 if "PRINT_CORES" in os.environ:
     print("cores", sorted(os.sched_getaffinity(0)), flush=True)
     sys.exit()
-from pdem.case.batch_scripts import KINDS
 from pdem.cli import main
+from pdem.simulation import warm
 from pdem.simulation.simulation import Simulation
 
-advance = Simulation.advance
+advance, exercise = Simulation.advance, warm.exercise
 
 def advance_slowly(self, steps):
-    if self.time > 0.03 and os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
+    if self.time > 0.03 and sys.argv[1] == "run":
+        Path("late").touch()
         time.sleep(1.0)
     return advance(self, steps)
 
-Simulation.advance = advance_slowly
+def exercise_slowly(*arguments):
+    if "COMPILES" in os.environ and os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
+        Path("early").touch()
+        time.sleep(600.0)
+    exercise(*arguments)
+
+Simulation.advance, warm.exercise = advance_slowly, exercise_slowly
 main()
 """
 PISTON = (
@@ -124,29 +132,66 @@ def wait_for(slurm, job, seconds):
         time.sleep(0.2)
 
 
+def wait_until(is_so, seconds):
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.1)
+
+
 def set_options(settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-@pytest.mark.slow  # passes on a quiet machine with all kernels there; see that they are
-def test_a_run_longer_than_its_job_continues_in_the_next(slurm, tmp_path, monkeypatch):
-    """Warned by Slurm, it writes a checkpoint and queues again; the end has the bits of a run in one go on one rank."""
-    monkeypatch.chdir(tmp_path)
+def chain(slurm, time_limit):
+    """Hand in a chain of jobs of two ranks; return its number. Let the same run end on one rank."""
     pdem("new", "piston")
     changes = set_options([*PISTON, "output.folder=chain"])
-    job = ("--kind", "requeue", "--tasks", 2, "--time", 1, "--warning", 20, "--output", "job")
+    job = ("--kind", "requeue", "--tasks", 2, "--time", time_limit, "--warning", 20, "--output", "job")
     pdem("slurm", "piston.toml", *job, *changes)
-    pdem("compile", "piston.toml")  # a job of a minute has no time for that
-    number = hand_in(slurm, "job")
+    pdem("compile", "piston.toml")  # a job of minutes has no time for that
     pdem("run", "piston.toml", *set_options([*PISTON, "output.folder=whole"]), "--quiet")
-    fields, log = wait_for(slurm, number, 200)
+    return hand_in(slurm, "job")
+
+
+def check_chain(fields, log, early, late):
     assert fields["JobState"] == "COMPLETED", log
-    assert int(fields["Restarts"]) == 1, log
-    assert log.count("stopped: signal 10 at step") == 1  # SIGUSR1; said once by two ranks
-    assert "continuing from the newest whole checkpoint in chain" in log
+    assert log.count("stopped: signal 10 before the first step") == early, (
+        log
+    )  # SIGUSR1; said once by two ranks
+    assert log.count("stopped: signal 10 at step") == late, log
+    assert int(fields["Restarts"]) == early + late, log
+    assert log.count("continuing from the newest whole checkpoint in chain") == late, log
     rows = read_series("chain/series.h5")
     assert np.all(rows["wall_contacts"][rows["time"] > 0.03] > 0)  # with a history that has to be carried on
     assert "equal: the same bits" in pdem("compare", "whole", "chain")
+
+
+def test_jobs_that_are_warned_queue_again(slurm, tmp_path, monkeypatch):
+    """Once while it compiles and once late, a chain is warned; its end has the bits of a run in one go on one rank."""
+    monkeypatch.chdir(tmp_path)
+    job = chain(slurm | {"COMPILES": "1"}, 10)
+    for sign in (Path("early"), Path("late")):
+        wait_until(sign.exists, 300)
+        ask(slurm, "scancel", "--signal=USR1", job)  # as Slurm does when the time is nearly up
+    check_chain(*wait_for(slurm, job, 300), 1, 1)
+
+
+@pytest.mark.slow  # Slurm looks at the clock every half minute
+def test_a_run_longer_than_its_job_continues_in_the_next(slurm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_chain(*wait_for(slurm, chain(slurm, 2), 300), 0, 1)
+
+
+def test_a_chain_that_is_cancelled_ends(slurm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pdem("new", "two_spheres")
+    pdem("slurm", "two_spheres.toml", "--kind", "requeue", "--tasks", 1, "--time", 10, "--output", "job")
+    job = hand_in(slurm | {"COMPILES": "1"}, "job")
+    wait_until(Path("early").exists, 300)
+    ask(slurm, "scancel", job)
+    fields, log = wait_for(slurm, job, 60)
+    assert (fields["JobState"], fields["Restarts"]) == ("CANCELLED", "0"), log
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")

@@ -221,12 +221,23 @@ def test_where_queueing_again_is_not_allowed_another_job_is_handed_in(case, stan
     assert calls[1:] == ["scontrol requeue 7", "sbatch --dependency=afterany:7 job"]
 
 
-def test_a_chain_without_progress_ends(case, stand_ins):
+@pytest.mark.parametrize("begun", [False, True], ids=["compiling", "restarting"])
+def test_a_chain_without_progress_ends(case, stand_ins, begun):
+    """Three jobs in a row may be warned before their first step; one that takes steps begins the count anew."""
     text = script(case, "requeue")
-    stand_ins(text, PDEM_DOES=WARNED.format(900))
-    code, calls, errors = stand_ins(text, PDEM_DOES=WARNED.format(900))
+    if begun:
+        stand_ins(text, PDEM_DOES=WARNED.format(900))
+    for step in (1000, 1100):
+        for _ in range(3):
+            code, calls, _ = stand_ins(text, PDEM_DOES="exit 99")
+            assert (code, calls[1:]) == (0, ["scontrol requeue 7"])
+        code, calls, _ = stand_ins(text, PDEM_DOES=WARNED.format(step))
+        assert (code, calls[1:]) == (0, ["scontrol requeue 7"])
+    for does in ("exit 99", "kill -USR1 $$", "exit 138", "exit 99"):
+        code, calls, errors = stand_ins(text, PDEM_DOES=does)
     assert (code, len(calls)) == (1, 1)
-    assert "no step was taken" in errors
+    assert "four jobs in a row" in errors
+    assert stand_ins(text, PDEM_DOES="exit 99")[0] == 0, "handed in again, it tries again"
 
 
 @pytest.mark.parametrize("failure", [1, 2, 3, 137])

@@ -148,3 +148,36 @@ communicator.Barrier()
 def test_a_users_script_ends_on_all_ranks():
     output, errors = start_program(SCRIPT, 2).communicate(timeout=60)
     assert (output, errors) == ("", "pdem: error: rank 1: skin = -1\n")
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_a_killed_rank_ends_all(ranks):
+    body = f"if rank == {ranks - 1}: os.kill(os.getpid(), signal.SIGKILL)"
+    program = "import os, signal" + PROGRAM.format(body=body)
+    output, errors = (process := start_program(program, ranks)).communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in output + errors
+    assert (output + errors).count("BAD TERMINATION") == 1  # mpirun says so
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("error", ["MemoryError()", "SystemError('CPUDispatcher returned NULL')"])
+def test_an_error_of_one_rank_is_told_once(ranks, error):
+    process = start_program(PROGRAM.format(body=f"if rank == 1: raise {error}"), ranks)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.startswith("pdem: rank 1: unexpected error, please report it\nTraceback")
+    assert errors.count("Traceback") == 1
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_a_signal_to_one_rank_stops_all(ranks):
+    program = STOPPED.replace('b"ready\\n"', 'b"%d\\n" % os.getpid()')
+    assert program != STOPPED
+    with start_program(program, ranks) as process:
+        numbers = [int(process.stdout.readline()) for _ in range(ranks)]
+        os.kill(numbers[-1], signal.SIGTERM)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == Interrupted.exit_code
+    assert output.count("written\n") == ranks
+    assert errors == "pdem: stopped: by a signal\n"

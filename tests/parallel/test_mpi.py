@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from decomposition.mpi import describe, node_first, patient_barrier, warm_up
+from pdem.case.model import Case
+from pdem.foundation.errors import Interrupted, LaunchError
+from pdem.foundation.signals import SignalFlag
+from pdem.foundation.version import VERSION
+from pdem.simulation.distributed import check_same, stop_if_asked
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
 
@@ -46,3 +51,46 @@ def test_warm_up_is_announced_once_then_marked(communicator, shared_path, monkey
     assert len(calls) == 2
     assert len(announcements) == (1 if communicator.rank == 0 else 0)
     assert warm_up(communicator, lambda: None, "another") is True
+
+
+def test_a_warm_up_that_is_stopped_is_not_marked(communicator, shared_path, ranks, monkeypatch):
+    """One rank is told to stop while the first of the node compiles; those that wait do not begin."""
+    monkeypatch.setattr("pdem.foundation.cache.cache_directory", lambda: shared_path)
+    calls, flag = [], SignalFlag()
+
+    def compile_until_stopped():
+        calls.append(1)
+        flag.requested = 10 if communicator.rank == 0 else 0
+
+    assert warm_up(communicator, compile_until_stopped, "a", is_stopped=lambda: flag.requested)
+    assert len(calls) == (1 if communicator.rank == 0 else 0)
+    assert not list(shared_path.iterdir())
+    with pytest.raises(Interrupted, match="signal 10 before the first step"):
+        stop_if_asked(communicator, flag)
+
+
+CASE = """
+[time]
+step = 1e-5
+end = {end}
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [1.0, 1.0, 1.0]
+[output]
+folder = "out"
+"""
+
+
+def test_ranks_that_would_run_something_else_are_refused(communicator, ranks):
+    last = communicator.rank == ranks - 1
+    check_same(communicator, Case.from_text(CASE.format(end=1.0)))
+    if ranks == 1:
+        return
+    with pytest.raises(
+        LaunchError, match=rf"^1 of {ranks} ranks .* rank {ranks - 1} has time\.end = 2.0, and rank 0 1.0"
+    ):
+        check_same(communicator, Case.from_text(CASE.format(end=2.0 if last else 1.0)))
+    with pytest.raises(
+        LaunchError, match=rf"rank {ranks - 1} has pdem 9\.9, and rank 0 {VERSION}: load the same"
+    ):
+        check_same(communicator, Case.from_text(CASE.format(end=1.0)), "9.9" if last else VERSION)

@@ -7,7 +7,12 @@ import math
 import pytest
 
 from pdem.foundation.errors import LaunchError
-from pdem.foundation.machine import available_cores, core_quota, default_threads
+from pdem.foundation.machine import (
+    available_cores,
+    core_quota,
+    cores_of_all_ranks,
+    default_threads,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,17 @@ def test_a_quota_limits_the_cores(monkeypatch):
     for quota, cores in ((2.5, 2), (0.5, 1), (math.inf, 64)):
         monkeypatch.setattr("pdem.foundation.machine.core_quota", lambda quota=quota: quota)
         assert available_cores() == cores
+
+
+@pytest.mark.parametrize(
+    ("environment", "extra"),
+    [
+        ({}, 0),
+        ({"SLURM_CPU_BIND_TYPE": "mask_cpu:", "SLURM_CPU_BIND_LIST": "0xF0000,0xFF00000000000000"}, 12),
+        ({"SLURM_CPU_BIND_TYPE": "mask_cpu:", "SLURM_CPU_BIND_LIST": "what"}, 0),
+        ({"SLURM_CPU_BIND_TYPE": "none", "SLURM_CPU_BIND_LIST": "0xFFFFF"}, 0),
+    ],
+)
+def test_ranks_bound_to_cores_of_their_own_have_more_together(environment, extra, monkeypatch):
+    monkeypatch.setattr("pdem.foundation.machine.usable_cores", lambda: frozenset({0}))
+    assert cores_of_all_ranks(environment) == (extra or 1)

@@ -48,3 +48,22 @@ def test_outside_the_main_thread_nothing_happens():
     thread.start()
     thread.join()
     assert problems == []
+
+
+def test_work_before_the_first_step_is_left_at_once():
+    done = []
+    with SignalFlag() as flag:
+        assert flag.unless_stopped(lambda: 3) == 3
+
+        def work():
+            try:
+                os.kill(os.getpid(), signal.SIGUSR1)
+            except Exception:  # as a library may do
+                done.append("swallowed")
+            done.append("went on")
+
+        assert flag.unless_stopped(work) is None
+        assert (done, flag.requested) == ([], signal.SIGUSR1)
+        assert flag.unless_stopped(lambda: done.append("begun")) is None
+        os.kill(os.getpid(), signal.SIGTERM)  # outside, signals are only remembered
+    assert (done, flag.requested) == ([], signal.SIGTERM)

@@ -1,0 +1,25 @@
+"""What ranks do with each other, done by one process on a few particles, so that it compiles their kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from decomposition.cuts import cut
+from decomposition.layers import Cells, extents_by_level, levels_of, mark_layer
+
+_PARTICLES = 16
+_RANKS = 2
+
+
+def rehearse() -> None:
+    """Call every kernel of this room with arguments of the types that `decomposition.exchange` gives them."""
+    position = np.random.default_rng(1).random((_PARTICLES, 3))
+    radii = np.array([0.1, 0.3])
+    radius = np.where(np.arange(_PARTICLES) % 2, 0.1, 0.3)
+    cut(position, _RANKS).owners(position)
+    level, period = levels_of(radius, radii), np.zeros(3)
+    extents = extents_by_level(position, radius, level, len(radii))
+    mark = np.zeros(_PARTICLES, bool)
+    mark_layer(position, radius, level, extents, period, mark)
+    mark[:] = False
+    Cells(position, radius, level, extents[:, 6].copy(), period).mark_partners(position, radius, level, mark)

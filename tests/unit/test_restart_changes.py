@@ -1,0 +1,64 @@
+"""What a restart says about a case or a pdem that is not the one of its checkpoint."""
+
+from __future__ import annotations
+
+from pdem.case.differences import differences
+from pdem.case.model import Case
+from pdem.cli.run import _continued_case, _read
+from pdem.foundation.version import VERSION
+from pdem.output.checkpoint import write_checkpoint
+
+CASE = """
+[time]
+step = 1e-5
+end = 1.0
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [1.0, 1.0, 1.0]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.3
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.5
+[[particles]]
+material = "grain"
+radius = 0.01
+positions = [[0.5, 0.5, 0.5]]
+[output]
+folder = "out"
+"""
+
+
+def test_differences_name_key_then_and_now():
+    then = Case.from_text(CASE)
+    now = Case.from_text(CASE.replace("2500.0", "1000.0").replace("radius = 0.01", "radius = 0.02"))
+    assert differences(then, then) == []
+    assert sorted(differences(then, now)) == [
+        ("materials.grain.density", "2500.0", "1000.0"),
+        ("particles[0].radius", "0.01", "0.02"),
+    ]
+    assert ("title", "''", "'mixer'") in differences(then, Case.from_text("title = 'mixer'" + CASE))
+
+
+def test_a_restart_tells_what_else_it_simulates():
+    settings = [
+        "time.end=2.0", "detection.walls=h2", "detection.skin=0.1", "interactions.grain-grain.friction=0.1",
+        "output.series_every=0.5",
+    ]  # fmt: skip
+    case, changes = _continued_case(CASE, ".", settings)
+    assert case.time.end == 2.0
+    assert sorted(changes) == [
+        "warning: detection.walls was 'signed' when the checkpoint was written and is 'h2' from now on",
+        "warning: interactions.grain-grain.friction was 0.5 when the checkpoint was written and is 0.1 from now on",
+    ]
+
+
+def test_a_checkpoint_of_another_version_is_told(tmp_path, capsys):
+    groups = {"counters": {"step": 3}}
+    for version, warnings in ((VERSION, 0), ("0.0.1", 1)):
+        write_checkpoint(tmp_path / "c.h5", groups, {"case": CASE, "directory": ".", "pdem": version})
+        assert _read(str(tmp_path / "c.h5"), [])[2] == 3
+        errors = capsys.readouterr().err
+        assert errors.count(f"written by pdem 0.0.1, this is {VERSION}") == warnings
