@@ -21,7 +21,7 @@ All of it is branch-free: selects, no ifs, so that a loop over contacts becomes 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.coefficients import (
     COEFFICIENTS,
@@ -55,6 +55,28 @@ mass of a contact: 12 (contacts) * 2/3 (of their planes) / 0.4 (moment of inerti
 
 TINY = 1e-300
 """Keeps quotients of vanishing vectors finite."""
+
+
+class Law(NamedTuple):
+    """What the contact law needs besides particles and contacts.
+
+    Attributes
+    ----------
+    density : (M,) array
+        By material [kg/m^3].
+    table : (M * M, 6) array
+        `pdem.contact.coefficients.pair_table`.
+    dt, step : float
+        Time by which histories grow, and time step [s].
+    largest_overlap : float
+        Over the smaller radius.
+    """
+
+    density: NDArray[np.float64]
+    table: NDArray[np.float64]
+    dt: float
+    step: float
+    largest_overlap: float
 
 
 @inlined

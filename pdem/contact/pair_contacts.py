@@ -18,6 +18,7 @@ from pdem.motion.integration import PACKED, pack
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.contact.law import Law
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
@@ -25,28 +26,6 @@ if TYPE_CHECKING:
 _GROWTH = 1.3
 _NO_WALLS = np.empty((0, 6))
 _ACTED_ON = ("material", "radius", "velocity", "angular_velocity", "force", "torque")
-
-
-class Law(NamedTuple):
-    """What the contact law needs besides particles and contacts.
-
-    Attributes
-    ----------
-    density : (M,) array
-        By material [kg/m^3].
-    table : (M * M, 6) array
-        `pdem.contact.coefficients.pair_table`.
-    dt, step : float
-        Time by which histories grow, and time step [s].
-    largest_overlap : float
-        Over the smaller radius.
-    """
-
-    density: NDArray[np.float64]
-    table: NDArray[np.float64]
-    dt: float
-    step: float
-    largest_overlap: float
 
 
 class Action(NamedTuple):

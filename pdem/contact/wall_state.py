@@ -11,7 +11,7 @@ from pdem.contact.coefficients import HERTZIAN
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
 from pdem.contact.ended import add_ended
-from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED
+from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
 from pdem.contact.signed_features import signed_features, with_features
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.containers.records import WallRecords
@@ -240,11 +240,7 @@ class WallContacts:
     def evaluate(
         self,
         particles: Particles,
-        density: NDArray[np.float64],
-        table: NDArray[np.float64],
-        dt: float,
-        step: float,
-        largest_overlap: float,
+        law: Law,
         ended: ExactSums,
     ) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
@@ -255,7 +251,7 @@ class WallContacts:
         column = particles.column
         walls = self.walls
         kernels.wall_forces(
-            self._signed, self._shortened, self._near, dt, step, largest_overlap,
+            self._signed, self._shortened, self._near, law.dt, law.step, law.largest_overlap,
             (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
              column("material")),
             self._start, self._end, self._candidates,
@@ -263,7 +259,7 @@ class WallContacts:
              walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
              walls.mean_turn, walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
-            self._old.counts, density, table.reshape(-1), self._force, self.total, self._deep,
+            self._old.counts, law.density, law.table.reshape(-1), self._force, self.total, self._deep,
         )  # fmt: skip
         ending = np.empty(int(self._old.counts.sum()), np.int32)
         if len(ending):
@@ -278,7 +274,7 @@ class WallContacts:
     ) -> None:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
-        self.evaluate(particles, density, table, 0.0, 1.0, np.inf, ended)
+        self.evaluate(particles, Law(density, table, 0.0, 1.0, np.inf), ended)
         self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import tempfile
 import time
@@ -36,7 +37,7 @@ except ImportError:  # a system without POSIX locks: writes are then not seriali
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KERNEL_ROOMS = ("foundation", "containers", "detection", "contact", "motion")
-_KERNEL_MARK = b"foundation.kernels"
+_KERNEL_MARK = re.compile(rb"^\s*@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
 _UNUSED_SECONDS = 30 * 24 * 3600
 
 
@@ -166,7 +167,7 @@ def _kernel_sources() -> Iterator[tuple[str, bytes]]:
                     path = os.path.join(folder, name)
                     with open(path, "rb") as file:
                         content = file.read()
-                    if _KERNEL_MARK in content or any(path.startswith(room) for room in rooms):
+                    if _KERNEL_MARK.search(content) or any(path.startswith(room) for room in rooms):
                         yield path, content
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.pair_contacts import Action, Law
+from pdem.contact.law import Law
+from pdem.contact.pair_contacts import Action
 from pdem.motion.integration import GONE, LOST, drift
 from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
@@ -215,7 +216,7 @@ def evaluate_walls(system: System, law: Law, phases: Phases) -> NDArray[np.float
     """Evaluate the contacts with walls; return force and torque of the owned particles from them (n, 6)."""
     if system.walls is None:
         return None
-    beyond = system.walls.evaluate(system.particles, *law, system.ended)
+    beyond = system.walls.evaluate(system.particles, law, system.ended)
     if beyond:
         system.trouble.append((WALL, int(system.particles.id[beyond - 1]), 0))
     phases.lap("walls")

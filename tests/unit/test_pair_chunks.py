@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pdem.contact import pair_contacts
 from pdem.contact.coefficients import COEFFICIENTS
-from pdem.contact.pair_contacts import Action, Law, PairContacts
+from pdem.contact.law import Law
+from pdem.contact.pair_contacts import Action, PairContacts
 from pdem.contact.pair_slots import PairSlots
 from pdem.contact.pair_sums import CHUNK
 from pdem.containers.particles import Particles
