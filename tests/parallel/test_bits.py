@@ -12,7 +12,8 @@ import pytest
 
 from pdem.case.model import Case
 from pdem.case.templates import write_example
-from pdem.output.checkpoint import CheckpointFolder, read_checkpoint, write_checkpoint
+from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.verification import bits
 from pdem.verification.bits import BALANCES, METHODS, RANKS, THREADS, Cells

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 import pdem
 from pdem.case.templates import write_example
 from pdem.cli import main
-from pdem.output.checkpoint import CheckpointFolder, read_checkpoint, write_checkpoint
+from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.output.log import environment
 from pdem.output.origin import NAMES, changes_since, origin, warning_about
