@@ -256,25 +256,25 @@ def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
 
     def played(name, communicator, end, state=None):
         case = pdem.Case.from_text(DRUM)
-        for setting in (f"time.end={end}", "output.fields_every=2e-3", "output.checkpoint_every=2e-3"):
+        for setting in (f"time.end={end}", "output.fields_every=6e-3", "output.checkpoint_every=6e-3"):
             case.override(setting)
         case.override(f"output.folder={shared_path / name}")
         run(pdem.Simulation(case, communicator, meshes=[drum()], state=state), quiet=True)
         comm.Barrier() if communicator else None
 
-    played("together", comm, 6e-3)
+    played("together", comm, 18e-3)
     if comm.rank == 0:
-        played("alone", None, 4e-3)
+        played("alone", None, 12e-3)
         first = latest_checkpoint(shared_path / "alone").groups
         assert len(first["wall_contacts"]["id"]) > 0
-    played("alone", comm, 6e-3, first if comm.rank == 0 else None)
+    played("alone", comm, 18e-3, first if comm.rank == 0 else None)
     if comm.rank == 0:
-        played("one", None, 6e-3)
+        played("one", None, 18e-3)
         for name in (
             "particles.vtkhdf",
             "walls.vtkhdf",
-            "checkpoint-000000080.h5",
-            "checkpoint-000000120.h5",
+            "checkpoint-000000240.h5",
+            "checkpoint-000000360.h5",
         ):
             for folder in ("together", "alone"):
                 found = compare_files(shared_path / folder / name, shared_path / "one" / name)
