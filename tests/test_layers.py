@@ -37,6 +37,7 @@ LONGEST_FUNCTION = 60
 KERNEL_DECORATORS = {
     "kernel",
     "threaded_kernel",
+    "uncounted_kernel",
     "inlined",
     "geometry_kernel",
     "inlined_geometry",
