@@ -60,9 +60,25 @@ def require_same(expected, found):
         assert comparison.equal, str(comparison)
 
 
-@pytest.mark.ranks(*RANKS, timeout=300)
+@pytest.mark.ranks(2, 3, timeout=300)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_same_bits(ranks, example, communicator, shared_path):
+    check_same_bits(ranks, example, communicator, shared_path)
+
+
+@pytest.mark.ranks(8, timeout=300)
+def test_same_bits_on_eight_ranks(ranks, communicator, shared_path):
+    check_same_bits(ranks, "hopper", communicator, shared_path)
+
+
+@pytest.mark.slow
+@pytest.mark.ranks(1, 4, 7, 8, timeout=300)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_same_bits_on_other_numbers_of_ranks(ranks, example, communicator, shared_path):
+    check_same_bits(ranks, example, communicator, shared_path)
+
+
+def check_same_bits(ranks, example, communicator, shared_path):
     """In the middle and at the end, and at the end of a run that was continued there on half of the ranks."""
     cell, fewer = way(ranks, example)
     comm = None if ranks == 1 else communicator
@@ -99,7 +115,7 @@ def test_every_value_of_every_axis_occurs_with_every_case(example):
         assert {getattr(cell, name) for cell in cells} == set(values)
 
 
-@pytest.mark.ranks(2, 4, timeout=300)
+@pytest.mark.ranks(4, timeout=300)
 def test_contacts_of_two_ranks_are_counted_once(ranks, communicator, shared_path):
     if communicator.rank == 0:
         write_example("h2_mixer", shared_path)

@@ -108,7 +108,7 @@ def require_same(found, expected):
     assert found[1:] == expected[1:]
 
 
-@pytest.mark.ranks(2, 3, timeout=240)
+@pytest.mark.ranks(3, timeout=240)
 def test_driven_walls_go_the_same_way_on_any_number_of_ranks(ranks):
     from mpi4py import MPI
 

@@ -142,6 +142,7 @@ def test_what_one_rank_makes_all_have_alike(ranks, communicator):
         assert found[name].tobytes() == value.tobytes()
         assert numba.typeof(found[name]) == numba.typeof(value)  # kernels are not compiled again
         assert is_in(found[name], window_of(communicator)) == (value.nbytes >= node_memory.LEAST_BUFFER)
+    communicator.Barrier()  # all have looked
     if communicator.rank == 0:
         found["rows"][7] = -1  # it is the same memory
     communicator.Barrier()

@@ -146,7 +146,7 @@ def compare_nodal_forces(shared, alone):
             )
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 7, 8, timeout=240)
+@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
 def test_polydisperse_cloud(ranks):
     simulation = compare(divided(CLOUD, "bisection"), 300)
     assert simulation.system.detections >= 3
@@ -165,7 +165,7 @@ def test_moving_drum(ranks):
     assert simulation.measures().wall_contacts > 0
 
 
-@pytest.mark.ranks(7, timeout=240)
+@pytest.mark.ranks(4, timeout=240)
 def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(DRUM, "bisection", "always"), 400, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
@@ -248,7 +248,7 @@ def test_particles_come_and_go(ranks):
     comm.Barrier()
 
 
-@pytest.mark.ranks(2, 3, timeout=240)
+@pytest.mark.ranks(3, timeout=240)
 def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
     """Snapshots and checkpoints, which all ranks write, and a restart from them on another number of ranks."""
     monkeypatch.setattr("pdem.output.parts.BLOCK_ROWS", 16)
