@@ -148,7 +148,8 @@ def evaluate_pairs(
         while bottom < end and at + CHUNK + LANES <= runs[LIMIT, worker]:
             first = at
             top = min(end, bottom + CHUNK)
-            for k in range(bottom, top):
+            for c in range(top - bottom):
+                k = np.uint64(bottom) + np.uint64(c)
                 i, j = PACKED * (lower[k] & ROW), PACKED * (higher[k] & ROW)
                 dx = nearest_image(packed[j] - packed[i], period[0], frequency[0])
                 dy = nearest_image(packed[j + 1] - packed[i + 1], period[1], frequency[1])
@@ -158,18 +159,19 @@ def evaluate_pairs(
                 close = reach - largest_overlap * min(packed[i + 3], packed[j + 3])
                 mark[k] = (1 if squared < reach * reach else 0) + (2 if squared < close * close else 0)
             # no branches: what does not touch is overwritten by what follows
-            for k in range(bottom, top):
+            for c in range(top - bottom):
+                k = np.uint64(bottom) + np.uint64(c)
                 touches = mark[k] & 1
                 slot[k] = at if touches else 0
-                touching[at] = k
+                touching[np.uint64(at)] = bottom + c
                 at += touches
-                ended[ending] = slot_before[k]
+                ended[np.uint64(ending)] = slot_before[k]
                 ending += (slot_before[k] > 0) & (touches == 0) & (lower[k] < owned)
-                beyond = k + 1 if mark[k] > 1 else beyond
+                beyond = bottom + c + 1 if mark[k] > 1 else beyond
             # no single contacts behind the last whole vector: the last one is repeated instead
             whole = -(-(at - first) // LANES) * LANES
-            for place in range(at, first + whole):
-                touching[place] = touching[at - 1]
+            for c in range(at - first, whole):
+                touching[np.uint64(first) + np.uint64(c)] = touching[np.uint64(at - 1)]
             for c in range(whole):
                 s = np.uint64(first) + np.uint64(c)
                 k = touching[s] & ROW
@@ -236,15 +238,16 @@ def evaluate_pairs(
                 torque1[TWO * s + ONE] = ay - arm_j * qy
                 torque2[TWO * s] = -arm_i * qz - az
                 torque2[TWO * s + ONE] = az - arm_j * qz
-            for place in range(first, at):
-                k = touching[place]
-                touched[lower[k]] = touched[higher[k]] = 1
+            for c in range(at - first):
+                k = touching[np.uint64(first) + np.uint64(c)] & ROW
+                touched[lower[k] & ROW] = touched[higher[k] & ROW] = 1
             if adds:
                 for place in range(ready[table], ready[table + 1]):
+                    p = order[np.uint64(place)] & ROW
                     add_row(
-                        order[place], start, entry, slot, touched, force0, force1, force2, torque0, torque1,
-                        torque2, walls, wall, half, gravity, free, density, material, radius, velocity,
-                        angular_velocity, force, torque,
+                        p, start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
+                        wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force,
+                        torque,
                     )  # fmt: skip
             table += 1
             bottom = top

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
 from pdem.motion.integration import half_kick
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 CHUNK = 512
@@ -46,10 +47,13 @@ def add_row(
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
 ) -> None:
-    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act."""
+    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act.
+
+    Rows are masked and places unsigned: what may be negative costs a test for indices that count from the end.
+    """
     fx = fy = fz = tx = ty = tz = 0.0
     for place in range(start[p], start[p + touched[p]]):
-        which = entry[place] & ROW
+        which = entry[np.uint64(place)] & ROW
         side = which & 1
         c = slot[which >> 1] & ROW
         sign = 2.0 * side - 1.0
@@ -101,7 +105,7 @@ def sum_forces(
     """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does."""
     for row in prange(len(rows)):
         add_row(
-            rows[row], start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
+            rows[row] & ROW, start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
             wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force, torque,
         )  # fmt: skip
 
