@@ -21,6 +21,7 @@ from decomposition.packing import (
     GHOST,
     PARTICLE,
     pack,
+    pack_for_ranks,
     pack_pairs,
     pack_walls,
     unpack_pairs,
@@ -180,9 +181,9 @@ class RankExchange:
         def walls_of(rows: NDArray[np.int64]) -> NDArray[Any]:
             return pack_walls(walls.take(np.isin(walls.id, ids[rows])))
 
-        arrived, _ = self._to_all(_packed(leaving, lambda rows: pack(particles, rows, PARTICLE)))
-        new_pairs, _ = self._to_all(_packed(leaving, pairs_of))
-        new_walls, _ = self._to_all(_packed(leaving, walls_of))
+        arrived, _ = self._to_all(pack_for_ranks(leaving, lambda rows: pack(particles, rows, PARTICLE)))
+        new_pairs, _ = self._to_all(pack_for_ranks(leaving, pairs_of))
+        new_walls, _ = self._to_all(pack_for_ranks(leaving, walls_of))
         stay = owner == self.rank
         if len(arrived) == 0 and stay.all():
             return None
@@ -206,11 +207,11 @@ class RankExchange:
         for other, mark in marks.items():
             mark_layer(position, reaches, level, others[other], self._period, mark)
         rows = self._rows(marks)
-        copies, numbers = self._to_all(_packed(rows, lambda one: pack(particles, one, GHOST)))
+        copies, numbers = self._to_all(pack_for_ranks(rows, lambda one: pack(particles, one, GHOST)))
         if len(radii) > 1:
             self._mark_partners(particles, reach, radii, extents, copies, numbers, marks)
             more = self._rows(marks, rows)
-            late, late_numbers = self._to_all(_packed(more, lambda one: pack(particles, one, GHOST)))
+            late, late_numbers = self._to_all(pack_for_ranks(more, lambda one: pack(particles, one, GHOST)))
             copies, numbers = _interleaved(copies, numbers, late, late_numbers)
             rows = [np.concatenate(both) for both in zip(rows, more, strict=True)]
         self._append_ghosts(particles, copies)
@@ -271,14 +272,6 @@ class RankExchange:
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
         return self._ghosts.traffic()
-
-
-def _packed(
-    rows: list[NDArray[np.int64]], pack_rows: Callable[[NDArray[np.int64]], NDArray[Any]]
-) -> list[NDArray[Any]]:
-    """Pack rows for every rank; most get none, and those cost nothing."""
-    none = pack_rows(np.empty(0, np.int64))
-    return [pack_rows(one) if len(one) else none for one in rows]
 
 
 def _interleaved(

@@ -21,7 +21,7 @@ from decomposition.layers import (
     levels_of,
     may_meet,
 )
-from decomposition.packing import GHOST, PARTICLE, pack, pack_pairs, pack_walls
+from decomposition.packing import GHOST, PARTICLE, pack, pack_for_ranks, pack_pairs, pack_walls
 from pdem.containers.box_tree import BoxTree, pairs_between
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
@@ -163,21 +163,18 @@ def list_seconds(levels: int) -> tuple[float, float]:
         Measured here on empty lists: the work of `RankExchange.make_ghosts`, and of `migrate` where any particle of
         any rank has left. Messages are not in it.
     """
-    none, rows = Particles(), np.empty(0, np.int64)
+    none, lists = Particles(), [np.empty(0, np.int64)] * _TIMED_RANKS
     pairs, walls = PairRecords.none(3), WallRecords.none(3)
     rounds = 1 if levels == 1 else 2
 
     def copies() -> None:
         for _ in range(rounds):
-            np.concatenate([pack(none, rows, GHOST) for _ in range(_TIMED_RANKS)])
+            np.concatenate(pack_for_ranks(lists, lambda rows: pack(none, rows, GHOST)))
 
     def migration() -> None:
-        lists = [rows for _ in range(_TIMED_RANKS)]
-        np.concatenate([pack(none, one, PARTICLE) for one in lists])
-        np.concatenate(
-            [pack_pairs(pairs.take(np.isin(pairs.lower, one) | np.isin(pairs.higher, one))) for one in lists]
-        )
-        np.concatenate([pack_walls(walls.take(np.isin(walls.id, one))) for one in lists])
+        np.concatenate(pack_for_ranks(lists, lambda rows: pack(none, rows, PARTICLE)))
+        np.concatenate(pack_for_ranks(lists, lambda rows: pack_pairs(pairs.take(rows))))
+        np.concatenate(pack_for_ranks(lists, lambda rows: pack_walls(walls.take(rows))))
 
     return _best(copies) / _TIMED_RANKS, _best(migration) / _TIMED_RANKS
 

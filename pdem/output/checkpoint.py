@@ -29,6 +29,7 @@ from pdem.output.parts import (
     on_first,
     read_at,
     row_bytes,
+    whole_tables,
 )
 from pdem.output.seal import ELSE, SEAL_BYTES, Region, Sealed, check_seal, write_seal
 from pdem.output.storage import (
@@ -107,11 +108,7 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     InputError
         When a column or attribute is of a type that HDF5 would not give back unchanged.
     """
-    return write_tables(path, _tables(groups), attributes)
-
-
-def _tables(groups: Groups) -> dict[str, Table]:
-    return {name: Table(columns) for name, columns in groups.items()}
+    return write_tables(path, whole_tables(groups), attributes)
 
 
 def write_tables(
@@ -233,7 +230,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
             content = content_of_format_1(groups, attributes)
         else:
             _fill(path, groups, sealed)
-            content = content_of(_tables(groups), sealed.checks, attributes)
+            content = content_of(whole_tables(groups), sealed.checks, attributes)
     except HDF5_ERRORS as error:
         raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {ELSE}") from error
     if content != sealed.content:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
-from pdem.output.parts import ALONE, Table
+from pdem.output.parts import ALONE, whole_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.parts import Ranks
+    from pdem.output.parts import Ranks, Table
     from pdem.output.storage import Attribute
 
 
@@ -44,8 +44,7 @@ class CheckpointFolder:
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
     ) -> Path:
         """Write ``checkpoint-<step>.h5`` of a state that is all here; see `write_tables`."""
-        tables = {name: Table(columns) for name, columns in groups.items()}
-        return self.write_tables(step, tables, attributes)
+        return self.write_tables(step, whole_tables(groups), attributes)
 
     def write_tables(
         self,

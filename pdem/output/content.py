@@ -6,13 +6,14 @@ import hashlib
 import struct
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.parts import Table, bytes_of, checks_of
+from pdem.output.parts import bytes_of, checks_of, whole_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.output.parts import Table
     from pdem.output.storage import Attribute
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
@@ -36,13 +37,12 @@ def digest(data: bytes) -> bytes:
 
 def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
     """Return the digest (hexadecimal) of a state, whatever order its mappings have."""
-    tables = {group: Table(columns) for group, columns in groups.items()}
     checks = {
         f"{group}/{name}": checks_of(column)
         for group, columns in groups.items()
         for name, column in columns.items()
     }
-    return content_of(tables, checks, attributes)
+    return content_of(whole_tables(groups), checks, attributes)
 
 
 def content_of(

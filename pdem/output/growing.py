@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import h5py
 import numpy as np
 
+from pdem.output.parts import row_bytes
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
@@ -96,7 +98,7 @@ def extents(dataset: h5py.Dataset, begin: int, count: int) -> list[Extent]:
     """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
     chunk, found = int(dataset.chunks[0]), []
     origin = (0,) * (dataset.ndim - 1)
-    width = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64))
+    width = row_bytes(dataset.dtype, dataset.shape)
     for first in range(begin - begin % chunk, begin + count, chunk):
         here, end = max(first, begin), min(first + chunk, begin + count)
         place = dataset.id.get_chunk_info_by_coord((first, *origin)).byte_offset
@@ -125,7 +127,7 @@ class Rooms:
 
 def put_rows(writer: PartWriter, places: list[Extent], begin: int, rows: NDArray[Any]) -> None:
     """Write rows, the first of which is `begin` of those that the extents have place for."""
-    width = rows.dtype.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+    width = row_bytes(rows.dtype, rows.shape)
     for place in places:
         first, end = max(place.row, begin), min(place.row + place.rows, begin + len(rows))
         if first < end:

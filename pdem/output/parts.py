@@ -116,6 +116,11 @@ class Table:
         return 0, whole if rank == 0 else whole.reshape(-1)[:0]
 
 
+def whole_tables(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Table]:
+    """Return groups of columns that this process has all of as tables."""
+    return {name: Table(columns) for name, columns in groups.items()}
+
+
 def block_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
     """Return the bytes of a block of a column."""
     return BLOCK_ROWS * row_bytes(dtype, shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from pdem.foundation.errors import InputError
+from pdem.output.figure import empty_figure
 from pdem.scaling.predict import PARTS
 from pdem.scaling.results import SHOWN_GROUPS
 
@@ -133,13 +133,7 @@ def _picture(draw: Callable[[Any], None], columns: int) -> bytes:
     InputError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "plots need matplotlib, which is not installed: pip install 'pdem[render]', or report with --no-plots"
-        ) from None
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    figure = empty_figure(_WIDTH, _HEIGHT, ", or report with --no-plots")
     draw(figure.subplots(1, columns))
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_DOTS_PER_INCH)

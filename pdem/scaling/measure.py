@@ -93,12 +93,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
 def counts(simulation: Simulation) -> dict[str, Any]:
     """Return what each rank owns, copies and sends at present, as lists by rank; on rank 0. Collective."""
     system = simulation.system
-    radii, own = system.skins.radii, system.particles
-    radius = own.column("radius")[: own.count + own.ghosts]
-    level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
-    owned, ghosts = (
-        np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :])
-    )
+    owned, ghosts = system.numbers_by_size()
     table = {"owned": owned, "ghosts": ghosts, **system.exchange.traffic()._asdict()}
     return {name: _by_rank(system.exchange, value).tolist() for name, value in table.items()}
 

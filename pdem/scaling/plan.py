@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pdem.case.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.errors import InputError
 from pdem.output.log import environment
-from pdem.scaling.predict import Costs, Work, as_dict, predict, summary
+from pdem.scaling.predict import Costs, Work, predict, summary
 from pdem.scaling.starts import begin
 from pdem.simulation.distributed import copy_seconds, division_of, list_seconds
 
@@ -64,7 +65,7 @@ def plan(
     document: dict[str, Any] = {
         "case": name, "weak": larger is not None, "particles": int(simulation.particles.count),
         "candidate_pairs": len(work.first), "threads": threads, "radii": simulation.system.skins.radii.tolist(),
-        "network": as_dict(network), "environment": environment(),
+        "network": asdict(network), "environment": environment(),
     }  # fmt: skip
     parts: Iterable[tuple[Division, Work]]
     if larger is None:
@@ -77,7 +78,7 @@ def plan(
     for division, there in parts:
         predicted = {} if costs is None else predict(division, there, costs.for_work(work, there), network)
         rows.append({**summary(division, there), **predicted})
-    return {**document, "costs": None if costs is None else as_dict(costs), "rows": rows}
+    return {**document, "costs": None if costs is None else asdict(costs), "rows": rows}
 
 
 def _grown(start: Prepared, ranks: int, threads: int) -> tuple[Division, Work]:

@@ -16,7 +16,7 @@ grows later, output.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,8 +228,3 @@ def summary(division: Division, work: Work) -> dict[str, Any]:
 
 def _spread(values: NDArray[Any]) -> dict[str, float]:
     return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
-
-
-def as_dict(one: Network | Costs) -> dict[str, Any]:
-    """Return everything, for a file."""
-    return asdict(one)

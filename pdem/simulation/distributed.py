@@ -220,11 +220,12 @@ def check_same(communicator: Any, case: Case, version: str = VERSION) -> None:
         return
     from pdem.case.differences import differences
 
-    first, text = communicator.bcast((version, case.to_toml()))
+    own = case.to_toml()
+    first, text = communicator.bcast((version, own))
     other = None
     if version != first:
         other = f"pdem {version}, and rank 0 {first}: load the same environment on all nodes"
-    elif case.to_toml() != text:
+    elif own != text:
         key, then, now = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
         other = f"{key} = {now}, and rank 0 {then}: let all ranks read the same case file"
     others = [(rank, one) for rank, one in enumerate(communicator.allgather(other)) if one is not None]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import BlowUpError, Interrupted
-from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import end_report
 from pdem.simulation.outputs import Outputs
@@ -165,19 +164,16 @@ class _Run:
     def _copies(self) -> list[str]:
         """Return what crosses ranks, for the log; nothing where there is one. Collective."""
         system = self.simulation.system
-        radii, own = system.skins.radii, system.particles
-        radius = own.column("radius")[: own.count + own.ghosts]
-        level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
-        held = [np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :])]
-        owned, ghosts = system.exchange.add(np.array(held))
+        owned, ghosts = system.exchange.add(np.array(system.numbers_by_size()))
+        received = int(system.exchange.add(np.array([system.exchange.traffic().received]))[0])
         if system.exchange.size == 1:
             return []
-        width = 8 * sum(int(np.prod(field.shape)) for field in ghosted_fields(Ghosted.EVERY_STEP))
         shares = ", ".join(
-            f"{many} of {all_} up to {r:.4g} m" for r, many, all_ in zip(radii, ghosts, owned, strict=True)
+            f"{many} of {all_} up to {r:.4g} m"
+            for r, many, all_ in zip(system.skins.radii, ghosts, owned, strict=True)
         )
         return [
-            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {width * int(ghosts.sum())} bytes a step; "
+            f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; "
             f"by size {shares}",
             f"particles divided anew among ranks {system.divisions} times",
         ]

@@ -203,6 +203,16 @@ class System:
             work[:, 2] = self.walls.rows(self.particles.count)
         return work
 
+    def numbers_by_size(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many owned particles and ghosts of each level of size there are, (L,) each."""
+        own, radii = self.particles, self.skins.radii
+        radius = own.column("radius")[: own.count + own.ghosts]
+        level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
+        owned, ghosts = (
+            np.bincount(rows, minlength=len(radii)) for rows in (level[: own.count], level[own.count :])
+        )
+        return owned, ghosts
+
     def memory(self) -> int:
         """Return the bytes that particles, contacts and lists of this rank hold."""
         parts: list[Any] = [self.particles, self.pairs, self.search]

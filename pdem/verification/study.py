@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.foundation.errors import InputError
+from pdem.output.figure import empty_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -154,16 +154,8 @@ class Notebook:
         InputError
             If matplotlib is not installed.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise InputError(
-                "plots need matplotlib, which is not installed: pip install 'pdem[render]'"
-            ) from None
         width, height = _FIGURE_SIZE
-        figure = Figure(
-            figsize=(width * (1 if columns == 1 else 0.8 * columns), height), layout="constrained"
-        )
+        figure = empty_figure(width * (1 if columns == 1 else 0.8 * columns), height)
         yield figure.subplots(1, columns)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.png"

@@ -1,0 +1,34 @@
+"""Empty figures for plots, where the library for them is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
+    """Return a figure to draw in, on no screen.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches, as matplotlib takes them.
+    otherwise : str
+        What else users can do where it is not installed, for the end of the message.
+
+    Raises
+    ------
+    InputError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError(
+            f"plots need matplotlib, which is not installed: pip install 'pdem[render]'{otherwise}"
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
