@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.law import DAMPED, ROLLED, SLID, STORED
+import numpy as np
+
+from pdem.contact.law import ROLLED, STORED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.foundation.sums import ExactSums
 
 
-def add_ended(sums: ExactSums, history: NDArray[np.float64], slots: NDArray[np.int32]) -> None:
+ENERGIES = slice(STORED, ROLLED + 1)
+"""Columns of a history: what is stored tangentially, and what normal damping, sliding and rolling have dissipated."""
+
+
+def add_ended(sums: ExactSums, energies: NDArray[np.float64]) -> None:
     """Add the energies of some contacts to the sums ``normal_damping``, ``sliding`` and ``rolling``.
 
     What was stored tangentially when a contact ends is counted as sliding.
@@ -22,14 +27,13 @@ def add_ended(sums: ExactSums, history: NDArray[np.float64], slots: NDArray[np.i
     ----------
     sums : ExactSums
         With sums of these names [J].
-    history : (>= HISTORY, n) array
-        Histories of the contact law.
-    slots : (m,) array
-        The columns of those that have ended.
+    energies : (4, n) array
+        Columns `ENERGIES` of the histories of contacts that have ended.
     """
-    if len(slots) == 0:
+    if energies.shape[1] == 0:
         return
-    sums.add("normal_damping", history[DAMPED, slots])
-    sums.add("sliding", history[SLID, slots])
-    sums.add("sliding", history[STORED, slots])
-    sums.add("rolling", history[ROLLED, slots])
+    stored, damped, slid, rolled = np.ascontiguousarray(energies)
+    sums.add("normal_damping", damped)
+    sums.add("sliding", slid)
+    sums.add("sliding", stored)
+    sums.add("rolling", rolled)

@@ -53,8 +53,8 @@ CROWD = 20.0
 """Twelve contacts of a sphere resist its turning like so many times the stiffness of one, over the effective
 mass of a contact: 12 (contacts) * 2/3 (of their planes) / 0.4 (moment of inertia)."""
 
-TINY = 1e-300
-"""Keeps quotients of vanishing vectors finite."""
+TINY = 1e-150
+"""Keeps quotients of vanishing vectors finite, also where one quotient has two of them below it."""
 
 
 class Law(NamedTuple):
@@ -183,8 +183,10 @@ def contact_law(
     # history: unloading shrinks it with the stiffness, sliding in the middle of the step makes it grow
     hx, hy, hz = old[0], old[1], old[2]
     k_t = ratio * stiffness
-    shrink = min(1.0, root / max(other_root, TINY))
-    slips = dt * overlap / gained if begins else dt  # a contact slips from the touch on
+    # (one quotient for both: a contact that begins has nothing to shrink, and slips from the touch on)
+    quotient = (overlap if begins else root) / (gained if begins else max(other_root, TINY))
+    shrink = min(1.0, quotient)
+    slips = dt * quotient if begins else dt
     um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
     turn = spin * dt
     gx = shrink * (hx + turn * (ny * hz - nz * hy)) - k_t * slips * (u[0] - um * m[0])
@@ -197,7 +199,10 @@ def contact_law(
     limit *= limit
     sticks = size <= limit
     size = size if sticks else limit
-    scale = square_root(size / max(gx * gx + gy * gy + gz * gz, TINY))
+    held, yielding = max(gx * gx + gy * gy + gz * gz, TINY), max(k_t, TINY)
+    inverse = 1.0 / (held * yielding)
+    scale = square_root(size * yielding * inverse)
+    stored = 0.5 * size * held * inverse
     gx, gy, gz = gx * scale, gy * scale, gz * scale
 
     # Damping only where the contact sticks. It takes the velocity of the middle of the step, which lags: that
@@ -207,16 +212,15 @@ def contact_law(
     c_t = c_t if sticks else 0.0
     un = u[0] * nx + u[1] * ny + u[2] * nz
     fx, fy, fz = gx - c_t * (u[0] - un * nx), gy - c_t * (u[1] - un * ny), gz - c_t * (u[2] - un * nz)
-    cut = square_root(min(1.0, limit / max(fx * fx + fy * fy + fz * fz, TINY)))
-    fx, fy, fz = fx * cut, fy * cut, fz * cut
-
     rx, ry, rz = rolling
     turns = rx * rx + ry * ry + rz * rz
+    pull, turning_rate = max(fx * fx + fy * fy + fz * fz, TINY), max(square_root(turns), TINY)
+    inverse = 1.0 / (pull * turning_rate)
+    cut = square_root(min(1.0, limit * turning_rate * inverse))
+    fx, fy, fz = fx * cut, fy * cut, fz * cut
     resistance = -min(
-        coefficient[base + ROLLING] * radius * normal / square_root(max(turns, TINY)),
-        ROLLING_SHARE * turning * rate,
+        coefficient[base + ROLLING] * radius * normal * pull * inverse, ROLLING_SHARE * turning * rate
     )
-    stored = 0.5 * size / max(k_t, TINY)
     damped = old[8] + (elastic - normal) * en * dt
     slid = old[9] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[7])
     rolled = old[10] - resistance * turns * dt

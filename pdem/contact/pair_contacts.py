@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact import pair_kernels as kernels
-from pdem.contact.ended import add_ended
-from pdem.contact.pair_slots import PairSlots
-from pdem.contact.pair_sums import CHUNK, list_ready, note_chunks, sum_forces
+from pdem.contact.ended import ENERGIES, add_ended
+from pdem.contact.pair_slots import PairSlots, worker_begins
+from pdem.contact.pair_sums import list_ready, note_chunks, sum_forces
+from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
@@ -74,8 +75,6 @@ class PairContacts:
         self._slots = PairSlots()
         self._mark = np.zeros(0, np.int8)
         self._slot = np.zeros(0, np.int32)
-        self._slot_before = np.zeros(0, np.int32)
-        self._ended = np.empty(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._partner = np.empty(0, np.int64)
@@ -84,11 +83,11 @@ class PairContacts:
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
         self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
-        self._row_now = np.empty(0, np.int32)
+        self._row_now, self._candidate = np.empty(0, np.int32), np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
         self._touched = np.empty(0, np.int8)
         self._table = id_table.table_for(0)
-        self._workers, self._chunks, self._expected = 1, 0, 0.0
+        self._workers = 1
         self._chunk, self._order = np.empty(0, np.int32), np.empty(0, np.int32)
         self._ready = np.zeros(2, np.int64)
 
@@ -127,9 +126,8 @@ class PairContacts:
         particles : Particles
             In the rows for which lists are going to be made.
         """
-        self._slots.hold(len(records.lower))
+        self._slots.hold(records.history)
         self._reserve_carried(self.count)
-        self._slots.histories[:] = records.history
         ids = particles.id
         self._table = id_table.indexed(ids, len(ids), self._table)
         id_table.look_up_by_id(records.lower, records.higher, ids, self._table, self._row, self._other)
@@ -141,16 +139,23 @@ class PairContacts:
         """
         self._list_candidates(pairs, particles.column("id"), particles.count)
         self._slot[: self.candidates] = 0
-        candidate = self._slots.candidates
         neighbours.find_candidates(
-            self.count, self._row, self._other, self._start, self._partner, self._entry, self._slot, candidate
+            self.count,
+            self._row,
+            self._other,
+            self._start,
+            self._partner,
+            self._entry,
+            self._slot,
+            self._candidate,
         )
-        missing = neighbours.list_lost(self.count, self._row, candidate, self._lost)
+        missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
-            neighbours.list_lost(self.count, self._row, candidate, self._lost)
-        add_ended(ended, self._slots.history, self._lost[:missing])
+            neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
+        add_ended(ended, self._slots.in_slots(self._slots.known[self._lost[:missing]])[ENERGIES])
         self._list_ready(particles.count, particles.count + particles.ghosts)
+        self._slots.settle(self.inner, self.candidates, self.lower, self.higher, self._slot, self._touched)
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
         """Write candidates and the rows of all owned particles."""
@@ -168,22 +173,22 @@ class PairContacts:
     def _list_ready(self, owned: int, rows: int) -> None:
         """Note after which candidates the contacts of each owned particle are complete."""
         self._workers = threads()
-        self._chunks = -(-self.inner // (self._workers * CHUNK)) + 1
-        steps = self._workers * self._chunks + 2
+        begins = worker_begins(0, -(-self.inner // CHUNK), self._workers)
+        steps = int(begins[-1]) + 2
         if len(self._touched) < rows:
             self._touched = np.zeros(int(_GROWTH * rows) + 16, np.int8)
             self._chunk, self._order = (np.empty(len(self._touched), np.int32) for _ in range(2))
         self._touched[:rows] = 0
         if len(self._ready) < steps:
             self._ready = np.empty(int(_GROWTH * steps) + 16, np.int64)
-        note_chunks(owned, self.inner, self._workers, self._chunks, self._start, self._entry, self._chunk)
+        note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk)
         list_ready(owned, self._chunk, self._ready[:steps], self._order)
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
         rows = self.touching
         ids = particles.column("id")
-        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories.copy())
+        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories)
 
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
@@ -192,13 +197,7 @@ class PairContacts:
         return self._packed
 
     def begin(self, particles: Particles, density: NDArray[np.float64], *, packed: bool) -> None:
-        """Begin to find contacts anew: those there are become the ones before.
-
-        Unless they are `packed` as they are now, what contacts need of owned particles is put together.
-        """
-        self._slot, self._slot_before = self._slot_before, self._slot
-        self._expected = _GROWTH * self.count / max(self.candidates, 1)
-        self._slots.begin()
+        """Put together what contacts need of owned particles, unless they are `packed` as they are now."""
         if not packed:
             self.packed(particles.count + particles.ghosts)
             self._pack(particles, density, 0, particles.count)
@@ -235,23 +234,21 @@ class PairContacts:
         """
         if ghosts:
             self._pack(particles, law.density, particles.count, particles.count + particles.ghosts)
-        first, last = (self.inner, self.candidates) if ghosts else (0, self.inner)
-        if first == last:
-            return 0
         slots, beyond = self._slots, 0
-        runs: NDArray[np.int64] | None = slots.plan(first, last, self._workers, self._chunks, self._expected)
+        runs = slots.plan(ghosts, self._workers)
         while runs is not None:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, self._packed,
-                *box, len(law.density), law.table.reshape(-1), self._slot_before, slots.before, self._mark,
-                slots.touching, self._ended, not ghosts, self._ready, self._order, self._start, self._entry,
-                self._slot, self._touched, *slots.history, *slots.force, *slots.torque,
+                *box, len(law.density), law.table.reshape(-1), self.inner, self.candidates, slots.region, slots.room,
+                slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order, self._start,
+                self._entry, self._slot, self._touched, *slots.history, *slots.force, *slots.torque,
                 *action.on(particles, law.density),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
-            for start, number in zip(runs[kernels.BEGIN], runs[kernels.ENDED], strict=True):
-                add_ended(ended, slots.before, self._ended[start : start + number])
-            runs = slots.take(runs)
+            for worker in np.flatnonzero(runs[kernels.ENDED]):
+                first = worker * kernels.ENDS
+                add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
+            runs = slots.rest(runs, self._slot)
         return beyond
 
     def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
@@ -263,7 +260,7 @@ class PairContacts:
 
     def finish(self, particles: Particles, density: NDArray[np.float64], action: Action) -> None:
         """Let the forces act on the particles whose contacts were not complete before."""
-        late = self._order[self._ready[self._workers * self._chunks] : particles.count]
+        late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
         slots = self._slots
         sum_forces(
             late, self._start, self._entry, self._slot, self._touched, *slots.force, *slots.torque,
@@ -272,15 +269,13 @@ class PairContacts:
 
     @property
     def histories(self) -> NDArray[np.float64]:
-        """Histories of all contacts, shape (HISTORY, count); a view."""
-        self._slots.close_gaps(self._slot)
+        """Histories of all contacts, shape (HISTORY, count); a copy."""
         return self._slots.histories
 
     @property
     def touching(self) -> NDArray[np.int32]:
-        """Candidate of each contact; a view."""
-        self._slots.close_gaps(self._slot)
-        return self._slots.candidates
+        """Candidate of each contact; a copy."""
+        return self._slots.touching[self._slots.known]
 
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate pairs of each owned particle."""
@@ -296,15 +291,15 @@ class PairContacts:
         if count > len(self._row):
             room = int(_GROWTH * count) + 16
             self._row, self._other = np.empty(room, np.int32), np.empty(room, np.int64)
+            self._candidate = np.empty(room, np.int32)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
         if pairs > len(self.lower):
             room = int(_GROWTH * pairs) + 16
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
-            self._slot, self._slot_before = np.zeros(room, np.int32), np.zeros(room, np.int32)
+            self._slot = np.zeros(room, np.int32)
             self._entry, self._partner = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
-            self._ended = np.empty(room + 1, np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
         if parts * owned > len(self._cursor):

@@ -1,4 +1,4 @@
-"""Where contacts between particles keep their histories and forces: slots, in runs of one worker each."""
+"""Where contacts between particles keep their histories and forces: slots, in a region for each chunk of candidates."""
 
 from __future__ import annotations
 
@@ -6,137 +6,196 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact import slot_kernels as kernels
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_kernels import (
-    BEGIN,
-    CONTACTS,
-    END,
-    LANES,
-    LIMIT,
-    RUN,
-    SLOT,
-    STOP,
-    TABLE,
-)
-from pdem.contact.pair_sums import CHUNK, FORCES, TORQUES
+from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, STOP
+from pdem.contact.pair_sums import FORCES, TORQUES
+from pdem.contact.slot_kernels import CHUNK, LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GROWTH = 1.3
-_SPARE = CHUNK + LANES  # a worker stops when it has fewer slots left
+_SPARE = 24  # contacts of a chunk that may begin before its region has to be moved, besides a quarter of what it has
 
 
 class PairSlots:
     """Histories and forces of contacts by slot; slot 0 holds zeros and stands for "no contact".
 
-    Workers do not know how many contacts they are going to find. Each begins at a slot of its own, so that there are
-    gaps between their contacts, until `close_gaps`.
+    How many contacts a chunk of candidates is going to have is not known when lists are made: its region has some slots
+    to spare, and is moved behind all others when these do not suffice.
 
     Attributes
     ----------
-    count : int
-        Contacts.
-    history, before : (HISTORY, room) arrays
-        Of this step and of the last.
+    inner, candidates : int
+        Candidates between owned particles, and all.
+    history : (HISTORY, room) array
+        Histories of contacts.
     force, torque : (FORCES, room) and (TORQUES, 2 room) arrays
         See `pdem.contact.pair_sums`.
     touching : (room,) int32 array
         Candidate of each slot.
+    region, room, live : arrays by chunk
+        First slot, number of slots, number of contacts.
+    ended : (4, workers * ENDS) array
+        Energies of contacts that have just ended.
     """
 
     def __init__(self) -> None:
-        self.count = 0
-        self.history, self.before = np.zeros((HISTORY, 1)), np.zeros((HISTORY, 1))
-        self.force, self.torque = np.zeros((FORCES, 1)), np.zeros((TORQUES, 2))
-        self.touching = np.zeros(1, np.int32)
-        self._runs: list[tuple[int, int]] = []
-        self._next = 1
+        self.inner = self.candidates = 0
+        self.history = np.zeros((HISTORY, 0))
+        self.force, self.torque = np.zeros((FORCES, 0)), np.zeros((TORQUES, 0))
+        self.touching = np.zeros(0, np.int32)
+        self.region, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.room, self.live = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self.ended = np.zeros((4, 0))
+        self._source = np.zeros(0, np.int32)
+        self._known = np.zeros(0, np.int32)
+        self._listed: int | None = 0
+        self._next = LANES
+        self._reserve(self._next)
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks of candidates, the last ones those of candidates with a ghost."""
+        return self.inner_chunks - (self.inner - self.candidates) // CHUNK
+
+    @property
+    def inner_chunks(self) -> int:
+        """Number of chunks of candidates between owned particles."""
+        return -(-self.inner // CHUNK)
+
+    @property
+    def count(self) -> int:
+        """Contacts."""
+        return int(self.live[: self.chunks].sum()) if self._listed is None else self._listed
+
+    @property
+    def known(self) -> NDArray[np.int32]:
+        """Slots of all contacts; a view."""
+        count = self.count
+        if self._listed is None:
+            self._listed = count
+            chunks = self.chunks
+            if len(self._known) < count:
+                self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+            np.cumsum(self.live[:chunks], out=self._ends[:chunks])
+            kernels.list_slots(chunks, self.region, self.live, self._ends, self._known)
+        return self._known[:count]
 
     @property
     def histories(self) -> NDArray[np.float64]:
-        """Histories of all contacts, shape (HISTORY, count), without gaps; a view."""
-        return self.history[:, 1 : self.count + 1]
+        """Histories of all contacts, (HISTORY, count), in the order of `known`; a copy."""
+        return self.in_slots(self.known)
 
-    @property
-    def candidates(self) -> NDArray[np.int32]:
-        """Candidate of each contact, without gaps; a view."""
-        return self.touching[1 : self.count + 1]
+    def in_slots(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the histories in some slots, (HISTORY, n); a copy."""
+        return np.take(self.history, slots, axis=1)
 
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
-    def hold(self, count: int) -> None:
-        """Have so many contacts, without gaps, whose histories are written next."""
-        self.reserve(count + 1)
-        self.count, self._runs, self._next = count, [(1, count)], count + 1
+    def hold(self, histories: NDArray[np.float64]) -> None:
+        """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
+        count = histories.shape[1]
+        self._reserve(LANES + count)
+        if len(self._known) < count:
+            self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+        self._known[:count] = np.arange(LANES, LANES + count)
+        self.history[:, LANES : LANES + count] = histories
+        self._listed = count
 
-    def begin(self) -> None:
-        """Begin to find contacts anew: those there are become the ones before."""
-        self.history, self.before = self.before, self.history
-        self.count, self._runs, self._next = 0, [], 1
-
-    def plan(self, first: int, last: int, workers: int, chunks: int, expected: float) -> NDArray[np.int64]:
-        """Divide the candidates `first` to `last` - 1 into runs (RUN, workers).
+    def settle(
+        self,
+        inner: int,
+        candidates: int,
+        lower: NDArray[np.int32],
+        higher: NDArray[np.int32],
+        slot: NDArray[np.int32],
+        touched: NDArray[np.int8],
+    ) -> None:
+        """Divide the slots among new candidates, and bring the histories of contacts that go on there.
 
         Parameters
         ----------
-        chunks : int
-            Numbers that the chunks of a worker have in the table of complete particles.
-        expected : float
-            Contacts per candidate.
+        inner, candidates, lower, higher
+            Candidates between owned particles, and all; their rows.
+        slot : int32 array
+            By candidate, one more than the place of its contact in `known`, or 0; written: its slot, or 0.
+        touched : int8 array
+            Zeros; written: 1 for particles with contacts.
         """
-        ends = first + np.arange(workers + 1) * (last - first) // workers
+        known = self.known
+        self.inner, self.candidates = inner, candidates
+        chunks = self.chunks
+        if len(self.live) < chunks:
+            most = int(_GROWTH * chunks) + 16
+            self.region, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
+            self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
+        kernels.count_known(chunks, inner, candidates, slot, self.live)
+        live, room = self.live[:chunks], self.room[:chunks]
+        room[:] = LANES * (1 + -(-np.minimum(live + live // 4 + _SPARE, CHUNK) // LANES))
+        np.cumsum(room, out=self._ends[:chunks])
+        self.region[:chunks] = LANES + self._ends[:chunks] - room
+        self._next = LANES + int(room.sum())
+        self._reserve(self._next)
+        kernels.give_slots(
+            chunks, inner, candidates, self.region, known, lower, higher, slot, self.touching, touched, self._source
+        )  # fmt: skip
+        kernels.move_histories(chunks, self.region, self.live, self._source, self.history, self.force[0])
+        self._listed = None
+
+    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
+        """Return runs (RUN, workers) of chunks: of those with ghosts or of those without; None if there is none."""
+        first, last = (self.inner_chunks, self.chunks) if ghosts else (0, self.inner_chunks)
+        if first == last:
+            return None
+        if self.ended.shape[1] < workers * ENDS:
+            self.ended = np.zeros((4, workers * ENDS))
+        self._listed = None
         runs = np.zeros((RUN, workers), np.int64)
-        runs[BEGIN], runs[END] = ends[:-1], ends[1:]
-        runs[TABLE] = np.arange(workers) * chunks
-        room = (expected * np.diff(ends)).astype(np.int64)
-        self._give_slots(runs, np.minimum(room, np.diff(ends)) + _SPARE)
+        begins = worker_begins(first, last, workers)
+        runs[BEGIN], runs[END] = begins[:-1], begins[1:]
         return runs
 
-    def take(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Count what workers have found; return runs of what they had not slots enough for, None if all had."""
-        self.count += int(runs[CONTACTS].sum())
-        self._runs.extend(zip(runs[SLOT].tolist(), runs[CONTACTS].tolist(), strict=True))
-        short = runs[:, runs[STOP] < runs[END]]
-        if short.shape[1] == 0:
+    def rest(self, runs: NDArray[np.int64], slot: NDArray[np.int32]) -> NDArray[np.int64] | None:
+        """Return runs of what workers had no room for, None if they had; `slot` has that of each candidate."""
+        short = np.flatnonzero(runs[STOP] < runs[END])
+        for worker in short:
+            self._move_to_end(runs[STOP, worker], slot)
+        if len(short) == 0:
             return None
-        rest = short.copy()
-        rest[TABLE] += (short[STOP] - short[BEGIN]) // CHUNK
-        rest[BEGIN] = short[STOP]
-        self._give_slots(rest, rest[END] - rest[BEGIN] + _SPARE)
-        return rest
+        runs[BEGIN] = runs[STOP]
+        return runs
 
-    def _give_slots(self, runs: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-        ends = self._next + np.cumsum(numbers)
-        runs[SLOT], runs[LIMIT] = ends - numbers, ends
-        self._next = int(ends[-1])
-        self.reserve(self._next)
+    def _move_to_end(self, chunk: int, slot: NDArray[np.int32]) -> None:
+        """Move the region of a chunk behind all others, with room for all of its candidates."""
+        if self.room[chunk] >= CHUNK + LANES:
+            return
+        count, old, new = int(self.live[chunk]), int(self.region[chunk]), self._next
+        self._next += CHUNK + LANES
+        self._reserve(self._next)
+        self.history[:, new : new + count] = self.history[:, old : old + count]
+        self.touching[new : new + count] = self.touching[old : old + count]
+        slot[self.touching[new : new + count]] = np.arange(new, new + count)
+        self.region[chunk], self.room[chunk] = new, CHUNK + LANES
 
-    def close_gaps(self, slot: NDArray[np.int32]) -> None:
-        """Move contacts to the slots 1 to `count`; `slot` has that of each candidate."""
-        at = 1
-        for first, number in self._runs:
-            if first != at:
-                new, old = slice(at, at + number), slice(first, first + number)
-                self.history[:, new] = self.history[:, old]
-                self.touching[new] = self.touching[old]
-                slot[self.touching[new]] = np.arange(at, at + number)
-            at += number
-        self._runs = [(1, self.count)]
-
-    def reserve(self, slots: int) -> None:
+    def _reserve(self, slots: int) -> None:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
             return
-        room = int(_GROWTH * slots) + _SPARE
-        self.history, self.before, self.force = (
-            _wider(columns, room) for columns in (self.history, self.before, self.force)
-        )
+        room = LANES * (-(-int(_GROWTH * slots) // LANES)) + CHUNK
+        self.history, self.force = _wider(self.history, room), _wider(self.force, room)
         self.torque = _wider(self.torque, 2 * room)
-        self.touching = _wider(self.touching, room)
+        self.touching, self._source = _wider(self.touching, room), _wider(self._source, room)
+
+
+def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
+    """Return the first of the chunks `first` to `last` - 1 that each worker takes, and `last`."""
+    begins: NDArray[np.int64] = first + np.arange(workers + 1) * (last - first) // workers
+    return begins
 
 
 def _wider(columns: NDArray[Any], room: int) -> NDArray[Any]:

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.slot_kernels import chunk_of
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
 from pdem.motion.integration import half_kick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-CHUNK = 512
-"""Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
 
 FORCES, TORQUES = 3, 3
 """Columns of a contact's force on the higher particle [N], and of the torques on both [N m]: on the lower at twice the
@@ -52,18 +50,20 @@ def add_row(
     Rows are masked and places unsigned: what may be negative costs a test for indices that count from the end.
     """
     fx = fy = fz = tx = ty = tz = 0.0
+    touches = 0
     for place in range(start[p], start[p + touched[p]]):
         which = entry[np.uint64(place)] & ROW
         side = which & 1
         c = slot[which >> 1] & ROW
         sign = 2.0 * side - 1.0
+        touches |= c
         fx += sign * force0[c]
         fy += sign * force1[c]
         fz += sign * force2[c]
         tx += torque0[2 * c + side]
         ty += torque1[2 * c + side]
         tz += torque2[2 * c + side]
-    touched[p] = 0
+    touched[p] = 1 if touches > 0 else 0
     if walls:
         fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
         tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
@@ -114,29 +114,27 @@ def sum_forces(
 def note_chunks(
     owned: int,
     inner: int,
-    workers: int,
-    chunks: int,
+    begins: NDArray[np.int64],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     chunk: NDArray[np.int32],
 ) -> None:
     """Write after which chunk of candidates the contacts of each particle are complete.
 
-    Those of worker w have the numbers from ``w * chunks`` on; ``workers * chunks`` stands for later than that: for
-    particles with a candidate from `inner` on, with candidates of several workers, or with none.
+    `begins` are the first chunks of the workers and the one behind all. The last stands for particles with a candidate
+    from `inner` on, with candidates of several workers, or with none.
     """
+    workers = len(begins) - 1
     for p in prange(owned):
-        first, last = inner, 0
+        first, last = inner, -1
         for place in range(start[p], start[p + 1]):
             first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
-        chunk[p] = workers * chunks
-        if last < inner and first < inner:
-            worker = (last * workers + workers - 1) // max(inner, 1)
-            while worker * inner // workers > last:
-                worker -= 1
-            begin = worker * inner // workers
-            if first >= begin:
-                chunk[p] = worker * chunks + (last - begin) // CHUNK
+        chunk[p] = begins[workers]
+        if 0 <= last < inner:
+            low, high = chunk_of(first, inner), chunk_of(last, inner)
+            for worker in range(workers):
+                if begins[worker] <= low and high < begins[worker + 1]:
+                    chunk[p] = high
 
 
 @kernel

@@ -10,7 +10,7 @@ from pdem.contact import wall_kernels as kernels
 from pdem.contact.coefficients import HERTZIAN
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
-from pdem.contact.ended import add_ended
+from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
 from pdem.contact.signed_features import signed_features, with_features
 from pdem.contact.signed_patches import SIGNED_COLUMNS
@@ -233,7 +233,7 @@ class WallContacts:
     @staticmethod
     def end(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
         """Add the energies of contacts that have ended, rows of `history`, to the sums."""
-        add_ended(ended, history, rows)
+        add_ended(ended, history[ENERGIES, rows])
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
 

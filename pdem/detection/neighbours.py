@@ -262,7 +262,7 @@ def find_candidates(
     slot: NDArray[np.int32],
     candidate: NDArray[np.int32],
 ) -> None:
-    """Give contact c (from 0) to its candidate as slot c + 1, and to it the candidate, -1 if there is none."""
+    """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none."""
     for contact in prange(count):
         candidate[contact] = -1
         if row[contact] != NOWHERE:
@@ -284,11 +284,11 @@ def find_candidates(
 def list_lost(
     count: int, row: NDArray[np.int32], candidate: NDArray[np.int32], lost: NDArray[np.int32]
 ) -> int:
-    """List the slots of the contacts without candidate whose lower particle is owned; return how many."""
+    """List the contacts without candidate whose lower particle is owned; return how many."""
     missing = 0
     for contact in range(count):
         if candidate[contact] < 0 and row[contact] >= 0:
             if missing < len(lost):
-                lost[missing] = contact + 1
+                lost[missing] = contact
             missing += 1
     return missing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.ended import add_ended
+from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import OVERLAP
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError
@@ -48,7 +48,7 @@ def take_out(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Recor
     away = np.isin(own.id, gone)
     _note_outflow(system, gone, away, late)
     ends = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
-    add_ended(system.ended, pairs.history, _rows(ends & np.isin(pairs.lower, own.id)))
+    add_ended(system.ended, pairs.history[ENERGIES, _rows(ends & np.isin(pairs.lower, own.id))])
     ends_at_wall = np.isin(walls.id, gone)
     if system.walls is not None:
         system.walls.end(walls.history, _rows(ends_at_wall), system.ended)

@@ -37,11 +37,12 @@ def particles_of(ids: np.ndarray, ghosts: int) -> Particles:
     return particles
 
 
-def in_rows(lists: PairContacts, owned: int) -> list[list[tuple[int, int]]]:
-    """Return partner and slot of every candidate of each owned particle."""
+def in_rows(lists: PairContacts, owned: int) -> list[list[tuple[int, list[float]]]]:
+    """Return the partner in every candidate of each owned particle, and the history of their contact."""
     start, partner = lists._start[: owned + 1].tolist(), lists._partner.tolist()
-    slot = lists._slot[lists._entry[: start[-1]] >> 1].tolist()
-    return [list(zip(partner[a:b], slot[a:b], strict=True)) for a, b in pairwise(start)]
+    slot = lists._slot[lists._entry[: start[-1]] >> 1]
+    history = (lists._slots.in_slots(slot) * (slot > 0)).T.tolist()
+    return [list(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 
 
 systems = st.tuples(
@@ -85,18 +86,19 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     slots = {
         frozenset(pair): slot for slot, pair in enumerate(zip(*np.array(known).tolist(), strict=True), 1)
     }
-    expected: list[dict[int, int]] = [{} for _ in range(owned)]
+    by_slot = [[0.0] * HISTORY, *history.T.tolist()]
+    expected: list[dict[int, list[float]]] = [{} for _ in range(owned)]
     new_ids = after.column("id")[:rows].tolist()
     met = set()
     for a, b in zip(near.first.tolist(), near.second.tolist(), strict=True):
         met.add(frozenset((new_ids[a], new_ids[b])))
-        slot = slots.get(frozenset((new_ids[a], new_ids[b])), 0)
+        mine = by_slot[slots.get(frozenset((new_ids[a], new_ids[b])), 0)]
         for one, other in ((a, b), (b, a)):
             if one < owned:
-                expected[one][new_ids[other]] = slot
+                expected[one][new_ids[other]] = mine
     assert found["rows"][0] == [sorted(row.items()) for row in expected]
-    mine = set(ids[:owned].tolist())
-    gone = [slots[pair] - 1 for pair in slots if pair not in met and min(pair) in mine]
+    our_ids = set(ids[:owned].tolist())
+    gone = [slots[pair] - 1 for pair in slots if pair not in met and min(pair) in our_ids]
     total = ExactSums(ENDED)
     total.add("normal_damping", history[DAMPED, gone])
     total.normalise()

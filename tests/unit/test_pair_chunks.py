@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact import pair_contacts
+from pdem.contact import pair_contacts, pair_slots
 from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.law import Law
 from pdem.contact.pair_contacts import Action, PairContacts
+from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
-from pdem.contact.pair_sums import CHUNK
+from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
@@ -107,8 +108,7 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
     particles = crowd(7, 400, 60)
     lists, _, _ = two_steps(monkeypatch, particles, near_pairs(particles), 3)
     assert lists.candidates > 3 * 2 * CHUNK
-    ready = lists._ready[: lists._workers * lists._chunks + 1]
-    late = particles.count - ready[-1]
+    late = particles.count - lists._ready[lists._slots.inner_chunks]
     assert 0 < late < particles.count
     assert sorted(lists._order[: particles.count].tolist()) == list(range(particles.count))
     slots, ids = lists._slots, particles.column("id")
@@ -126,26 +126,27 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
         np.testing.assert_array_equal(particles.torque[p], torque)
 
 
-def test_a_worker_that_runs_out_of_slots_goes_on_elsewhere(monkeypatch) -> None:
-    """From no contacts to thousands in one step, which nobody has made room for."""
-    take, plan = PairSlots.take, PairSlots.plan
-    short: list[bool] = []
+@pytest.mark.parametrize("few", ["slots", "ends"])
+def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) -> None:
+    """From no contacts to thousands in one step, and from thousands to none, which nobody has made room for."""
+    rest, moves = PairSlots.rest, []
 
-    def watched(self, runs):
-        rest = take(self, runs)
-        short.append(rest is not None)
-        return rest
+    def watched(self, runs, slot):
+        moves.append(runs[STOP] < runs[END])
+        return rest(self, runs, slot)
 
-    monkeypatch.setattr(PairSlots, "take", watched)
+    monkeypatch.setattr(PairSlots, "rest", watched)
     found = []
-    for plenty in (False, True):
-        short.clear()
-        if plenty:
-            monkeypatch.setattr(PairSlots, "plan", lambda *given: plan(*given[:-1], 1.0))
-        particles = crowd(3, 500, 0)
-        lists, lost, _ = two_steps(monkeypatch, particles, near_pairs(particles, 1), 2)
-        assert lists.count > 4 * CHUNK
-        assert any(short) != plenty
+    for spare in (0, CHUNK):
+        moves.clear()
+        monkeypatch.setattr(pair_slots, "_SPARE", spare)
+        particles = crowd(3, 1500 if few == "ends" else 500, 0)
+        if few == "ends":
+            particles.column("velocity")[:] *= 100.0
+        workers = 1 if few == "ends" else 2
+        lists, lost, _ = two_steps(monkeypatch, particles, near_pairs(particles, 1), workers)
+        assert few == "ends" or lists.count > 4 * CHUNK
+        assert np.any(moves) == (spare == 0 or few == "ends")
         found.append((seen(lists, particles), lost))
     for name, values in found[0][0].items():
         np.testing.assert_array_equal(values, found[1][0][name], name)

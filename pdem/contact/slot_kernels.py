@@ -1,0 +1,135 @@
+"""Kernels that give contacts their slots when new lists are made, and bring their histories there.
+
+Candidates come in chunks of `CHUNK`: first those between owned particles, then, from a chunk of their own on, those
+with a ghost. A chunk has a region of slots; its contacts are at the begin of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.kernels import inlined, prange, threaded_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CHUNK = 512
+"""Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
+
+LANES = 8
+"""Contacts are evaluated in multiples of this, the most that any processor takes at once."""
+
+
+@inlined
+def chunk_of(k: int, inner: int) -> int:
+    """Return the chunk of candidate k, of which the first `inner` are between owned particles."""
+    behind = (inner + CHUNK - 1) // CHUNK
+    return k // CHUNK if k < inner else behind + (k - inner) // CHUNK
+
+
+@inlined
+def chunk_range(chunk: int, inner: int, candidates: int) -> tuple[int, int]:
+    """Return the first candidate of a chunk, and the one behind its last."""
+    behind = (inner + CHUNK - 1) // CHUNK
+    if chunk < behind:
+        return chunk * CHUNK, min(inner, (chunk + 1) * CHUNK)
+    first = inner + (chunk - behind) * CHUNK
+    return first, min(candidates, first + CHUNK)
+
+
+@inlined
+def whole_lanes(count: int) -> int:
+    """Return the smallest multiple of `LANES` that is not below `count`."""
+    return -(-count // LANES) * LANES
+
+
+@threaded_kernel
+def count_known(
+    chunks: int, inner: int, candidates: int, slot: NDArray[np.int32], live: NDArray[np.int32]
+) -> None:
+    """Write how many candidates of each chunk have a slot."""
+    for chunk in prange(chunks):
+        first, last = chunk_range(chunk, inner, candidates)
+        count = 0
+        for k in range(first, last):
+            count += slot[k] > 0
+        live[chunk] = count
+
+
+@threaded_kernel
+def list_slots(
+    chunks: int, region: NDArray[np.int64], live: NDArray[np.int32], ends: NDArray[np.int64],
+    known: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """List the slots of all contacts, chunk by chunk; `ends` are the sums of `live` up to each chunk."""
+    for chunk in prange(chunks):
+        at = ends[chunk] - live[chunk]
+        for c in range(live[chunk]):
+            known[at + c] = region[chunk] + c
+
+
+@threaded_kernel
+def give_slots(
+    chunks: int,
+    inner: int,
+    candidates: int,
+    region: NDArray[np.int64],
+    known: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    touching: NDArray[np.int32],
+    touched: NDArray[np.int8],
+    source: NDArray[np.int32],
+) -> None:
+    """Give each candidate that has been a contact a slot in the region of its chunk.
+
+    Parameters
+    ----------
+    known
+        The slots that contacts have had.
+    slot
+        By candidate, 0 or one more than the number of its contact in `known`; written: its slot, or 0.
+    touching, source
+        Written by slot: its candidate, and the slot that its contact has had. Slots that fill the last vector of a
+        chunk get its first candidate.
+    touched
+        Written: 1 for particles with contacts.
+    """
+    for chunk in prange(chunks):
+        first, last = chunk_range(chunk, inner, candidates)
+        s = region[chunk]
+        for k in range(first, last):
+            if slot[k] > 0:
+                source[s] = known[slot[k] - 1]
+                slot[k] = s
+                touching[s] = k
+                touched[lower[k]] = touched[higher[k]] = 1
+                s += 1
+        for filling in range(s, region[chunk] + whole_lanes(s - region[chunk])):
+            touching[filling] = first
+
+
+@threaded_kernel
+def move_histories(
+    chunks: int,
+    region: NDArray[np.int64],
+    live: NDArray[np.int32],
+    source: NDArray[np.int32],
+    history: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+) -> None:
+    """Bring the histories (HISTORY, slots) from where they have been, column by column; `scratch` has room for one."""
+    for column in range(len(history)):
+        for chunk in prange(chunks):
+            for c in range(live[chunk]):
+                s = region[chunk] + c
+                scratch[s] = history[column, source[s]]
+        for chunk in prange(chunks):
+            for c in range(live[chunk]):
+                s = region[chunk] + c
+                history[column, s] = scratch[s]
+            for c in range(live[chunk], whole_lanes(live[chunk])):
+                history[column, region[chunk] + c] = 0.0
