@@ -1,0 +1,70 @@
+"""The trace of several ranks: one process for each, clocks aligned, the same bits as without."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import pdem
+from pdem.simulation.run import run
+from pdem.simulation.state import gather_groups, local_groups
+from pdem.simulation.trace import Trace
+
+CLOUD = """
+[time]
+step = 2e-5
+end = 1e-3
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [0.12, 0.08, 0.08]
+periodic = [true, true, false]
+[materials.glass]
+density = 2000.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[interactions.glass-glass]
+friction = 0.5
+restitution = 0.6
+[[particles]]
+material = "glass"
+radius = {{distribution = "power-law", exponent = -3.0, min = 0.002, max = 0.012}}
+fill = {{volume_fraction = 0.25, seed = 7}}
+velocity = {{random = 1.0, seed = 3}}
+[output]
+folder = {folder!r}
+"""
+
+
+@pytest.mark.ranks(2, timeout=120)
+def test_ranks_are_traced_together(ranks, communicator, shared_path):
+    states = []
+    for steps in (0, 20):
+        case = pdem.Case.from_text(CLOUD.format(folder=str(shared_path / str(steps))))
+        simulation = pdem.Simulation(case, communicator)
+        run(simulation, quiet=True, trace=Trace(shared_path / "trace.json", steps) if steps else None)
+        assert simulation.system.exchange.traffic().received > 0
+        states.append(gather_groups(simulation.system, local_groups(simulation.system)))
+    if communicator.rank == 0:
+        for name, columns in states[0].items():
+            for key, column in columns.items():
+                assert column.tobytes() == states[1][name][key].tobytes(), f"{name}/{key}"
+        _require_both(json.loads((shared_path / "trace.json").read_text())["traceEvents"])
+    communicator.Barrier()
+
+
+def _require_both(found):
+    names = [event["args"]["name"] for event in found if event["name"] == "process_name"]
+    assert names == ["rank 0", "rank 1"]
+    spans = {}
+    for rank in range(2):
+        steps = [event for event in found if event["pid"] == rank and event.get("cat") == "step"]
+        assert [event["args"]["step"] for event in steps] == list(range(1, 21))
+        ends = [(event["ts"], event["ts"] + event["dur"]) for event in steps]
+        assert all(before[1] <= after[0] + 2e-3 for before, after in pairwise(ends))
+        spans[rank] = ends
+    # ranks agree in every step: none can have begun the next before the other has begun this one
+    for here, there in ((0, 1), (1, 0)):
+        for step in range(19):
+            assert spans[here][step + 1][0] > spans[there][step][0]
