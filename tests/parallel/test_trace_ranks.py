@@ -34,7 +34,12 @@ fill = {{volume_fraction = 0.25, seed = 7}}
 velocity = {{random = 1.0, seed = 3}}
 [output]
 folder = {folder!r}
+fields_every = 1e-3
+series_every = 1e-3
+checkpoint_every = 1e-3
 """
+
+TOLERANCE = 1e-3  # s: of clocks that are compared on a busy machine
 
 
 @pytest.mark.ranks(2, timeout=120)
@@ -43,9 +48,12 @@ def test_ranks_are_traced_together(ranks, communicator, shared_path):
     for steps in (0, 20):
         case = pdem.Case.from_text(CLOUD.format(folder=str(shared_path / str(steps))))
         simulation = pdem.Simulation(case, communicator)
-        run(simulation, quiet=True, trace=Trace(shared_path / "trace.json", steps) if steps else None)
+        trace = Trace(shared_path / "trace.json", steps) if steps else None
+        run(simulation, quiet=True, trace=trace)
         assert simulation.system.exchange.traffic().received > 0
         states.append(gather_groups(simulation.system, local_groups(simulation.system)))
+    origins = communicator.allgather(trace._origin)  # ranks of one node have one clock
+    assert max(origins) - min(origins) < TOLERANCE
     if communicator.rank == 0:
         for name, columns in states[0].items():
             for key, column in columns.items():
@@ -65,6 +73,7 @@ def _require_both(found):
         assert all(before[1] <= after[0] + 2e-3 for before, after in pairwise(ends))
         spans[rank] = ends
     # ranks agree in every step: none can have begun the next before the other has begun this one
+    late = 1e6 * TOLERANCE
     for here, there in ((0, 1), (1, 0)):
         for step in range(19):
-            assert spans[here][step + 1][0] > spans[there][step][0]
+            assert spans[here][step + 1][0] > spans[there][step][0] - late

@@ -28,6 +28,8 @@ def grains(folder, steps=STEPS, **options):
         gravity=(0.0, 0.0, -9.81), **options,
     )  # fmt: skip
     case.override(f"output.folder={folder / 'results'}")
+    for often in ("fields", "series", "checkpoint"):
+        case.override(f"output.{often}_every={steps * 1e-4}")
     return Simulation(case, meshes=[quad()], threads=1)
 
 
