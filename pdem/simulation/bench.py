@@ -83,8 +83,8 @@ class Result:
             f"{self.name}: {self.particles} particles, "
             f"{self.contacts_per_particle:.2f} contacts per particle, "
             f"{quantity(self.rate)} particle-steps/s, {quantity(self.rate / self.cores)} per core "
-            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle "
-            f"({self.resident_bytes_per_particle:.0f} more resident), "
+            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle held "
+            f"and {self.resident_bytes_per_particle:.0f} resident, "
             f"{self.detections_per_1000_steps:.1f} detections per 1000 steps"
         )
         phases = ", ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 from contextlib import suppress
@@ -20,9 +21,9 @@ _NOW, _PEAK = "VmRSS:", "VmHWM:"
 class MemoryWatch:
     """By how much the memory of this process has grown since the watch was made.
 
-    What programs free does not always go back to the system, and the next thing may use it again: of small things the
-    growth says little. Where the system forgets no peak (it is not Linux, or a container forbids it), the present size
-    stands for the peak since `begin`.
+    What has been freed is given back to the system first, as far as the C library can: else the next thing would use it
+    again, and seem to need less. Of small things the growth says little. Where the system forgets no peak (it is not
+    Linux, or a container forbids it), the present size stands for the peak since `begin`.
 
     Attributes
     ----------
@@ -31,13 +32,13 @@ class MemoryWatch:
     """
 
     def __init__(self) -> None:
-        gc.collect()
+        _give_back()
         self.before = resident()
         self._begun = False
 
     def begin(self) -> None:
         """Look for the peak from now on."""
-        gc.collect()
+        _give_back()
         self._begun = _forget_peak()
 
     def peak(self) -> int:
@@ -52,6 +53,12 @@ class MemoryWatch:
 def resident() -> int:
     """Return the bytes of this process that are in memory, 0 where the system does not tell."""
     return _status(_NOW) or _largest_ever()
+
+
+def _give_back() -> None:
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such function
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _forget_peak() -> bool:

@@ -131,9 +131,11 @@ class Trace:
         own = self._stop(simulation)
         if own is None:
             return
-        joined = simulation.system.exchange.collect(own)
+        exchange = simulation.system.exchange
+        joined = exchange.collect(own)
         if joined is not None:
             self._write(self.path, joined)
+        exchange.largest(np.zeros(1, np.int64))  # a rank that went on could end the run before it is written
 
     def _begin(self, simulation: Simulation) -> None:
         exchange = simulation.system.exchange

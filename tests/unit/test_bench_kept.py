@@ -95,6 +95,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 def test_the_command_keeps_and_compares(tmp_path, monkeypatch):
     monkeypatch.setattr("pdem.simulation.bench.WARM_UP_STEPS", 3)
+    monkeypatch.setattr("pdem.simulation.bench_cases.FLOWING_STEPS", 3)
     arguments = [
         "bench",
         "hopper",
