@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 
 import pytest
 
 import pdem
+from pdem.foundation.errors import Interrupted
 from pdem.simulation.run import run
 from pdem.simulation.state import gather_groups, local_groups
 from pdem.simulation.trace import Trace
@@ -60,6 +62,31 @@ def test_ranks_are_traced_together(ranks, communicator, shared_path):
                 assert column.tobytes() == states[1][name][key].tobytes(), f"{name}/{key}"
         _require_both(json.loads((shared_path / "trace.json").read_text())["traceEvents"])
     communicator.Barrier()
+
+
+@pytest.mark.ranks(2, timeout=120)
+def test_no_rank_goes_on_before_the_trace_is_written(ranks, communicator, shared_path, monkeypatch):
+    """The first rank that ends after a signal ends the others, and with them the writing."""
+    moments, write = [], Trace._write
+
+    def slow(*arguments):
+        time.sleep(0.3)
+        write(*arguments)
+        moments.append(time.perf_counter())
+
+    monkeypatch.setattr(Trace, "_write", slow)
+    case = pdem.Case.from_text(CLOUD.format(folder=str(shared_path / "unused")))
+    simulation = pdem.Simulation(case, communicator)
+
+    def stopped():
+        with Trace(shared_path / "trace.json", 20).recording(simulation):
+            simulation.advance(3)
+            raise Interrupted("as by a signal, on all ranks")
+
+    with pytest.raises(Interrupted):
+        stopped()
+    ended = communicator.allgather(time.perf_counter())
+    assert min(ended) >= communicator.bcast(moments)[0]
 
 
 def _require_both(found):
