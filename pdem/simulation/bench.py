@@ -40,6 +40,8 @@ class Result:
         Of the case.
     particles, steps, cores : int
         Number of particles, steps measured, threads of all ranks.
+    facets : int
+        Of its walls.
     contacts_per_particle : float
         At the end.
     rate : float
@@ -49,7 +51,7 @@ class Result:
     nanoseconds : dict of float
         Time of each phase on rank 0 per particle-step [ns].
     bytes_per_particle : float
-        Held by particles, contacts and lists.
+        Held by particles, contacts and lists. Meshes are not in it, but are in what follows.
     resident_bytes_per_particle : float
         By which the processes of all ranks have grown from before the case was made to their peak while it was
         measured. With few particles it is mostly what the case needs besides.
@@ -63,6 +65,7 @@ class Result:
     particles: int
     steps: int
     cores: int
+    facets: int
     contacts_per_particle: float
     rate: float
     rates: tuple[float, ...]
@@ -79,8 +82,9 @@ class Result:
     def __str__(self) -> str:
         """Return the lines that users see."""
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
+        walls = f"{self.facets} facets, " if self.facets > 1 else ""
         head = (
-            f"{self.name}: {self.particles} particles, "
+            f"{self.name}: {self.particles} particles, {walls}"
             f"{self.contacts_per_particle:.2f} contacts per particle, "
             f"{quantity(self.rate)} particle-steps/s, {quantity(self.rate / self.cores)} per core "
             f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle held "
@@ -214,6 +218,7 @@ def result_of(
         particles=measured.particles,
         steps=steps,
         cores=exchange.size * exchange.threads,
+        facets=sum(len(mesh.facet_start) - 1 for mesh in simulation.meshes),
         contacts_per_particle=measured.contacts_per_particle,
         rate=median(rates),
         rates=tuple(rates),

@@ -148,8 +148,14 @@ def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
     assert result.resident_bytes > result.bytes_per_particle * result.particles
     assert limits.nanoseconds == pytest.approx(1e9 / result.rate)
     assert limits.work.bytes > 452
-    other = BenchCase("other", bench_cases._dense_bed, warm_up_steps=3)
-    assert len(list(bench.measure(other, None, 1, 3))) == 1
+    assert "1 facets" not in str(result)  # a floor is no mesh
+
+
+def test_other_cases_are_not(monkeypatch):
+    monkeypatch.setattr(bench_cases, "FLOWING_STEPS", 3)
+    (result,) = bench.measure(BenchCase("tube", bench_cases._hopper, warm_up_steps=3), None, 1, 3)
+    assert result.facets == 128
+    assert "tube: 8000 particles, 128 facets, " in str(result)
 
 
 def test_the_bed_of_a_million_is_the_small_one_many_times(monkeypatch):
