@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import pairwise
 
+import numpy as np
 import pytest
+from traces import require_order, seconds_of
 
 import pdem
 from pdem.foundation.errors import Interrupted
@@ -41,26 +42,33 @@ series_every = 1e-3
 checkpoint_every = 1e-3
 """
 
+STEPS = 50  # all there are
+PHASES = (
+    "integrate", "wait", "detect", "migrate", "exchange", "detect facets", "pairs", "sum", "output",
+)  # fmt: skip
 TOLERANCE = 1e-3  # s: of clocks that are compared on a busy machine
 
 
 @pytest.mark.ranks(2, timeout=120)
 def test_ranks_are_traced_together(ranks, communicator, shared_path):
     states = []
-    for steps in (0, 20):
+    for steps in (0, STEPS):
         case = pdem.Case.from_text(CLOUD.format(folder=str(shared_path / str(steps))))
         simulation = pdem.Simulation(case, communicator)
+        before = {name: simulation.phases.spent(name) for name in PHASES}
         trace = Trace(shared_path / "trace.json", steps) if steps else None
         run(simulation, quiet=True, trace=trace)
         assert simulation.system.exchange.traffic().received > 0
         states.append(gather_groups(simulation.system, local_groups(simulation.system)))
+    spent = {name: simulation.phases.spent(name) - before[name] for name in PHASES}
+    spent = communicator.gather(spent)
     origins = communicator.allgather(trace._origin)  # ranks of one node have one clock
     assert max(origins) - min(origins) < TOLERANCE
     if communicator.rank == 0:
         for name, columns in states[0].items():
             for key, column in columns.items():
                 assert column.tobytes() == states[1][name][key].tobytes(), f"{name}/{key}"
-        _require_both(json.loads((shared_path / "trace.json").read_text())["traceEvents"])
+        _require_both(json.loads((shared_path / "trace.json").read_text())["traceEvents"], spent)
     communicator.Barrier()
 
 
@@ -89,18 +97,19 @@ def test_no_rank_goes_on_before_the_trace_is_written(ranks, communicator, shared
     assert min(ended) >= communicator.bcast(moments)[0]
 
 
-def _require_both(found):
+def _require_both(found, spent):
     names = [event["args"]["name"] for event in found if event["name"] == "process_name"]
     assert names == ["rank 0", "rank 1"]
-    spans = {}
+    begun = []
     for rank in range(2):
-        steps = [event for event in found if event["pid"] == rank and event.get("cat") == "step"]
-        assert [event["args"]["step"] for event in steps] == list(range(1, 21))
-        ends = [(event["ts"], event["ts"] + event["dur"]) for event in steps]
-        assert all(before[1] <= after[0] + 2e-3 for before, after in pairwise(ends))
-        spans[rank] = ends
+        own = [event for event in found if event["pid"] == rank and event["ph"] == "X"]
+        steps = require_order(own)
+        assert list(steps) == list(range(1, STEPS + 1))
+        begun.append([event["ts"] for event in steps.values()])
+        sums = seconds_of(own)
+        assert {"exchange", "wait", "pairs"} <= set(sums)
+        for name, seconds in sums.items():
+            assert seconds == pytest.approx(spent[rank][name], rel=1e-3, abs=1e-6), name
     # ranks agree in every step: none can have begun the next before the other has begun this one
-    late = 1e6 * TOLERANCE
     for here, there in ((0, 1), (1, 0)):
-        for step in range(19):
-            assert spans[here][step + 1][0] > spans[there][step][0] - late
+        assert (np.array(begun[here][1:]) > np.array(begun[there][:-1]) - 1e6 * TOLERANCE).all()

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import signal
-from collections import defaultdict
 
 import numpy as np
 import pytest
+from traces import require_order, seconds_of
 
 from cases import Grains, make_case, quad, state_of
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.simulation.run import run
 from pdem.simulation.simulation import Simulation
-from pdem.simulation.trace import OUTSIDE, Trace, events_of
+from pdem.simulation.trace import Trace, events_of
 
 STEPS = 60
-ROUNDING = 2e-3  # us: both ends of an event are whole nanoseconds
 
 
 def grains(folder, steps=STEPS, **options):
@@ -38,33 +37,13 @@ def events(path):
     return [event for event in document["traceEvents"] if event["ph"] == "X"]
 
 
-def require_order(found):
-    """Events of a kind follow each other without overlap, and each phase but output is inside its step's event."""
-    for kind in ("step", "phase"):
-        end = 0.0
-        for event in (event for event in found if event["cat"] == kind):
-            assert event["ts"] >= end - ROUNDING
-            assert event["dur"] >= 0.0
-            end = event["ts"] + event["dur"]
-    steps = {event["args"]["step"]: event for event in found if event["cat"] == "step"}
-    for event in found:
-        if event["cat"] == "phase" and event["name"] != OUTSIDE:
-            outer = steps[event["args"]["step"]]
-            assert outer["ts"] - ROUNDING <= event["ts"]
-            assert event["ts"] + event["dur"] <= outer["ts"] + outer["dur"] + ROUNDING
-    return steps
-
-
 def test_a_trace_of_a_whole_run_adds_up_to_the_report(tmp_path):
     simulation, path = grains(tmp_path), tmp_path / "trace.json"
     before = {name: simulation.phases.spent(name) for name in simulation.phases.seconds}
     run(simulation, quiet=True, trace=Trace(path, 10 * STEPS))
     found = events(path)
     assert sorted(require_order(found)) == list(range(1, STEPS + 1))
-    sums = defaultdict(float)
-    for event in found:
-        if event["cat"] == "phase":
-            sums[event["name"]] += 1e-6 * event["dur"]
+    sums = seconds_of(found)
     assert {"integrate", "pairs", "sum", "walls", "wait", "output"} <= set(sums)
     for name, seconds in sums.items():
         expected = simulation.phases.spent(name) - before.get(name, 0.0)
