@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from pdem.cli.start import collective, is_root, load_kernels, say, threads_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
+
+    from pdem.simulation.bench_kept import Kept
 
 
 @click.command(short_help="Measure the speed of this machine.")
@@ -23,70 +24,118 @@ if TYPE_CHECKING:
     help="Also run this code from the same start, part by part in alternation, one core each.",
 )
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
+@click.option(
+    "--keep",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False),
+    help="Also write it to a new file of this folder, and compare as --against does.",
+)
+@click.option(
+    "--against",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False),
+    help="Compare with the newest results kept there from a machine of this type, on as many ranks and threads.",
+)
 @threads_option
 def bench(
-    names: tuple[str, ...], steps: int | None, peer: str | None, file: str | None, threads: int | None
+    names: tuple[str, ...],
+    steps: int | None,
+    peer: str | None,
+    file: str | None,
+    keep: str | None,
+    against: str | None,
+    threads: int | None,
 ) -> int:
-    """Measure particle-steps per second, phase by phase, on fixed cases; all of them unless named.
+    """Measure particle-steps per second, phase by phase, on fixed cases; all but the largest unless named.
 
     dense-bed (8,192 particles of one size under gravity), dense-bed-100k, polydisperse-10 and -50 (ratio of
-    the largest to the smallest radius), mixer (where its settled bed is on disk): under mpirun on all ranks.
+    the largest to the smallest radius), mixer (where its settled bed is on disk), hopper (8,000 particles that
+    run out of a neck and come back from above): under mpirun on all ranks.
     detection: the making of lists alone, for several methods, numbers of particles and size ratios, on one rank.
+
+    Only when named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on a plate of
+    1,002,528 triangles, 2 GB); both take some minutes.
+
+    Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
 
     --peer lammps: LAMMPS beside it, by the same law and by its fastest one, with the fastest of several settings
     of its neighbour lists; where a case has what LAMMPS has. On one rank and one thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
-    return collective(
-        lambda communicator, own: _bench(communicator, own, names, steps, peer, file), own_threads
-    )
+    wish = _Wish(names, steps, peer, file, keep, against)
+    return collective(lambda communicator, own: _bench(communicator, own, wish), own_threads)
 
 
-def _bench(
-    communicator: Any,
-    threads: int,
-    names: Sequence[str],
-    steps: int | None,
-    peer: str | None,
-    file: str | None,
-) -> int:
+class _Wish(NamedTuple):
+    """What is measured, and where results go."""
+
+    names: tuple[str, ...]
+    steps: int | None
+    peer: str | None
+    file: str | None
+    keep: str | None
+    against: str | None
+
+    def command(self, ranks: int, threads: int) -> str:
+        """Return what was asked for, without the names of files."""
+        words = [*([f"mpirun -n {ranks}"] if ranks > 1 else []), "pdem bench", *self.names]
+        words += [] if self.steps is None else [f"--steps {self.steps}"]
+        words += [] if self.peer is None else [f"--peer {self.peer}"]
+        return " ".join([*words, f"--threads {threads}"])
+
+
+def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
     from pdem.output.log import environment
-    from pdem.simulation.bench import outcomes
-    from pdem.simulation.bench_cases import Skipped, check_names, names_of_cases
-    from pdem.simulation.peers import outcomes_beside, require_peer
+    from pdem.simulation.bench_cases import check_names, default_names
+    from pdem.simulation.bench_kept import document_of, read_kept
+    from pdem.simulation.distributed import on_first
+    from pdem.simulation.peers import require_peer
 
-    if peer is not None:
-        require_peer(peer, communicator, threads)
-    speaks = is_root(communicator)
-    chosen = check_names(names) or names_of_cases()
+    if wish.peer is not None:
+        require_peer(wish.peer, communicator, threads)
+    chosen = check_names(wish.names) or default_names()
+    before = on_first(
+        communicator,
+        lambda: [one for folder in {wish.keep, wish.against} if folder for one in read_kept(folder)],
+    )
     load_kernels(communicator, None, threads)
-    found = environment()
-    ranks = 1 if communicator is None else communicator.size
-    if speaks:
+    found, ranks = environment(), 1 if communicator is None else communicator.size
+    if is_root(communicator):
         versions = "  ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba"))
         click.echo(f"{found['cpu']}  {versions}\n{ranks} ranks x {threads} threads")
-    results: list[dict[str, Any]] = []
-    for name in chosen:
-        try:
-            measured = (
-                outcomes(name, communicator, threads, steps) if peer is None else outcomes_beside(name, steps)
-            )
-            for outcome in measured:
-                results.append(outcome.as_dict())
-                if speaks:
-                    click.echo(str(outcome))
-        except Skipped as reason:
-            if speaks:
-                say(f"{name}: skipped: {reason}")
-    if speaks and file is not None:
-        _write(file, {"environment": found, "ranks": ranks, "threads": threads, "results": results})
+    results = [one for name in chosen for one in _measured(communicator, threads, wish, name)]
+    if is_root(communicator):
+        _finish(document_of(found, wish.command(ranks, threads), ranks, threads, results), before, wish)
     return 0
 
 
-def _write(file: str, document: dict[str, Any]) -> None:
-    from pdem.foundation.errors import InputError
+def _measured(communicator: Any, threads: int, wish: _Wish, name: str) -> Iterator[dict[str, Any]]:
+    """Measure a case, show what it shows, and yield it for files."""
+    from pdem.simulation.bench import outcomes
+    from pdem.simulation.bench_cases import Skipped
+    from pdem.simulation.peers import outcomes_beside
 
     try:
-        Path(file).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror}); name another file") from None
+        for outcome in (
+            outcomes(name, communicator, threads, wish.steps)
+            if wish.peer is None
+            else outcomes_beside(name, wish.steps)
+        ):
+            if is_root(communicator):
+                click.echo(str(outcome))
+            yield outcome.as_dict()
+    except Skipped as reason:
+        if is_root(communicator):
+            say(f"{name}: skipped: {reason}")
+
+
+def _finish(document: dict[str, Any], before: list[Kept], wish: _Wish) -> None:
+    """Compare with what was kept, and write."""
+    from pdem.simulation.bench_kept import compared, keep, write
+
+    for line in compared(document, before):
+        click.echo(line)
+    if wish.file is not None:
+        write(Path(wish.file), document)
+    if wish.keep is not None:
+        click.echo(f"kept in {keep(wish.keep, document)}")

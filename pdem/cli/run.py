@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,6 +19,7 @@ from pdem.cli.start import (
     say_findings,
     settings_option,
     threads_option,
+    trace_options,
 )
 from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
 from pdem.foundation.version import VERSION
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
     from pdem.output.checkpoint import Checkpoint
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.trace import Trace
 
 # Keys that a restart may change without changing what is simulated.
 _HARMLESS = ("title", "time.end", "output.", "decomposition.", "detection.", "limits.")
@@ -42,12 +45,19 @@ _HARMLESS = ("title", "time.end", "output.", "decomposition.", "detection.", "li
 @settings_option
 @threads_option
 @quiet_option
-def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
+@trace_options
+def run(
+    case: str,
+    settings: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+    trace: str | None,
+    trace_steps: int,
+) -> int:
     """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
     with _listening() as flag:  # from the very beginning: a warning may come while kernels are compiled
-        return collective(
-            lambda communicator, own: _run(communicator, own, case, settings, quiet, flag), threads
-        )
+        how = _How(quiet, trace, trace_steps, flag)
+        return collective(lambda communicator, own: _run(communicator, own, case, settings, how), threads)
 
 
 @click.command(short_help="Continue a run from a checkpoint.")
@@ -55,15 +65,53 @@ def run(case: str, settings: tuple[str, ...], threads: int | None, quiet: bool) 
 @settings_option
 @threads_option
 @quiet_option
-def restart(checkpoint: str, settings: tuple[str, ...], threads: int | None, quiet: bool) -> int:
+@trace_options
+def restart(
+    checkpoint: str,
+    settings: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+    trace: str | None,
+    trace_steps: int,
+) -> int:
     """Continue a run, bit for bit, from a checkpoint or from the newest one in an output folder.
 
     On any number of ranks; with --set time.end=... beyond its former end.
     """
     with _listening() as flag:
+        how = _How(quiet, trace, trace_steps, flag)
         return collective(
-            lambda communicator, own: _restart(communicator, own, checkpoint, settings, quiet, flag), threads
+            lambda communicator, own: _restart(communicator, own, checkpoint, settings, how), threads
         )
+
+
+class _How(NamedTuple):
+    """How to run, apart from the case: what the terminal shows, the trace, who listens to signals."""
+
+    quiet: bool
+    trace: str | None
+    trace_steps: int
+    flag: SignalFlag
+
+    def check(self, communicator: Any) -> None:
+        """Refuse a trace that cannot be written, before anything long. Collective."""
+        from pdem.simulation.distributed import on_first
+
+        trace = self._trace()
+        if trace is not None:
+            on_first(communicator, trace.check)
+
+    def to_the_end(self, simulation: Simulation, findings: Sequence[Finding]) -> int:
+        """Take all steps."""
+        from pdem.simulation.run import run as run_to_end
+
+        run_to_end(simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace())
+        return 0
+
+    def _trace(self) -> Trace | None:
+        from pdem.simulation.trace import Trace
+
+        return None if self.trace is None else Trace(self.trace, self.trace_steps)
 
 
 @contextmanager
@@ -74,21 +122,19 @@ def _listening() -> Iterator[SignalFlag]:
         yield flag
 
 
-def _run(
-    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
-) -> int:
+def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
-    from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
-    case = read_case(path, settings)
+    case, flag = read_case(path, settings), how.flag
     check_same(communicator, case)
+    how.check(communicator)
     start = _Start()
     ranks = 1 if communicator is None else communicator.size
     found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
     stop_if_asked(communicator, flag)
     findings = found or []
-    if is_root(communicator) and not quiet:
+    if is_root(communicator) and not how.quiet:
         say_findings(findings)
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag)
@@ -97,8 +143,7 @@ def _run(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
     start.forget()
-    run_to_end(simulation, quiet=quiet, findings=findings, flag=flag)
-    return 0
+    return how.to_the_end(simulation, findings)
 
 
 class _Start:
@@ -130,11 +175,8 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
         raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
 
 
-def _restart(
-    communicator: Any, threads: int, path: str, settings: Sequence[str], quiet: bool, flag: SignalFlag
-) -> int:
+def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
-    from pdem.simulation.run import run as run_to_end
     from pdem.simulation.simulation import Simulation
 
     held: list[Checkpoint] = []
@@ -150,12 +192,11 @@ def _restart(
         return 0
     if is_root(communicator):
         say_findings(findings)
-    load_kernels(communicator, case, threads, flag)
-    stop_if_asked(communicator, flag)
+    how.check(communicator)
+    load_kernels(communicator, case, threads, how.flag)
+    stop_if_asked(communicator, how.flag)
     state = held[0].groups if held else None
-    simulation = Simulation(case, communicator, threads=threads, state=state)
-    run_to_end(simulation, quiet=quiet, findings=findings, flag=flag)
-    return 0
+    return how.to_the_end(Simulation(case, communicator, threads=threads, state=state), findings)
 
 
 def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Finding]]:

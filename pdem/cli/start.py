@@ -44,6 +44,25 @@ def quiet_option(command: Command) -> Command:
     )(command)
 
 
+def trace_options(command: Command) -> Command:
+    """Add ``--trace FILE`` and ``--trace-steps N``."""
+    steps = click.option(
+        "--trace-steps",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=200,
+        show_default=True,
+        help="Steps that the trace shows, from the first of this run on.",
+    )
+    file = click.option(
+        "--trace",
+        metavar="FILE",
+        type=click.Path(),
+        help="Write when every rank did what, as JSON for Perfetto or chrome://tracing.",
+    )
+    return file(steps(command))
+
+
 def serial(work: Callable[[], int | None]) -> int:
     """Do the work on the first rank alone, without starting MPI; return the exit code of the process."""
     from pdem.simulation.distributed import launched, run_or_abort

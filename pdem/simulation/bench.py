@@ -13,6 +13,8 @@ import numpy as np
 from pdem.output.summary import quantity
 from pdem.simulation.bench_cases import DETECTION, Skipped, find_case
 from pdem.simulation.bench_detection import measure_detection
+from pdem.simulation.bench_limits import limits_of
+from pdem.simulation.resident import MemoryWatch
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 WARM_UP_STEPS = 800
 """Lists have grown and the skin has been tuned by then."""
+LIMITED = "dense-bed"
+"""Cases whose names begin so are shown beside what the machine can do at most."""
 PARTS = 3
 """The measured steps are timed in as many parts; the rate is that of the median part."""
 
@@ -36,6 +40,8 @@ class Result:
         Of the case.
     particles, steps, cores : int
         Number of particles, steps measured, threads of all ranks.
+    facets : int
+        Of its walls.
     contacts_per_particle : float
         At the end.
     rate : float
@@ -45,7 +51,12 @@ class Result:
     nanoseconds : dict of float
         Time of each phase on rank 0 per particle-step [ns].
     bytes_per_particle : float
-        Held by particles, contacts and lists.
+        Held by particles, contacts and lists. Meshes are not in it, but are in what follows.
+    resident_bytes_per_particle : float
+        By which the processes of all ranks have grown from before the case was made to their peak while it was
+        measured. With few particles it is mostly what the case needs besides.
+    resident_bytes : int
+        That peak, of the whole processes; memory that ranks share is in each of them.
     detections_per_1000_steps : float
         How often lists were made.
     """
@@ -54,11 +65,14 @@ class Result:
     particles: int
     steps: int
     cores: int
+    facets: int
     contacts_per_particle: float
     rate: float
     rates: tuple[float, ...]
     nanoseconds: dict[str, float]
     bytes_per_particle: float
+    resident_bytes_per_particle: float
+    resident_bytes: int
     detections_per_1000_steps: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,11 +82,13 @@ class Result:
     def __str__(self) -> str:
         """Return the lines that users see."""
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
+        walls = f"{self.facets} facets, " if self.facets > 1 else ""
         head = (
-            f"{self.name}: {self.particles} particles, "
+            f"{self.name}: {self.particles} particles, {walls}"
             f"{self.contacts_per_particle:.2f} contacts per particle, "
             f"{quantity(self.rate)} particle-steps/s, {quantity(self.rate / self.cores)} per core "
-            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle, "
+            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle held "
+            f"and {self.resident_bytes_per_particle:.0f} resident, "
             f"{self.detections_per_1000_steps:.1f} detections per 1000 steps"
         )
         phases = ", ".join(
@@ -105,15 +121,15 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
         If the case cannot be had here.
     """
     if name != DETECTION:
-        yield measure(find_case(name), communicator, threads, steps)
+        yield from measure(find_case(name), communicator, threads, steps)
     elif communicator is not None and communicator.size > 1:
         raise Skipped("lists are timed on one rank; leave mpirun away")
     else:
         yield from measure_detection(threads)
 
 
-def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Result:
-    """Prepare a case and time it. Collective.
+def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
+    """Prepare a case and time it; of dense beds also yield what the machine could do at most. Collective.
 
     Parameters
     ----------
@@ -131,15 +147,26 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     Skipped
         If it cannot be had here.
     """
-    simulation = warmed_up(case.prepare(communicator, threads), communicator, threads)
+    watch = MemoryWatch()
+    simulation = warmed_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
+    watch.begin()
     steps = steps_of(case, simulation, PARTS) if steps is None else steps
     detections = simulation.system.detections
     rates = [timed(simulation, part) for part in parts_of(steps, PARTS)]
-    return result_of(case.name, simulation, rates, steps, simulation.system.detections - detections)
+    detections = simulation.system.detections - detections
+    result = result_of(case.name, simulation, rates, steps, detections, watch)
+    yield result
+    if case.name.startswith(LIMITED):
+        yield limits_of(case.name, simulation, result.rate)
 
 
-def warmed_up(start: Prepared, communicator: Any, threads: int) -> Simulation:
-    """Return a simulation that has taken `WARM_UP_STEPS` from a case's start. Collective."""
+def warm_up_of(case: BenchCase) -> int:
+    """Return how many steps a case takes before it is measured."""
+    return WARM_UP_STEPS if case.warm_up_steps is None else case.warm_up_steps
+
+
+def warmed_up(start: Prepared, communicator: Any, threads: int, steps: int) -> Simulation:
+    """Return a simulation that has taken `steps` from a case's start. Collective."""
     simulation = Simulation(
         start.case,
         communicator,
@@ -148,7 +175,7 @@ def warmed_up(start: Prepared, communicator: Any, threads: int) -> Simulation:
         particles=start.particles,
         meshes=start.meshes,
     )
-    simulation.advance(WARM_UP_STEPS)
+    simulation.advance(steps)
     simulation.phases.count_anew()
     return simulation
 
@@ -173,11 +200,17 @@ def timed(simulation: Simulation, steps: int) -> float:
 
 
 def result_of(
-    name: str, simulation: Simulation, rates: Sequence[float], steps: int, detections: int
+    name: str,
+    simulation: Simulation,
+    rates: Sequence[float],
+    steps: int,
+    detections: int,
+    watch: MemoryWatch,
 ) -> Result:
     """Return what a simulation has shown over `steps` steps, timed in parts, since phases were counted anew."""
+    own = simulation.system.memory(), watch.grown(), watch.peak()  # measures need memory of their own
     measured, exchange = simulation.measures(), simulation.system.exchange
-    held = exchange.add(np.array([[simulation.system.memory()]], np.int64))
+    held, grown, resident = exchange.add(np.array(own, np.int64)[:, None])[:, 0].tolist()
     work = max(measured.particles, 1) * steps
     phases = sorted(simulation.phases.seconds.items(), key=lambda item: -item[1])
     return Result(
@@ -185,10 +218,13 @@ def result_of(
         particles=measured.particles,
         steps=steps,
         cores=exchange.size * exchange.threads,
+        facets=sum(len(mesh.facet_start) - 1 for mesh in simulation.meshes),
         contacts_per_particle=measured.contacts_per_particle,
         rate=median(rates),
         rates=tuple(rates),
         nanoseconds={phase: 1e9 * seconds / work for phase, seconds in phases},
-        bytes_per_particle=int(held[0, 0]) / max(measured.particles, 1),
+        bytes_per_particle=held / max(measured.particles, 1),
+        resident_bytes_per_particle=grown / max(measured.particles, 1),
+        resident_bytes=resident,
         detections_per_1000_steps=1000.0 * detections / steps,
     )

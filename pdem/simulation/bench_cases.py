@@ -15,6 +15,7 @@ from pdem.case.packing import spread
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
+from pdem.simulation.bench_walls import hopper, mesh_of_a_million
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -28,8 +29,15 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 SETTLING_STEPS = 4000
+FLOWING_STEPS = 6400
+"""Until grains run out of the hopper, and what has run out has come back from above."""
+PLATE_STEPS = 1600
+COARSE_PLATE = 177
+"""Squares along a side of the plate on which the bed of ``mesh-million`` settles, before the fine one comes."""
 TILES = (4, 3)
 """Copies of the settled bed along x and y that make the large one."""
+MANY_TILES = (12, 10)
+"""And the one of a million."""
 
 _RADIUS = 1e-3
 _WIDTH = 32.0 * _RADIUS
@@ -136,11 +144,17 @@ class BenchCase:
         Makes it, from the communicator and the threads of this rank. Collective.
     particle_steps : float
         How many are measured unless the user says so.
+    only_named : bool
+        Whether it is too large to be measured unless it is asked for.
+    warm_up_steps : int or None
+        Taken before; None for `pdem.simulation.bench.WARM_UP_STEPS`.
     """
 
     name: str
     prepare: Callable[[Any, int], Prepared]
     particle_steps: float = 1.5e7
+    only_named: bool = False
+    warm_up_steps: int | None = None
 
 
 DETECTION = "detection"
@@ -150,6 +164,11 @@ DETECTION = "detection"
 def names_of_cases() -> list[str]:
     """Return the names of all cases."""
     return [*(case.name for case in CASES), DETECTION]
+
+
+def default_names() -> list[str]:
+    """Return the names of the cases that are measured when none is named."""
+    return [*(case.name for case in CASES if not case.only_named), DETECTION]
 
 
 def check_names(names: Sequence[str]) -> list[str]:
@@ -181,15 +200,43 @@ def find_case(name: str) -> BenchCase:
 
 
 def _dense_bed(communicator: Any, threads: int) -> Prepared:
-    case = _bed_case(1, 1)
-    simulation = Simulation(case, communicator, threads=threads, meshes=[_floor()])
-    simulation.advance(SETTLING_STEPS)
-    system = simulation.system
-    return Prepared(case, [_floor()], state=gather_groups(system, local_groups(system)))
+    return _settled(_bed_case(1, 1), _floor(), SETTLING_STEPS, communicator, threads)[0]
 
 
 def _large_bed(communicator: Any, threads: int) -> Prepared:
     return tiled_bed(_dense_bed(communicator, threads), *TILES)
+
+
+def _largest_bed(communicator: Any, threads: int) -> Prepared:
+    """Return the bed of a million; its skin is what the small one has tuned, which would take too many steps here."""
+    steps = (
+        SETTLING_STEPS + SETTLING_STEPS // 2
+    )  # as long as the other beds have settled in the middle of theirs
+    small, simulation = _settled(_bed_case(1, 1), _floor(), steps, communicator, threads)
+    large = tiled_bed(small, *MANY_TILES)
+    large.case.override(f"detection.skin={simulation.system.skins.fraction!r}")
+    return large
+
+
+def _settled(
+    case: Case, mesh: Mesh, steps: int, communicator: Any, threads: int
+) -> tuple[Prepared, Simulation]:
+    """Return what a case has become after some steps. Collective."""
+    simulation = Simulation(case, communicator, threads=threads, meshes=[mesh])
+    simulation.advance(steps)
+    system = simulation.system
+    return Prepared(case, [mesh], state=gather_groups(system, local_groups(system))), simulation
+
+
+def _hopper(communicator: Any, threads: int) -> Prepared:
+    return _settled(*hopper(), FLOWING_STEPS, communicator, threads)[0]
+
+
+def _mesh_million(communicator: Any, threads: int) -> Prepared:
+    """Return a bed on a fine plate, without the contacts that it had with the coarse one."""
+    start, _ = _settled(*mesh_of_a_million(COARSE_PLATE), PLATE_STEPS, communicator, threads)
+    case, mesh = mesh_of_a_million()
+    return Prepared(case, [mesh], None if start.state is None else start.state["particles"])
 
 
 def tiled_bed(small: Prepared, across: int, along: int) -> Prepared:
@@ -319,5 +366,8 @@ CASES = (
     BenchCase("polydisperse-10", _polydisperse(*_GASES["polydisperse-10"])),
     BenchCase("polydisperse-50", _polydisperse(*_GASES["polydisperse-50"]), 3e7),
     BenchCase("mixer", _mixer),
+    BenchCase("hopper", _hopper),
+    BenchCase("dense-bed-1m", _largest_bed, 1e8, only_named=True, warm_up_steps=100),
+    BenchCase("mesh-million", _mesh_million, 3e6, only_named=True, warm_up_steps=200),
 )
 """All cases, in the order in which they are measured."""

@@ -12,11 +12,12 @@ import numpy as np
 
 from pdem.foundation.errors import InputError
 from pdem.output.summary import quantity
-from pdem.simulation.bench import WARM_UP_STEPS, parts_of, result_of, steps_of, warmed_up
+from pdem.simulation.bench import parts_of, result_of, steps_of, warm_up_of, warmed_up
 from pdem.simulation.bench_cases import DETECTION, Skipped, find_case
 from pdem.simulation.peer_lammps import STYLES
 from pdem.simulation.peer_lammps_run import LammpsRun, require_lammps
 from pdem.simulation.peer_problem import problem_of
+from pdem.simulation.resident import MemoryWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,19 +141,25 @@ def outcomes_beside(name: str, steps: int | None) -> Iterator[Outcome]:
     """
     if name == DETECTION:
         raise Skipped("the making of lists alone is not compared with peers")
-    case = find_case(name)
+    case, watch = find_case(name), MemoryWatch()
     start = case.prepare(None, 1)
     problem = problem_of(start)
     with ExitStack() as stack:
         rivals = [stack.enter_context(LammpsRun(problem, style)) for style in STYLES]
         for rival in rivals:
             rival.tune()
-            rival.begin(WARM_UP_STEPS)
-        yield from _compare(case, warmed_up(start, None, 1), rivals, steps)
+            rival.begin(warm_up_of(case))
+        simulation = warmed_up(start, None, 1, warm_up_of(case))
+        watch.begin()
+        yield from _compare(case, simulation, rivals, steps, watch)
 
 
 def _compare(
-    case: BenchCase, simulation: Simulation, rivals: list[LammpsRun], steps: int | None
+    case: BenchCase,
+    simulation: Simulation,
+    rivals: list[LammpsRun],
+    steps: int | None,
+    watch: MemoryWatch,
 ) -> Iterator[Outcome]:
     steps = steps_of(case, simulation, PARTS) if steps is None else max(steps, PARTS)
     parts = parts_of(steps, PARTS)
@@ -161,7 +168,7 @@ def _compare(
     particles = simulation.measures().particles
     mine = _Rates(particles, parts, own)
     detections = simulation.system.detections - detections
-    yield result_of(case.name, simulation, mine.by_clock, steps, detections)
+    yield result_of(case.name, simulation, mine.by_clock, steps, detections, watch)
     for rival, seconds in zip(rivals, theirs, strict=True):
         yield _peer_result(case.name, rival, mine, _Rates(particles, parts, seconds), simulation)
 

@@ -6,12 +6,18 @@ import time
 
 
 class Phases:
-    """A stopwatch that gives the time since its last reading to a named phase."""
+    """A stopwatch that gives the time since its last reading to a named phase.
 
-    def __init__(self) -> None:
-        self._spent: dict[str, float] = {}
-        self._before: dict[str, float] = {}
-        self._last = time.perf_counter()
+    Parameters
+    ----------
+    earlier : Phases, optional
+        Its times are gone on with.
+    """
+
+    def __init__(self, earlier: Phases | None = None) -> None:
+        self._spent: dict[str, float] = {} if earlier is None else dict(earlier._spent)
+        self._before: dict[str, float] = {} if earlier is None else dict(earlier._before)
+        self._last: float = time.perf_counter() if earlier is None else earlier._last
 
     def start(self) -> None:
         """Forget the time since the last reading."""

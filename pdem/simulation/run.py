@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.state import Groups
+    from pdem.simulation.trace import Trace
 
 WARM_UP = 0.02
 """Part of a run's steps that does not count for its speed: lists grow, caches warm."""
@@ -59,6 +60,7 @@ def run(
     quiet: bool = False,
     findings: Sequence[object] = (),
     flag: SignalFlag | None = None,
+    trace: Trace | None = None,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -72,6 +74,8 @@ def run(
         Of the checks before the run, for the log.
     flag : SignalFlag, optional
         Entered already, and so listening for longer than the run; by default it listens during the run.
+    trace : Trace, optional
+        Records the first steps.
 
     Raises
     ------
@@ -82,9 +86,12 @@ def run(
     """
     outputs = Outputs(simulation, quiet=quiet, findings=findings)
     try:
-        with SignalFlag() if flag is None else nullcontext(flag) as listening:
+        with (
+            SignalFlag() if flag is None else nullcontext(flag) as listening,
+            nullcontext() if trace is None else trace.recording(simulation),
+        ):
             simulation.system.stop_requested = lambda: listening.requested
-            return _Run(simulation, outputs).to_the_end()
+            return _Run(simulation, outputs, trace).to_the_end()
     finally:
         outputs.close()
 
@@ -92,9 +99,10 @@ def run(
 class _Run:
     """The loop over steps and what is due between them."""
 
-    def __init__(self, simulation: Simulation, outputs: Outputs) -> None:
+    def __init__(self, simulation: Simulation, outputs: Outputs, trace: Trace | None) -> None:
         self.simulation = simulation
         self.outputs = outputs
+        self.trace = trace
         self.schedule = Schedule(simulation)
         self.first = simulation.step
         self.good: Groups = {}
@@ -118,7 +126,9 @@ class _Run:
 
     def _advance(self) -> None:
         simulation, schedule = self.simulation, self.schedule
-        requested = simulation.advance(schedule.next_stop(simulation.step) - simulation.step)
+        stop = schedule.next_stop(simulation.step)
+        stop = stop if self.trace is None else self.trace.next_stop(stop)
+        requested = simulation.advance(stop - simulation.step)
         if requested:
             agree(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
@@ -127,6 +137,8 @@ class _Run:
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
         self._output()
+        if self.trace is not None:
+            self.trace.end_if_due(simulation)
         warm = self.first + WARM_UP * (schedule.last - self.first)
         if self.counted_from[0] < warm <= simulation.step:
             self.counted_from = (simulation.step, time.perf_counter())

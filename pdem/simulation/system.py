@@ -218,4 +218,5 @@ class System:
         parts: list[Any] = [self.particles, self.pairs, self.search]
         if self.walls is not None:
             parts.append(self.walls)
-        return sum(part.memory for part in parts)
+        own = self._reference.nbytes + self._skin.nbytes + self._reach.nbytes
+        return own + sum(part.memory for part in parts)

@@ -92,6 +92,25 @@ def test_run_restart_compare(example, monkeypatch):
     assert "keeps its time step" in errors
 
 
+def test_a_run_and_its_continuation_are_traced(example, monkeypatch):
+    monkeypatch.chdir(example)
+    first = ["--set", "time.end=0.02", "--set", "output.folder=traced", "--quiet"]
+    few = ["--trace-steps", "4", "--trace"]
+    code, _, errors = inside("run", "two_spheres.toml", *first, *few, "none/trace.json")
+    assert code == 2
+    assert "none/trace.json: the trace cannot be written (No such file" in errors
+    assert inside("run", "two_spheres.toml", *first, *few, "first.json")[0] == 0
+    code, _, errors = inside("restart", "traced", "--set", "time.end=0.03", *few, "second.json", "--quiet")
+    assert code == 0, errors
+    steps = []
+    for name in ("first.json", "second.json"):
+        found = json.loads(Path(name).read_text())["traceEvents"]
+        steps.append([event["args"]["step"] for event in found if event.get("cat") == "step"])
+    assert steps[0] == [1, 2, 3, 4]
+    assert steps[1] == list(range(steps[1][0], steps[1][0] + 4))
+    assert steps[1][0] > 100
+
+
 def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
     monkeypatch.chdir(example)
     settings = [

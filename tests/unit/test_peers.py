@@ -103,7 +103,6 @@ class Rival:
 def rival(monkeypatch):
     Rival.log = []
     monkeypatch.setattr(peers, "LammpsRun", Rival)
-    monkeypatch.setattr(peers, "WARM_UP_STEPS", 7)
     monkeypatch.setattr("pdem.simulation.bench.WARM_UP_STEPS", 7)
     monkeypatch.setattr(peers, "find_case", lambda name: BenchCase(name, lambda *_: start()))
     return Rival

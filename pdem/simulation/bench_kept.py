@@ -1,0 +1,194 @@
+"""Results of the benchmark that are kept from version to version, and what has changed since on the same machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import InputError
+from pdem.output.storage import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    Entry = dict[str, Any]
+
+FORMAT = 1
+
+SAME = ("cpu", "processor", "processor_features")
+"""What of the environment has to be equal for two machines to be compared, beside ranks and threads."""
+
+_SPEEDS = ("bandwidth", "multiply_adds", "divisions", "square_roots")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One file of results.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    document : dict
+        As `document_of` makes it.
+    """
+
+    path: Path
+    document: dict[str, Any]
+
+    @property
+    def date(self) -> str:
+        """When it was measured (ISO 8601, with the zone)."""
+        return str(self.document["date"])
+
+    def is_comparable(self, document: dict[str, Any]) -> bool:
+        """Tell whether both are from machines of one type, with as many ranks and threads."""
+        there, here = self.document["environment"], document["environment"]
+        return all(there.get(name) == here.get(name) for name in SAME) and all(
+            self.document[name] == document[name] for name in ("ranks", "threads")
+        )
+
+
+def document_of(
+    environment: dict[str, str], command: str, ranks: int, threads: int, results: Sequence[Entry]
+) -> dict[str, Any]:
+    """Return everything about a measurement, for a file.
+
+    Parameters
+    ----------
+    environment : dict of str
+        Versions and processor, as `pdem.output.log.environment` returns them.
+    command : str
+        What was asked for.
+    ranks, threads : int
+        Ranks, and threads of each.
+    results : sequence of dict
+        Of the cases.
+    """
+    return {
+        "format": FORMAT, "date": datetime.now().astimezone().isoformat(timespec="seconds"), "command": command,
+        "environment": environment, "ranks": ranks, "threads": threads, "results": list(results),
+    }  # fmt: skip
+
+
+def read_kept(folder: str | Path) -> list[Kept]:
+    """Return the results kept in a folder, the oldest first; none if there is no such folder.
+
+    Raises
+    ------
+    InputError
+        If one of its JSON files is something else.
+    """
+    found = [_read(path) for path in sorted(Path(folder).glob("*.json"))]
+    return sorted(found, key=lambda kept: datetime.fromisoformat(kept.date))
+
+
+def _read(path: Path) -> Kept:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["format"] != FORMAT:
+            raise ValueError(f"format {document['format']}, not {FORMAT}")
+        datetime.fromisoformat(document["date"])
+        for key in ("environment", "ranks", "threads", "results"):
+            document[key]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: holds no results of pdem bench ({reason(error)}); move it out of the folder"
+        ) from None
+    return Kept(path, document)
+
+
+def keep(folder: str | Path, document: dict[str, Any]) -> Path:
+    """Write results into a folder, under a name that begins with the version and the date; return the path.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    moment = datetime.fromisoformat(document["date"])
+    how = f"{document['ranks']}x{document['threads']}"
+    name = f"{document['environment']['pdem']}_{moment:%Y-%m-%d_%H%M%S}_{how}.json"
+    path = Path(folder) / name
+    write(path, document)
+    return path
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    """Write results to a file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({reason(error)}); name another file or folder"
+        ) from None
+
+
+def compared(document: dict[str, Any], kept: Iterable[Kept]) -> Iterator[str]:
+    """Yield a line for each case of which a comparable result is kept: how fast it is beside the newest.
+
+    Parameters
+    ----------
+    document : dict
+        What has been measured now.
+    kept : iterable of Kept
+        The oldest first.
+    """
+    before = [one for one in kept if one.is_comparable(document)]
+    for result in document["results"]:
+        title = _title(result)
+        for one in reversed(before):
+            then = _find(one.document["results"], title)
+            if title and then:
+                yield _line(title, result, then, one) + _machine(result, document, one)
+                break
+
+
+def _title(result: Entry) -> str:
+    """Return by which name a result is compared, nothing if it is not."""
+    if "method" in result:
+        what = (f"{result[key]:g} {key}" for key in ("particles", "ratio", "threads"))
+        return f"{result['name']} by {result['method']}, {', '.join(what)}"
+    return str(result["name"]) if "rate" in result and "peer" not in result else ""
+
+
+def _find(results: Sequence[Entry], title: str) -> Entry | None:
+    return next((result for result in results if _title(result) == title), None)
+
+
+def _speed(result: Entry) -> float:
+    return float(result["rate"]) if "rate" in result else 1e9 / float(result["nanoseconds"])
+
+
+def _line(title: str, now: Entry, then: Entry, one: Kept) -> str:
+    version, day = one.document["environment"]["pdem"], one.date[:10]
+    slower = max(now.get("rates", [_speed(now)])) < min(then.get("rates", [_speed(then)]))
+    judged = ", slower in all parts" if slower and "rates" in now else ""
+    ratio = f"{_speed(now) / _speed(then):.2f} times as fast"
+    return f"{title}: {ratio} as pdem {version} of {day} ({one.path.name}){judged}"
+
+
+def _machine(result: Entry, document: dict[str, Any], one: Kept) -> str:
+    """Return how fast the machine itself was beside then, where both have its speed."""
+    both = [
+        next((entry["speed"] for entry in results if _is_limit_of(entry, result)), None)
+        for results in (document["results"], one.document["results"])
+    ]
+    if both[0] is None or both[1] is None:
+        return ""
+    ratios = (f"{name.replace('_', ' ')} {both[0][name] / both[1][name]:.2f}" for name in _SPEEDS)
+    return f"; the machine itself: {', '.join(ratios)}"
+
+
+def _is_limit_of(entry: Entry, result: Entry) -> bool:
+    return entry.get("kind") == "limits" and entry["name"] == result["name"]

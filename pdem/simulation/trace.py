@@ -1,0 +1,232 @@
+"""What every rank did when, step by step: a file for the viewers of Chrome traces (Perfetto, chrome://tracing).
+
+Each rank is a process of the trace. Its events are the phases of the end report, one inside each step for each time
+that the stopwatch was read. Only the first steps of a run are recorded; without a trace nothing is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import BlowUpError, InputError, Interrupted
+from pdem.foundation.version import VERSION
+from pdem.output.log import logger
+from pdem.output.storage import reason
+from pdem.simulation.phases import Phases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.exchange import Exchange
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.system import System
+
+    Columns = Mapping[str, NDArray[Any]]
+
+OUTSIDE = "output"
+"""The phase that is between steps, not in them."""
+
+_LONGEST_NAME = 32
+_ROUNDS = 51
+
+
+class TracedPhases(Phases):
+    """A stopwatch that remembers its readings, beside adding them up.
+
+    Parameters
+    ----------
+    earlier : Phases
+        Its times are gone on with.
+    system : System
+        Whose step the readings belong to.
+
+    Attributes
+    ----------
+    readings : list of (str, float, float, int)
+        Phase, beginning and end by the clock [s], step.
+    """
+
+    def __init__(self, earlier: Phases, system: System) -> None:
+        super().__init__(earlier)
+        self.readings: list[tuple[str, float, float, int]] = []
+        self._system = system
+
+    def lap(self, phase: str) -> None:
+        """Give the time since the last reading to `phase`, and remember it."""
+        begun = self._last
+        super().lap(phase)
+        self.readings.append((phase, begun, self._last, self._system.step))
+
+
+class Trace:
+    """The trace of a run, to be written to one file.
+
+    Parameters
+    ----------
+    path : path
+        Written by rank 0.
+    steps : int
+        How many are recorded, from the first of the run on.
+    """
+
+    def __init__(self, path: str | Path, steps: int) -> None:
+        self.path = Path(path)
+        self.steps = steps
+        self._last = 0
+        self._origin = 0.0
+        self._phases: TracedPhases | None = None
+
+    def check(self) -> None:
+        """Make sure that the file can be written, before a long run.
+
+        Raises
+        ------
+        InputError
+            If it cannot.
+        """
+        try:
+            self.path.touch()
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: the trace cannot be written ({reason(error)}); name another file"
+            ) from None
+
+    @contextmanager
+    def recording(self, simulation: Simulation) -> Iterator[None]:
+        """Record a run meanwhile, and write the file whichever way it ends. Collective.
+
+        Where one rank fails by itself, the others are not asked: it writes what it has.
+        """
+        self._begin(simulation)
+        try:
+            yield
+        except (BlowUpError, Interrupted):  # raised on all ranks together
+            self.end(simulation)
+            raise
+        except BaseException:
+            self._abandon(simulation)
+            raise
+        self.end(simulation)
+
+    def next_stop(self, step: int) -> int:
+        """Return `step`, or the last step to be recorded if that is before."""
+        return step if self._phases is None else min(step, self._last)
+
+    def end_if_due(self, simulation: Simulation) -> None:
+        """Write the file if all steps are recorded. Collective."""
+        if simulation.step >= self._last:
+            self.end(simulation)
+
+    def end(self, simulation: Simulation) -> None:
+        """Stop recording and write the file, if that has not been done. Collective."""
+        own = self._stop(simulation)
+        if own is None:
+            return
+        exchange = simulation.system.exchange
+        joined = exchange.collect(own)
+        if joined is not None:
+            self._write(self.path, joined)
+        exchange.largest(np.zeros(1, np.int64))  # a rank that went on could end the run before it is written
+
+    def _begin(self, simulation: Simulation) -> None:
+        exchange = simulation.system.exchange
+        self._last = simulation.step + self.steps
+        self._phases = TracedPhases(simulation.phases, simulation.system)
+        simulation.phases = self._phases
+        ahead = _ahead(exchange)
+        self._origin = float(exchange.share(time.perf_counter())) + ahead
+        self._phases.start()
+
+    def _abandon(self, simulation: Simulation) -> None:
+        own, rank = self._stop(simulation), simulation.system.exchange.rank
+        if own is not None:
+            name = f"{self.path.stem}.rank{rank}{self.path.suffix}" if rank else self.path.name
+            self._write(self.path.with_name(name), own)
+
+    def _stop(self, simulation: Simulation) -> dict[str, NDArray[Any]] | None:
+        """Return what this rank has recorded, and record no more; None if that is done already."""
+        if self._phases is None:
+            return None
+        readings, simulation.phases, self._phases = self._phases.readings, Phases(self._phases), None
+        clock = [(begun - self._origin, ended - self._origin) for _, begun, ended, _ in readings]
+        return {
+            "phase": np.array([reading[0] for reading in readings], f"S{_LONGEST_NAME}"),
+            "clock": np.rint(1e9 * np.array(clock, np.float64).reshape(-1, 2)).astype(np.int64),
+            "step": np.array([reading[3] for reading in readings], np.int64),
+            "rank": np.full(len(readings), simulation.system.exchange.rank),
+        }
+
+    def _write(self, path: Path, columns: Columns) -> None:
+        document = {
+            "displayTimeUnit": "ms",
+            "otherData": {"pdem": VERSION},
+            "traceEvents": events_of(columns),
+        }
+        try:
+            path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+        except OSError as error:  # the run itself is more than its trace
+            logger.warning("%s: the trace cannot be written (%s)", path, reason(error))
+
+
+def _ahead(exchange: Exchange) -> float:
+    """Return by how much the clock of this rank is ahead of that of the first [s]. Collective.
+
+    All leave an exchange at about the same moment; the median of many keeps out those in which a rank was held up.
+    """
+    read = []
+    for _ in range(_ROUNDS):
+        exchange.largest(np.zeros(1, np.int64))
+        read.append(time.perf_counter())
+    return float(np.median(np.subtract(read, exchange.share(read))))
+
+
+def events_of(columns: Columns) -> list[dict[str, Any]]:
+    """Return the events of a trace: of each rank its name, its steps, and the phases in them.
+
+    Parameters
+    ----------
+    columns : mapping of ndarray
+        By reading, those of a rank in their order: ``phase`` (bytes), ``clock`` (n, 2), beginning and end since
+        the trace began [ns], ``step``, ``rank``.
+    """
+    events: list[dict[str, Any]] = []
+    rank, step, clock = (columns[name] for name in ("rank", "step", "clock"))
+    inside = columns["phase"] != OUTSIDE.encode()
+    for one in np.unique(rank).tolist():
+        events += _names(one)
+        rows = np.flatnonzero(rank == one)
+        steps = np.where(inside[rows], step[rows], -1)
+        bounds = [0, *(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(rows)]
+        for first, last in pairwise(bounds):
+            part = rows[first:last]
+            if inside[part[0]]:
+                begun, ended = int(clock[part[0], 0]), int(clock[part[-1], 1])
+                events.append(_event(f"step {step[part[0]]}", "step", one, begun, ended, int(step[part[0]])))
+            for row in part.tolist():
+                name = columns["phase"][row].decode()
+                events.append(
+                    _event(name, "phase", one, int(clock[row, 0]), int(clock[row, 1]), int(step[row]))
+                )
+    return events
+
+
+def _names(rank: int) -> list[dict[str, Any]]:
+    described = {"process_name": {"name": f"rank {rank}"}, "process_sort_index": {"sort_index": rank}}
+    return [{"name": key, "ph": "M", "pid": rank, "tid": 0, "args": text} for key, text in described.items()]
+
+
+def _event(name: str, kind: str, rank: int, begun: int, ended: int, step: int) -> dict[str, Any]:
+    """Return one event; times in ns become those of the format, in microseconds."""
+    return {
+        "name": name, "cat": kind, "ph": "X", "ts": begun / 1e3, "dur": (ended - begun) / 1e3, "pid": rank, "tid": 0,
+        "args": {"step": step},
+    }  # fmt: skip

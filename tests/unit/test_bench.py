@@ -1,0 +1,229 @@
+"""What the benchmark says beside rates: limits of the machine, memory, cases with walls."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import textwrap
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pdem.case.initial import initial_particles
+from pdem.case.preflight import preflight
+from pdem.contact.law import contact_law
+from pdem.simulation import bench, bench_cases, bench_limits, machine_speed
+from pdem.simulation.bench_cases import CASES, BenchCase, Prepared, default_names, find_case, names_of_cases
+from pdem.simulation.bench_limits import OF_LAW, Arithmetic, Limits, work_of
+from pdem.simulation.bench_walls import RADIUS, hopper, mesh_of_a_million
+from pdem.simulation.exchange import Alone
+from pdem.simulation.machine_speed import MachineSpeed
+from pdem.simulation.resident import MemoryWatch, resident
+from pdem.simulation.simulation import Simulation
+
+KINDS = {ast.Add: "additions", ast.Sub: "additions", ast.Mult: "multiplications", ast.Div: "divisions"}
+SPEED = MachineSpeed(
+    workers=2, array_bytes=1 << 20, bandwidth=1e10, bandwidth_of_one=7e9, multiply_adds=4e10, divisions=2e9,
+    square_roots=1e9,
+)  # fmt: skip
+
+
+def operations(node):
+    """Count what a piece of code computes with numbers; places in arrays and constants cost nothing."""
+    if isinstance(node, ast.Subscript):
+        return operations(node.value)
+    found = Counter()
+    if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in KINDS:
+        sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+        found[KINDS[type(node.op)]] += not (sides and all(isinstance(side, ast.Constant) for side in sides))
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "square_root":
+        found["roots"] += 1
+    return sum((operations(child) for child in ast.iter_child_nodes(node)), found)
+
+
+def counted(function):
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    return sum((operations(statement) for statement in tree.body), Counter())
+
+
+def test_operations_are_counted_right():
+    def example(x, y, a):
+        z = 2.0 / 3.0 * x + a[2 * 3 + 1] * y
+        z -= square_root(x * x) / y  # noqa: F821
+        return z if x > y else -z
+
+    assert counted(example) == Counter(additions=2, multiplications=3, divisions=1, roots=1)
+
+
+def test_the_work_of_a_contact_is_that_of_the_law_as_it_is_written():
+    """Where this fails the law has changed: bring `bench_limits.OF_LAW` up to date."""
+    found = counted(contact_law.py_func)
+    found["multiplications"] -= 1  # the row of the pair table, a whole number
+    assert Arithmetic(**found) == OF_LAW
+
+
+def test_bounds_of_known_work():
+    work = work_of(candidates=4.0, contacts=2.0)
+    contact = bench_limits.OF_CONTACT
+    assert work.arithmetic.divisions == pytest.approx(
+        bench_limits.OF_PARTICLE.divisions + 2 * contact.divisions
+    )
+    assert work.bytes == pytest.approx(452 + 4 * 24 + 2 * 256)
+    limits = Limits("bed", 500.0, bench_limits.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
+    assert limits.bounds == pytest.approx(
+        {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
+    )
+    assert limits.as_dict()["reached"]["memory"] == pytest.approx(0.2)
+    assert (
+        "memory: 100.0 ns, 20% of what it took: 1000 bytes at 10 GB/s (one alone 7; arrays of 1 MiB)"
+        in str(limits)
+    )
+    json.dumps(limits.as_dict())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_speed_of_the_machine_is_measured(monkeypatch, threads):
+    monkeypatch.setattr(machine_speed, "_ROUNDS", 2)
+    monkeypatch.setattr(machine_speed, "_ROUND_SECONDS", 1e-3)
+    speed = machine_speed.machine_speed(Alone(threads), 1 << 20)
+    assert speed.workers == threads
+    assert 0 <= speed.array_bytes - (1 << 20) <= 24 * threads
+    assert min(speed.bandwidth, speed.bandwidth_of_one, speed.divisions, speed.square_roots) > 1e6
+    assert speed.multiply_adds > speed.divisions  # of any processor
+
+
+def test_loops_of_the_machine_compute_what_they_say():
+    a, b, c = (np.linspace(1.0, 2.0, 37) + shift for shift in (0.0, 0.25, 0.5))
+    for loop, expected in (
+        (machine_speed._triad, b + 0.5 * c),
+        (machine_speed._divisions, b / c),
+        (machine_speed._square_roots, np.sqrt(b)),
+        (
+            machine_speed._multiply_adds,
+            (a + c[0] / (b[0] - 1)) * b[0] ** machine_speed.CHAIN - c[0] / (b[0] - 1),
+        ),
+    ):
+        result = a.copy()
+        loop(result, b, c, 1)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
+def test_memory_that_is_held_is_seen():
+    watch = MemoryWatch()
+    held = np.ones(8 << 20)
+    watch.begin()
+    assert 0.9 * held.nbytes < watch.grown() < 2.0 * held.nbytes
+    assert watch.peak() >= resident() - (1 << 22)
+    del held
+    later = MemoryWatch()
+    later.begin()
+    assert later.grown() < 1 << 24  # the peak before has been forgotten
+
+
+def test_memory_where_the_system_tells_less(monkeypatch, tmp_path):
+    monkeypatch.setattr("pdem.simulation.resident._RESET", tmp_path / "none" / "file")
+    watch = MemoryWatch()
+    held = np.ones(8 << 20)
+    watch.begin()
+    assert watch.grown() > 0.9 * held.nbytes  # the present size
+    monkeypatch.setattr("pdem.simulation.resident._STATUS", tmp_path / "none")
+    assert resident() >= held.nbytes
+
+
+def test_large_cases_are_measured_only_when_named():
+    assert {"dense-bed-1m", "mesh-million"} == set(names_of_cases()) - set(default_names())
+    assert find_case("dense-bed-1m").only_named
+    assert bench.warm_up_of(find_case("dense-bed-1m")) < bench.WARM_UP_STEPS == bench.warm_up_of(CASES[0])
+
+
+def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
+    monkeypatch.setattr(machine_speed, "_ROUND_SECONDS", 1e-4)
+    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 40)
+    case = BenchCase("dense-bed-small", bench_cases._dense_bed, warm_up_steps=3)
+    result, limits = bench.measure(case, None, 1, 3)
+    assert result.steps == 3
+    assert result.resident_bytes > result.bytes_per_particle * result.particles
+    assert limits.nanoseconds == pytest.approx(1e9 / result.rate)
+    assert limits.work.bytes > 452
+    assert "1 facets" not in str(result)  # a floor is no mesh
+
+
+def test_other_cases_are_not(monkeypatch):
+    monkeypatch.setattr(bench_cases, "FLOWING_STEPS", 3)
+    (result,) = bench.measure(BenchCase("tube", bench_cases._hopper, warm_up_steps=3), None, 1, 3)
+    assert result.facets == 128
+    assert "tube: 8000 particles, 128 facets, " in str(result)
+
+
+def test_the_bed_of_a_million_is_the_small_one_many_times(monkeypatch):
+    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 300)
+    monkeypatch.setattr(bench_cases, "MANY_TILES", (3, 2))
+    small = bench_cases._dense_bed(None, 1)
+    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 200)  # it settles half as long again
+    large = bench_cases._largest_bed(None, 1)
+    assert len(large.state["particles"]["id"]) == 6 * len(small.state["particles"]["id"])
+    assert len(large.state["contacts"]["lower"]) == 6 * len(small.state["contacts"]["lower"]) > 0
+    assert isinstance(large.case.detection.skin, float)
+    simulations = [
+        Simulation(one.case, threads=1, state=one.state, meshes=one.meshes) for one in (small, large)
+    ]
+    for simulation in simulations:
+        simulation.advance(20)
+    energies = [simulation.energies() for simulation in simulations]
+    for name in ("translation", "rotation", "elastic", "tangential"):
+        assert energies[1][name] == pytest.approx(6 * energies[0][name], rel=1e-9), name
+
+
+@pytest.mark.parametrize("make", [hopper, lambda: mesh_of_a_million(60)], ids=["hopper", "plate"])
+def test_cases_with_walls_pass_the_checks(make):
+    case, mesh = make()
+    findings = preflight(case, initial_particles(case, [mesh]), [mesh], 1, 1)
+    assert [str(one) for one in findings if one.level != "info"] == []
+
+
+def test_a_million_facets():
+    count = 2 * bench_cases.COARSE_PLATE**2
+    case, mesh = mesh_of_a_million(bench_cases.COARSE_PLATE)
+    assert len(mesh.facet_start) - 1 == count
+    assert 2 * 708**2 == 1_002_528
+    assert np.ptp(mesh.vertices[:, 2]) == pytest.approx(2 * RADIUS, rel=0.01)
+    assert mesh.facet_normals[:, 2].min() > 0.9
+    assert case.domain.periodic == (True, True, False)
+
+
+def test_the_bed_changes_to_the_fine_plate(monkeypatch):
+    monkeypatch.setattr(bench_cases, "PLATE_STEPS", 3)
+    monkeypatch.setattr(bench_cases, "COARSE_PLATE", 30)
+    monkeypatch.setattr(bench_cases, "mesh_of_a_million", lambda squares=40: mesh_of_a_million(squares))
+    start = bench_cases._mesh_million(None, 1)
+    assert isinstance(start, Prepared)
+    assert len(start.meshes[0].facet_start) - 1 == 2 * 40**2
+    assert len(start.particles["id"]) == 10000
+    simulation = Simulation(start.case, threads=1, particles=start.particles, meshes=start.meshes)
+    simulation.advance(3)
+    assert simulation.measures().particles == 10000
+
+
+def test_what_comes_out_of_the_hopper_comes_back(monkeypatch):
+    """Grains just above the outlet fall through it, out of the box below, and in at the top."""
+    case, mesh = hopper()
+    top = case.domain.upper[2]
+    positions = np.array([[0.0, 0.0, 0.0405], [0.002, 0.001, 0.038], [0.0, 0.003, 0.1]])
+    particles = {
+        "id": np.arange(3), "material": np.zeros(3, np.int32), "radius": np.full(3, RADIUS), "position": positions,
+        "velocity": np.tile([0.0, 0.0, -1.0], (3, 1)), "angular_velocity": np.zeros((3, 3)),
+    }  # fmt: skip
+    simulation = Simulation(case, threads=1, particles=particles, meshes=[mesh])
+    simulation.advance(2600)
+    found = simulation.gather()
+    assert found["image"][:2, 2].tolist() == [-1, -1]
+    assert ((found["position"][:, 2] > 0.0) & (found["position"][:, 2] < top)).all()
+    assert np.hypot(*found["position"][:, :2].T).max() < 0.02
+
+
+def test_a_case_that_cannot_be_had_is_skipped():
+    with pytest.raises(bench_cases.Skipped, match="leave mpirun away"):
+        list(bench.outcomes(bench_cases.DETECTION, SimpleNamespace(size=2), 1, None))
