@@ -36,10 +36,10 @@ class Arithmetic(NamedTuple):
         return Arithmetic(*(a + b for a, b in zip(self, other, strict=True)))
 
 
-OF_LAW = Arithmetic(61, 113, 8, 7)
+OF_LAW = Arithmetic(61, 123, 5, 7)
 """`pdem.contact.law.contact_law`, as it is written; selects, comparisons and signs are left out. A test counts them."""
 
-OF_CONTACT = OF_LAW.plus(Arithmetic(64 + 12, 64, 4, 2))
+OF_CONTACT = OF_LAW.plus(Arithmetic(64 + 12, 70, 2, 2))
 """A contact: the law; before it distance and normal at the end and in the middle of the step, arms, velocities at the
 contact, effective mass; after it forces and torques, and their sums at both particles (12 additions)."""
 
@@ -67,12 +67,12 @@ BYTES_OF_PARTICLE = (
 """Of a particle. It is read twice, because no contact can be evaluated before its particles have moved; the copy that
 contacts read in place of the columns is not counted, as it need not be."""
 
-BYTES_OF_CANDIDATE = 2 * ROW + 2 * ROW + 2 * ROW
-"""Of a candidate: its particles; where its history was and is; its entries in the rows of both."""
+BYTES_OF_CANDIDATE = 2 * ROW + ROW + 2 * ROW
+"""Of a candidate: its particles; its slot; its entries in the rows of both."""
 
-BYTES_OF_CONTACT = NUMBER * (2 * HISTORY - 1) + 9 * NUMBER
-"""Of a contact: its history, read (without the overlap) and written; force and two torques, written once, and added up
-while they are in the caches."""
+BYTES_OF_CONTACT = ROW + NUMBER * 2 * HISTORY + 9 * NUMBER
+"""Of a contact: its candidate; its history, read and written; force and two torques, written once, and added up while
+they are in the caches."""
 
 
 @dataclass(frozen=True)

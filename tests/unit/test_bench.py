@@ -71,7 +71,7 @@ def test_bounds_of_known_work():
     assert work.arithmetic.divisions == pytest.approx(
         bench_limits.OF_PARTICLE.divisions + 2 * contact.divisions
     )
-    assert work.bytes == pytest.approx(452 + 4 * 24 + 2 * 256)
+    assert work.bytes == pytest.approx(452 + 4 * 20 + 2 * 268)
     limits = Limits("bed", 500.0, bench_limits.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
     assert limits.bounds == pytest.approx(
         {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
