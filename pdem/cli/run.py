@@ -127,7 +127,7 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], ho
     from pdem.simulation.simulation import Simulation
 
     case, flag = read_case(path, settings), how.flag
-    check_same(communicator, case)
+    _say_warning(check_same(communicator, case))
     how.check(communicator)
     start = _Start()
     ranks = 1 if communicator is None else communicator.size
@@ -144,6 +144,11 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], ho
     )
     start.forget()
     return how.to_the_end(simulation, findings)
+
+
+def _say_warning(text: str) -> None:
+    if text:
+        say(f"warning: {text}")
 
 
 class _Start:
@@ -182,7 +187,7 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
     held: list[Checkpoint] = []
     text, directory, step, findings = on_first(communicator, lambda: _read(path, held))
     case, changes = _continued_case(text, directory, settings)
-    check_same(communicator, case)
+    _say_warning(check_same(communicator, case))
     if is_root(communicator):
         for change in changes:
             say(change)

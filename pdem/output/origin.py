@@ -71,7 +71,9 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None = None) -> str:
+def changes_since(
+    attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now"
+) -> str:
     """Return what bits depend on and has changed since a file was written, in one line; empty if nothing has.
 
     Parameters
@@ -80,22 +82,24 @@ def changes_since(attributes: Mapping[str, Any], now: Mapping[str, str] | None =
         Of the file; what it does not say counts as unchanged.
     now : mapping, optional
         In place of `origin`.
+    word : str
+        What to call the present circumstances.
     """
     now = origin() if now is None else now
     changed = [
-        _change(key, str(attributes[key]), now[key])
+        _change(key, str(attributes[key]), now[key], word)
         for key in NAMES
         if key in attributes and attributes[key] != now[key]
     ]
     return ", ".join(changed)
 
 
-def _change(key: str, then: str, now: str) -> str:
+def _change(key: str, then: str, now: str, word: str) -> str:
     if key != _FEATURES:
-        return f"{NAMES[key]} {then} (now {now})"
+        return f"{NAMES[key]} {then} ({word} {now})"
     before, after = set(then.split()), set(now.split())
-    pairs = (("now without", before - after), ("now with", after - before))
-    return f"{NAMES[key]} ({'; '.join(' '.join((word, *sorted(some))) for word, some in pairs if some)})"
+    pairs = ((f"{word} without", before - after), (f"{word} with", after - before))
+    return f"{NAMES[key]} ({'; '.join(' '.join((one, *sorted(some))) for one, some in pairs if some)})"
 
 
 def warning_about(attributes: Mapping[str, Any]) -> str:

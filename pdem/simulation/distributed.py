@@ -8,11 +8,10 @@ import numpy as np
 
 from pdem.foundation.errors import Interrupted, LaunchError, PdemError
 from pdem.foundation.machine import default_threads
-from pdem.foundation.version import VERSION
 from pdem.simulation.exchange import Alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -208,8 +207,20 @@ def warm_up(
     return warm_up_ranks(communicator, function, tag, announce, is_stopped)
 
 
-def check_same(communicator: Any, case: Case, version: str = VERSION) -> None:
-    """Refuse ranks with other versions of pdem or other cases than the first, as from folders out of step. Collective.
+def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
+    """Refuse ranks with other sources of pdem or other cases than the first, as from folders out of step. Collective.
+
+    Parameters
+    ----------
+    communicator, case
+        Of the run.
+    now : mapping, optional
+        In place of `pdem.output.origin.origin`.
+
+    Returns
+    -------
+    str
+        On rank 0, a warning if ranks differ in something else that bits depend on; else nothing.
 
     Raises
     ------
@@ -217,23 +228,36 @@ def check_same(communicator: Any, case: Case, version: str = VERSION) -> None:
         On all ranks.
     """
     if communicator is None or communicator.size == 1:
-        return
+        return ""
     from pdem.case.differences import differences
+    from pdem.output.origin import changes_since, origin
 
-    own = case.to_toml()
-    first, text = communicator.bcast((version, own))
-    other = None
-    if version != first:
-        other = f"pdem {version}, and rank 0 {first}: load the same environment on all nodes"
+    mine, own = origin() if now is None else now, case.to_toml()
+    first, text = communicator.bcast((dict(mine), own))
+    refused = warned = None
+    if mine["pdem"] != first["pdem"] or mine["sources"] != first["sources"]:
+        versions = [f"pdem {one['pdem']} (sources {one['sources']})" for one in (mine, first)]
+        refused = f"{versions[0]}, and rank 0 {versions[1]}: load the same environment on all nodes"
     elif own != text:
-        key, then, now = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
-        other = f"{key} = {now}, and rank 0 {then}: let all ranks read the same case file"
-    others = [(rank, one) for rank, one in enumerate(communicator.allgather(other)) if one is not None]
+        key, then, here = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
+        refused = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
+    else:
+        warned = changes_since(first, mine, "there") or None
+    found = communicator.allgather((refused, warned))
+    others = [(rank, one) for rank, (one, _) in enumerate(found) if one is not None]
     if others:
         rank, what = others[0]
         raise LaunchError(
             f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
         )
+    mixed = [(rank, one) for rank, (_, one) in enumerate(found) if one is not None]
+    if communicator.rank or not mixed:
+        return ""
+    rank, what = mixed[0]
+    return (
+        f"{len(mixed)} of {communicator.size} ranks differ from rank 0, rank {rank} in {what}: the results are valid, "
+        "but their bits depend on how particles are divided; where bits matter, use nodes of one type"
+    )
 
 
 def rehearse() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from mpi4py import MPI
+
+from decomposition import mpi
 from decomposition.mpi import describe, node_first, patient_barrier, warm_up
 from pdem.case.model import Case
 from pdem.foundation.errors import Interrupted, LaunchError
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.version import VERSION
+from pdem.output.origin import origin
 from pdem.simulation.distributed import check_same, stop_if_asked
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
@@ -90,7 +95,34 @@ def test_ranks_that_would_run_something_else_are_refused(communicator, ranks):
         LaunchError, match=rf"^1 of {ranks} ranks .* rank {ranks - 1} has time\.end = 2.0, and rank 0 1.0"
     ):
         check_same(communicator, Case.from_text(CASE.format(end=2.0 if last else 1.0)))
+    older = {**origin(), "pdem": "0.0"} if last else origin()
+    with pytest.raises(LaunchError, match=rf"rank {ranks - 1} has pdem 0\.0 .*, and rank 0 pdem {VERSION}"):
+        check_same(communicator, Case.from_text(CASE.format(end=1.0)), older)
+    changed = {**origin(), "sources": "0" * 16} if last else origin()
+    with pytest.raises(LaunchError, match=rf"rank {ranks - 1} has pdem .*sources 0{{16}}\).*load the same"):
+        check_same(communicator, Case.from_text(CASE.format(end=1.0)), changed)
+
+
+def test_ranks_on_nodes_of_another_type_are_warned_of(communicator, ranks):
+    case = Case.from_text(CASE.format(end=1.0))
+    assert check_same(communicator, case) == ""
+    other = {**origin(), "processor": "abacus"} if communicator.rank == ranks - 1 else origin()
+    text = check_same(communicator, case, other)
+    assert bool(text) == (communicator.rank == 0 and ranks > 1)
+    if text:
+        assert text.startswith(f"1 of {ranks} ranks differ from rank 0, rank {ranks - 1} in processor type ")
+        assert "(there abacus)" in text
+
+
+def test_threads_need_an_mpi_that_was_started_with_them(communicator, ranks, monkeypatch):
+    single = SimpleNamespace(
+        COMM_TYPE_SHARED=MPI.COMM_TYPE_SHARED,
+        THREAD_FUNNELED=MPI.THREAD_FUNNELED,
+        Query_thread=lambda: MPI.THREAD_SINGLE,
+    )
+    monkeypatch.setattr(mpi, "load_mpi", lambda: single)
+    assert mpi.describe(communicator, 1).threads == 1
     with pytest.raises(
-        LaunchError, match=rf"rank {ranks - 1} has pdem 9\.9, and rank 0 {VERSION}: load the same"
+        LaunchError, match="2 threads per rank, but this MPI library was started without thread"
     ):
-        check_same(communicator, Case.from_text(CASE.format(end=1.0)), "9.9" if last else VERSION)
+        mpi.describe(communicator, 2)
