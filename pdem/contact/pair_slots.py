@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GROWTH = 1.3
-_SPARE = 24  # contacts of a chunk that may begin before its region has to be moved, besides a quarter of what it has
+_SPARE = 24  # contacts of a chunk that may begin before its region has to be moved, besides an eighth of what it has
+_MARGIN = 1.1  # less than for other arrays: slots take most of the memory
 
 
 class PairSlots:
@@ -136,7 +137,7 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, slot, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = LANES * (1 + -(-np.minimum(live + live // 4 + _SPARE, CHUNK) // LANES))
+        room[:] = LANES * (1 + -(-np.minimum(live + live // 8 + _SPARE, CHUNK) // LANES))
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = LANES + self._ends[:chunks] - room
         self._next = LANES + int(room.sum())
@@ -186,7 +187,7 @@ class PairSlots:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
             return
-        room = LANES * (-(-int(_GROWTH * slots) // LANES)) + CHUNK
+        room = LANES * (-(-int(_MARGIN * slots) // LANES)) + CHUNK
         self.history, self.force = _wider(self.history, room), _wider(self.force, room)
         self.torque = _wider(self.torque, 2 * room)
         self.touching, self._source = _wider(self.touching, room), _wider(self._source, room)

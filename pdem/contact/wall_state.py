@@ -215,10 +215,11 @@ class WallContacts:
         rows = int(self._start[owned])
         if rows > len(self._new.kind) or owned > len(self._new.counts):
             rows = int(_GROWTH * max(rows, len(self._new.kind)))
-            self._new, self._old = _Rows(rows, 2 * owned), _Rows(rows, 2 * owned)
+            room = int(_GROWTH * owned) + 16
+            self._new, self._old = _Rows(rows, room), _Rows(rows, room)
             self._force = np.zeros((6, rows + 1))
             self._scratch = self._make_scratch(rows)
-            self.total = np.zeros((2 * owned, 6))
+            self.total = np.zeros((room, 6))
 
     def _adopt(self, carried: Carried, ended: ExactSums) -> None:
         self._new.counts[:] = 0
