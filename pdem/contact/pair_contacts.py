@@ -8,9 +8,8 @@ import numpy as np
 
 from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import ENERGIES, add_ended
-from pdem.contact.pair_slots import PairSlots, worker_begins
+from pdem.contact.pair_slots import PairSlots, chunks_in, worker_begins
 from pdem.contact.pair_sums import list_ready, note_chunks, sum_forces
-from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
@@ -140,15 +139,8 @@ class PairContacts:
         self._list_candidates(pairs, particles.column("id"), particles.count)
         self._slot[: self.candidates] = 0
         neighbours.find_candidates(
-            self.count,
-            self._row,
-            self._other,
-            self._start,
-            self._partner,
-            self._entry,
-            self._slot,
-            self._candidate,
-        )
+            self.count, self._row, self._other, self._start, self._partner, self._entry, self._slot, self._candidate
+        )  # fmt: skip
         missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
@@ -173,7 +165,7 @@ class PairContacts:
     def _list_ready(self, owned: int, rows: int) -> None:
         """Note after which candidates the contacts of each owned particle are complete."""
         self._workers = threads()
-        begins = worker_begins(0, -(-self.inner // CHUNK), self._workers)
+        begins = worker_begins(0, chunks_in(self.inner), self._workers)
         steps = int(begins[-1]) + 2
         if len(self._touched) < rows:
             self._touched = np.zeros(int(_GROWTH * rows) + 16, np.int8)

@@ -59,12 +59,12 @@ class PairSlots:
     @property
     def chunks(self) -> int:
         """Number of chunks of candidates, the last ones those of candidates with a ghost."""
-        return self.inner_chunks - (self.inner - self.candidates) // CHUNK
+        return self.inner_chunks + chunks_in(self.candidates - self.inner)
 
     @property
     def inner_chunks(self) -> int:
         """Number of chunks of candidates between owned particles."""
-        return -(-self.inner // CHUNK)
+        return chunks_in(self.inner)
 
     @property
     def count(self) -> int:
@@ -78,8 +78,7 @@ class PairSlots:
         if self._listed is None:
             self._listed = count
             chunks = self.chunks
-            if len(self._known) < count:
-                self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+            self._reserve_known(count)
             np.cumsum(self.live[:chunks], out=self._ends[:chunks])
             kernels.list_slots(chunks, self.region, self.live, self._ends, self._known)
         return self._known[:count]
@@ -102,8 +101,7 @@ class PairSlots:
         """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
         count = histories.shape[1]
         self._reserve(LANES + count)
-        if len(self._known) < count:
-            self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+        self._reserve_known(count)
         self._known[:count] = np.arange(LANES, LANES + count)
         self.history[:, LANES : LANES + count] = histories
         self._listed = count
@@ -183,6 +181,10 @@ class PairSlots:
         slot[self.touching[new : new + count]] = np.arange(new, new + count)
         self.region[chunk], self.room[chunk] = new, CHUNK + LANES
 
+    def _reserve_known(self, count: int) -> None:
+        if len(self._known) < count:
+            self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+
     def _reserve(self, slots: int) -> None:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
@@ -191,6 +193,11 @@ class PairSlots:
         self.history, self.force = _wider(self.history, room), _wider(self.force, room)
         self.torque = _wider(self.torque, 2 * room)
         self.touching, self._source = _wider(self.touching, room), _wider(self._source, room)
+
+
+def chunks_in(candidates: int) -> int:
+    """Return into how many chunks so many candidates are divided."""
+    return -(-candidates // CHUNK)
 
 
 def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:

@@ -124,17 +124,16 @@ def note_chunks(
     `begins` are the first chunks of the workers and the one behind all. The last stands for particles with a candidate
     from `inner` on, with candidates of several workers, or with none.
     """
-    workers = len(begins) - 1
     for p in prange(owned):
         first, last = inner, -1
         for place in range(start[p], start[p + 1]):
             first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
-        chunk[p] = begins[workers]
+        chunk[p] = begins[-1]
         if 0 <= last < inner:
             low, high = chunk_of(first, inner), chunk_of(last, inner)
-            for worker in range(workers):
-                if begins[worker] <= low and high < begins[worker + 1]:
-                    chunk[p] = high
+            worker = np.searchsorted(begins, high, side="right") - 1
+            if begins[worker] <= low:
+                chunk[p] = high
 
 
 @kernel

@@ -209,9 +209,8 @@ def _large_bed(communicator: Any, threads: int) -> Prepared:
 
 def _largest_bed(communicator: Any, threads: int) -> Prepared:
     """Return the bed of a million; its skin is what the small one has tuned, which would take too many steps here."""
-    steps = (
-        SETTLING_STEPS + SETTLING_STEPS // 2
-    )  # as long as the other beds have settled in the middle of theirs
+    # as long as the other beds have settled in the middle of theirs
+    steps = SETTLING_STEPS + SETTLING_STEPS // 2
     small, simulation = _settled(_bed_case(1, 1), _floor(), steps, communicator, threads)
     large = tiled_bed(small, *MANY_TILES)
     large.case.override(f"detection.skin={simulation.system.skins.fraction!r}")

@@ -77,9 +77,8 @@ def hopper() -> tuple[Case, Mesh]:
         radius=RADIUS, count=_GRAINS, middle=0.5 * (_RIM + _TOP), inside=float(inside), length=_TOP - _RIM,
         low=-_TUBE - RADIUS, high=_TUBE + RADIUS, top=_TOP,
     )  # fmt: skip
-    beyond = 4.0 * RADIUS
     profile = (
-        (_TUBE, -beyond), (_TUBE, _FLARE), (_OUTLET, _NECK), (_TUBE, _RIM), (_TUBE, _TOP + beyond),
+        (_TUBE, -_BEYOND), (_TUBE, _FLARE), (_OUTLET, _NECK), (_TUBE, _RIM), (_TUBE, _TOP + _BEYOND),
     )  # fmt: skip
     angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
     rings = [

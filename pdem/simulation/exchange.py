@@ -252,3 +252,8 @@ class Alone:
     def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> OwnRows:
         """Return the order of the rows, which are all here."""
         return OwnRows(len(keys[0]), order_of(keys))
+
+
+def wait_for_all(exchange: Exchange) -> None:
+    """Return when all ranks have come here. Collective."""
+    exchange.largest(np.zeros(1, np.int64))

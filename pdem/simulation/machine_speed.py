@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+
+from pdem.simulation.exchange import wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,10 +104,6 @@ class MachineSpeed:
     divisions: float
     square_roots: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything, for a file."""
-        return asdict(self)
-
 
 def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
     """Measure this machine on all ranks and threads at once. Collective.
@@ -137,7 +135,7 @@ def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
 
 def _of_all(exchange: Exchange, measure: Callable[[int], float], per_number: int) -> float:
     """Return the sum over ranks that measure at the same time."""
-    exchange.largest(np.zeros(1, np.int64))
+    wait_for_all(exchange)
     rate = per_number * measure(exchange.threads)
     return float(exchange.add(np.array([[round(rate)]], np.int64))[0, 0])
 

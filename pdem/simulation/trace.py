@@ -19,6 +19,7 @@ from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
 from pdem.output.storage import reason
+from pdem.simulation.exchange import wait_for_all
 from pdem.simulation.phases import Phases
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Trace:
         joined = exchange.collect(own)
         if joined is not None:
             self._write(self.path, joined)
-        exchange.largest(np.zeros(1, np.int64))  # a rank that went on could end the run before it is written
+        wait_for_all(exchange)  # a rank that went on could end the run before it is written
 
     def _begin(self, simulation: Simulation) -> None:
         exchange = simulation.system.exchange
@@ -184,7 +185,7 @@ def _ahead(exchange: Exchange) -> float:
     """
     read = []
     for _ in range(_ROUNDS):
-        exchange.largest(np.zeros(1, np.int64))
+        wait_for_all(exchange)
         read.append(time.perf_counter())
     return float(np.median(np.subtract(read, exchange.share(read))))
 
