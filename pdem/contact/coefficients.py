@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-HERTZIAN, STIFFNESS, TANGENTIAL_RATIO, DAMPING, FRICTION, ROLLING = range(6)
+HERTZIAN, STIFFNESS, TANGENTIAL_RATIO, DAMPING, FRICTION, ROLLING, TANGENTIAL_ROOT = range(7)
 """Columns of the pair table."""
 
-COEFFICIENTS = 6
+COEFFICIENTS = 7
 """Number of columns of the pair table."""
 
 
@@ -64,10 +64,11 @@ def pair_table(
 
     Returns
     -------
-    ndarray, shape (M * M, 6)
+    ndarray, shape (M * M, COEFFICIENTS)
         Row ``a * M + b`` holds, in the columns `HERTZIAN`, `STIFFNESS`, `TANGENTIAL_RATIO`, `DAMPING`,
-        `FRICTION`, `ROLLING`: 1 for stiffness growing with the contact radius; the factor 2 E* of that
-        radius [Pa] or the stiffness [N/m]; tangential over normal stiffness; gamma; both frictions.
+        `FRICTION`, `ROLLING`, `TANGENTIAL_ROOT`: 1 for stiffness growing with the contact radius; the factor 2 E* of
+        that radius [Pa] or the stiffness [N/m]; tangential over normal stiffness; gamma; both frictions; the root of
+        the third.
 
     Notes
     -----
@@ -92,4 +93,4 @@ def _coefficients(a: MaterialProperties, b: MaterialProperties, law: Interaction
         )
         stiffness, ratio = 2.0 / normal, 4.0 * normal / shear
     gamma = damping_factor(law.restitution, hertzian)
-    return [float(hertzian), stiffness, ratio, gamma, law.friction, law.rolling_friction]
+    return [float(hertzian), stiffness, ratio, gamma, law.friction, law.rolling_friction, math.sqrt(ratio)]

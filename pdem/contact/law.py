@@ -31,6 +31,7 @@ from pdem.contact.coefficients import (
     ROLLING,
     STIFFNESS,
     TANGENTIAL_RATIO,
+    TANGENTIAL_ROOT,
 )
 from pdem.foundation.kernels import inlined
 
@@ -64,7 +65,7 @@ class Law(NamedTuple):
     ----------
     density : (M,) array
         By material [kg/m^3].
-    table : (M * M, 6) array
+    table : (M * M, COEFFICIENTS) array
         `pdem.contact.coefficients.pair_table`.
     dt, step : float
         Time by which histories grow, and time step [s].
@@ -83,6 +84,194 @@ class Law(NamedTuple):
 def square_root(value: float) -> float:
     """Return the root of a number that is not negative: said so, the compiler needs no call for the others."""
     return math.sqrt(abs(value))
+
+
+@inlined
+def normal_force(
+    dt: float,
+    rate: float,
+    overlap: float,
+    overlap_before: float,
+    n: tuple[float, float, float],
+    u: tuple[float, float, float],
+    radius: float,
+    mass: float,
+    lightness: float,
+    coefficient: NDArray[np.float64],
+    base: int,
+    known: bool,
+    old_normal: float,
+    old_velocity: tuple[float, float, float],
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Return the normal force of a contact, and what the tangential one needs to know of it.
+
+    Parameters
+    ----------
+    dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, coefficient, known
+        See `contact_law`.
+    base : int
+        Where the coefficients of this pair of materials begin.
+    old_normal, old_velocity
+        Normal force and `u` of the last step, zeros if there was no contact.
+
+    Returns
+    -------
+    nine float
+        Normal force [N], energy that its damping takes in this step [J], tangential velocity at the end of the step (3)
+        [m/s], tangential stiffness [N/m], damping [N s/m], the part of the tangential force that unloading leaves, and
+        for how long the contact has slipped [s].
+    """
+    nx, ny, nz = n
+    hertzian = coefficient[base + HERTZIAN] > 0.5
+    modulus = coefficient[base + STIFFNESS]
+    gain = 0.5 * dt * lightness
+
+    # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
+    deep = max(overlap, 0.0)
+    gained = overlap - overlap_before
+    begins = (not known) & (overlap_before < 0.1 * gained) & (dt > 0.0)
+    reach = deep + 0.5 * gained if begins else deep
+    # a contact that begins has no stiffness before: that root is free for the one at its reach
+    other = reach if begins else max(overlap_before, 0.0)
+    root, other_root = square_root(radius * deep), square_root(radius * other)
+    root = root if hertzian else 1.0
+    other_root = other_root if hertzian else 1.0
+    stiffness = modulus * root
+    elastic = stiffness * deep * (2.0 / 3.0 if hertzian else 1.0)
+
+    # velocity at the end of the step; its normal part without what the change of the normal force adds
+    half = 0.5 if known else 0.0
+    ex = u[0] + half * (u[0] - old_velocity[0])
+    ey = u[1] + half * (u[1] - old_velocity[1])
+    ez = u[2] + half * (u[2] - old_velocity[2])
+    en = ex * nx + ey * ny + ez * nz
+    tx, ty, tz = ex - en * nx, ey - en * ny, ez - en * nz
+    en -= gain * old_normal
+    at_reach = other_root if begins else root
+    damping = 2.0 * coefficient[base + DAMPING] * square_root(mass * modulus * at_reach)
+    closing = (0.8 if hertzian else 1.0) * reach * rate if begins else -en
+    normal = max((elastic + damping * closing) / (1.0 + gain * damping), 0.0)
+    en += gain * normal
+
+    # unloading shrinks the tangential force with the stiffness, a contact that begins has nothing to shrink and slips
+    # from the touch on: one quotient for both
+    quotient = (overlap if begins else root) / (gained if begins else max(other_root, TINY))
+    return (
+        normal, (elastic - normal) * en * dt, tx, ty, tz, coefficient[base + TANGENTIAL_RATIO] * stiffness, damping,
+        min(1.0, quotient), dt * quotient if begins else dt,
+    )  # fmt: skip
+
+
+@inlined
+def tangential_force(
+    dt: float,
+    rate: float,
+    n: tuple[float, float, float],
+    slide: tuple[float, float, float],
+    u: tuple[float, float, float],
+    spin: float,
+    mass: float,
+    normal: float,
+    stiffness: float,
+    damping: float,
+    shrink: float,
+    slips: float,
+    friction: float,
+    old: tuple[float, float, float],
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Return the tangential force of a contact, as long as Coulomb's limit holds it only without damping.
+
+    Parameters
+    ----------
+    dt, rate, n, u, spin, mass
+        See `contact_law`.
+    slide : tuple of 3 float
+        The part of `u` in the tangent plane of the middle of the step [m/s].
+    normal, stiffness, shrink, slips
+        As `normal_force` returns them.
+    damping : float
+        Tangential [N s/m].
+    friction : float
+        Coefficient of friction.
+    old : tuple of 3 float
+        Tangential force of the last step, zeros if there was no contact [N].
+
+    Returns
+    -------
+    eight float
+        Force that history holds (3) [N], energy stored in it [J], force with damping (3) [N], square of the largest.
+    """
+    nx, ny, nz = n
+    hx, hy, hz = old
+    turn = spin * dt
+    slips *= stiffness
+    gx = shrink * (hx + turn * (ny * hz - nz * hy)) - slips * slide[0]
+    gy = shrink * (hy + turn * (nz * hx - nx * hz)) - slips * slide[1]
+    gz = shrink * (hz + turn * (nx * hy - ny * hx)) - slips * slide[2]
+    size = gx * gx + gy * gy + gz * gz
+    gn = gx * nx + gy * ny + gz * nz
+    gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
+    limit = friction * normal
+    limit *= limit
+    sticks = size <= limit
+    size = size if sticks else limit
+    held, yielding = max(gx * gx + gy * gy + gz * gz, TINY), max(stiffness, TINY)
+    inverse = 1.0 / (held * yielding)
+    scale = square_root(size * yielding * inverse)
+    stored = 0.5 * size * held * inverse
+    gx, gy, gz = gx * scale, gy * scale, gz * scale
+
+    # Damping only where the contact sticks. It takes the velocity of the middle of the step, which lags: that
+    # stays stable while CROWD (stiffness + 2 damping / step) is below 4 mass / step^2. Of what the stiffness leaves of
+    # this limit half is used; more would feed dense beds at coarse steps
+    damping = min(damping, max(mass * rate / CROWD - 0.25 * stiffness * dt, 0.0))
+    damping = damping if sticks else 0.0
+    un = u[0] * nx + u[1] * ny + u[2] * nz
+    return (
+        gx, gy, gz, stored, gx - damping * (u[0] - un * nx), gy - damping * (u[1] - un * ny),
+        gz - damping * (u[2] - un * nz), limit,
+    )  # fmt: skip
+
+
+@inlined
+def limited_force(
+    dt: float,
+    rate: float,
+    force: tuple[float, float, float],
+    limit: float,
+    t: tuple[float, float, float],
+    rolling: tuple[float, float, float],
+    reach: float,
+    turning: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return the tangential force within Coulomb's limit, and the rolling resistance.
+
+    Parameters
+    ----------
+    dt, rate, rolling, turning
+        See `contact_law`.
+    force, limit
+        Tangential force (3) [N], and the square of the largest one.
+    t : tuple of 3 float
+        Tangential velocity at the end of the step [m/s].
+    reach : float
+        Largest rolling moment [N m].
+
+    Returns
+    -------
+    six float
+        Force (3) [N], rolling moment over the relative angular velocity [N m s], work of the tangential force and of
+        the rolling moment in this step [J].
+    """
+    fx, fy, fz = force
+    rx, ry, rz = rolling
+    turns = rx * rx + ry * ry + rz * rz
+    pull, turning_rate = max(fx * fx + fy * fy + fz * fz, TINY), max(square_root(turns), TINY)
+    inverse = 1.0 / (pull * turning_rate)
+    cut = square_root(min(1.0, limit * turning_rate * inverse))
+    fx, fy, fz = fx * cut, fy * cut, fz * cut
+    resistance = -min(reach * pull * inverse, ROLLING_SHARE * turning * rate)
+    return fx, fy, fz, resistance, (fx * t[0] + fy * t[1] + fz * t[2]) * dt, resistance * turns * dt
 
 
 @inlined
@@ -145,86 +334,29 @@ def contact_law(
         because a tuple of tuples keeps numba from seeing that the arrays of a loop do not overlap, and the loop
         scalar. Square roots and quotients are few, because they are what the processor is slowest at.
     """
-    nx, ny, nz = n
     base = COEFFICIENTS * pair
-    hertzian = coefficient[base + HERTZIAN] > 0.5
-    modulus = coefficient[base + STIFFNESS]
-    ratio = coefficient[base + TANGENTIAL_RATIO]
-    gamma = coefficient[base + DAMPING]
-    gain = 0.5 * dt * lightness
-
-    # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
-    deep = max(overlap, 0.0)
-    gained = overlap - overlap_before
-    begins = (not known) & (overlap_before < 0.1 * gained) & (dt > 0.0)
-    reach = deep + 0.5 * gained if begins else deep
-    # a contact that begins has no stiffness before: that root is free for the one at its reach
-    other = reach if begins else max(overlap_before, 0.0)
-    root, other_root = square_root(radius * deep), square_root(radius * other)
-    root = root if hertzian else 1.0
-    other_root = other_root if hertzian else 1.0
-    stiffness = modulus * root
-    elastic = stiffness * deep * (2.0 / 3.0 if hertzian else 1.0)
-
-    # velocity at the end of the step; its normal part without what the change of the normal force adds
-    half = 0.5 if known else 0.0
-    ex = u[0] + half * (u[0] - old[4])
-    ey = u[1] + half * (u[1] - old[5])
-    ez = u[2] + half * (u[2] - old[6])
-    en = ex * nx + ey * ny + ez * nz
-    tx, ty, tz = ex - en * nx, ey - en * ny, ez - en * nz
-    en -= gain * old[3]
-    at_reach = other_root if begins else root
-    damping = 2.0 * gamma * square_root(mass * modulus * at_reach)
-    closing = (0.8 if hertzian else 1.0) * reach * rate if begins else -en
-    normal = max((elastic + damping * closing) / (1.0 + gain * damping), 0.0)
-    en += gain * normal
-
-    # history: unloading shrinks it with the stiffness, sliding in the middle of the step makes it grow
-    hx, hy, hz = old[0], old[1], old[2]
-    k_t = ratio * stiffness
-    # (one quotient for both: a contact that begins has nothing to shrink, and slips from the touch on)
-    quotient = (overlap if begins else root) / (gained if begins else max(other_root, TINY))
-    shrink = min(1.0, quotient)
-    slips = dt * quotient if begins else dt
+    normal, lost, tx, ty, tz, stiffness, damping, shrink, slips = normal_force(
+        dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, coefficient, base, known, old[3],
+        (old[4], old[5], old[6]),
+    )  # fmt: skip
     um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
-    turn = spin * dt
-    gx = shrink * (hx + turn * (ny * hz - nz * hy)) - k_t * slips * (u[0] - um * m[0])
-    gy = shrink * (hy + turn * (nz * hx - nx * hz)) - k_t * slips * (u[1] - um * m[1])
-    gz = shrink * (hz + turn * (nx * hy - ny * hx)) - k_t * slips * (u[2] - um * m[2])
-    size = gx * gx + gy * gy + gz * gz
-    gn = gx * nx + gy * ny + gz * nz
-    gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
-    limit = coefficient[base + FRICTION] * normal
-    limit *= limit
-    sticks = size <= limit
-    size = size if sticks else limit
-    held, yielding = max(gx * gx + gy * gy + gz * gz, TINY), max(k_t, TINY)
-    inverse = 1.0 / (held * yielding)
-    scale = square_root(size * yielding * inverse)
-    stored = 0.5 * size * held * inverse
-    gx, gy, gz = gx * scale, gy * scale, gz * scale
-
-    # Damping only where the contact sticks. It takes the velocity of the middle of the step, which lags: that
-    # stays stable while CROWD (k_t + 2 c_t / step) is below 4 mass / step^2. Of what k_t leaves of this
-    # limit half is used; more would feed dense beds at coarse steps
-    c_t = min(damping * square_root(ratio), max(mass * rate / CROWD - 0.25 * k_t * dt, 0.0))
-    c_t = c_t if sticks else 0.0
-    un = u[0] * nx + u[1] * ny + u[2] * nz
-    fx, fy, fz = gx - c_t * (u[0] - un * nx), gy - c_t * (u[1] - un * ny), gz - c_t * (u[2] - un * nz)
-    rx, ry, rz = rolling
-    turns = rx * rx + ry * ry + rz * rz
-    pull, turning_rate = max(fx * fx + fy * fy + fz * fz, TINY), max(square_root(turns), TINY)
-    inverse = 1.0 / (pull * turning_rate)
-    cut = square_root(min(1.0, limit * turning_rate * inverse))
-    fx, fy, fz = fx * cut, fy * cut, fz * cut
-    resistance = -min(
-        coefficient[base + ROLLING] * radius * normal * pull * inverse, ROLLING_SHARE * turning * rate
+    gx, gy, gz, stored, fx, fy, fz, limit = tangential_force(
+        dt, rate, n, (u[0] - um * m[0], u[1] - um * m[1], u[2] - um * m[2]), u, spin, mass, normal, stiffness,
+        damping * coefficient[base + TANGENTIAL_ROOT], shrink, slips, coefficient[base + FRICTION],
+        (old[0], old[1], old[2]),
+    )  # fmt: skip
+    fx, fy, fz, resistance, slid, rolled = limited_force(
+        dt,
+        rate,
+        (fx, fy, fz),
+        limit,
+        (tx, ty, tz),
+        rolling,
+        coefficient[base + ROLLING] * radius * normal,
+        turning,
     )
-    damped = old[8] + (elastic - normal) * en * dt
-    slid = old[9] - (fx * tx + fy * ty + fz * tz) * dt - (stored - old[7])
-    rolled = old[10] - resistance * turns * dt
     return (
-        normal * nx, normal * ny, normal * nz, fx, fy, fz, resistance * rx, resistance * ry, resistance * rz,
-        gx, gy, gz, normal, stored, damped, slid, rolled,
+        normal * n[0], normal * n[1], normal * n[2], fx, fy, fz, resistance * rolling[0], resistance * rolling[1],
+        resistance * rolling[2], gx, gy, gz, normal, stored, old[8] + lost, old[9] - slid - (stored - old[7]),
+        old[10] - rolled,
     )  # fmt: skip

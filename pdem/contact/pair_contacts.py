@@ -13,6 +13,7 @@ from pdem.contact.pair_sums import list_ready, note_chunks, sum_forces
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
+from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import PACKED, pack
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class PairContacts:
         self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
         self._row_now, self._candidate = np.empty(0, np.int32), np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
-        self._touched = np.empty(0, np.int8)
+        self._bound = np.empty(0, np.int32)
         self._table = id_table.table_for(0)
         self._workers = 1
         self._chunk, self._order = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -147,7 +148,7 @@ class PairContacts:
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         add_ended(ended, self._slots.in_slots(self._slots.known[self._lost[:missing]])[ENERGIES])
         self._list_ready(particles.count, particles.count + particles.ghosts)
-        self._slots.settle(self.inner, self.candidates, self.lower, self.higher, self._slot, self._touched)
+        self._slots.settle(self.inner, self.candidates, self.lower, self.higher, self._slot, self._bound)
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
         """Write candidates and the rows of all owned particles."""
@@ -161,16 +162,18 @@ class PairContacts:
         )  # fmt: skip
         neighbours.sort_rows(owned, self._start, self._partner, self._entry)
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
+        for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
+            rows[self.candidates : self.candidates + ROWS] = 0
 
     def _list_ready(self, owned: int, rows: int) -> None:
         """Note after which candidates the contacts of each owned particle are complete."""
         self._workers = threads()
         begins = worker_begins(0, chunks_in(self.inner), self._workers)
         steps = int(begins[-1]) + 2
-        if len(self._touched) < rows:
-            self._touched = np.zeros(int(_GROWTH * rows) + 16, np.int8)
-            self._chunk, self._order = (np.empty(len(self._touched), np.int32) for _ in range(2))
-        self._touched[:rows] = 0
+        if len(self._bound) < rows:
+            self._bound = np.zeros(int(_GROWTH * rows) + 16, np.int32)
+            self._chunk, self._order = (np.empty(len(self._bound), np.int32) for _ in range(2))
+        self._bound[:rows] = 0
         if len(self._ready) < steps:
             self._ready = np.empty(int(_GROWTH * steps) + 16, np.int64)
         note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk)
@@ -231,9 +234,10 @@ class PairContacts:
         while runs is not None:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, self._packed,
-                *box, len(law.density), law.table.reshape(-1), self.inner, self.candidates, slots.region, slots.room,
-                slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order, self._start,
-                self._entry, self._slot, self._touched, *slots.history, *slots.force, *slots.torque,
+                *box, float(len(law.density)), law.table.reshape(-1), self.inner, self.candidates, slots.region,
+                slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
+                self._start, self._entry, self._slot, self._partner, self._bound, slots.history.reshape(-1),
+                slots.work, slots.loads,
                 *action.on(particles, law.density),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
@@ -255,7 +259,7 @@ class PairContacts:
         late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
         slots = self._slots
         sum_forces(
-            late, self._start, self._entry, self._slot, self._touched, *slots.force, *slots.torque,
+            late, self._start, self._entry, self._slot, self._partner, self._bound, slots.loads,
             *action.on(particles, density),
         )  # fmt: skip
 
@@ -286,7 +290,7 @@ class PairContacts:
             self._candidate = np.empty(room, np.int32)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
-        if pairs > len(self.lower):
+        if pairs + ROWS > len(self.lower):
             room = int(_GROWTH * pairs) + 16
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)

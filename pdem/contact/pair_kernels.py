@@ -19,12 +19,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import TINY, contact_law, square_root
+from pdem.contact.law import STORED
+from pdem.contact.pair_stages import (
+    BLOCK,
+    COLUMNS,
+    RI,
+    RJ,
+    XI,
+    XJ,
+    YI,
+    YJ,
+    ZI,
+    ZJ,
+    approach,
+    begin_history,
+    bring,
+    bring_places,
+    history_of,
+    load,
+    meet,
+    move_history,
+    push,
+    shear,
+)  # fmt: skip
 from pdem.contact.pair_sums import add_row
-from pdem.contact.slot_kernels import LANES, chunk_range, whole_lanes
+from pdem.contact.slot_kernels import LANES, UNORDERED, chunk_range, whole_lanes
 from pdem.foundation.geometry_kernels import nearest_image
-from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
-from pdem.motion.integration import PACKED
+from pdem.foundation.kernels import ROW, prange, uncounted_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,50 +63,6 @@ overlap is beyond the limit + 1, or 0."""
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
 
-UNKNOWN = -np.inf
-"""Overlap in the history of a contact that was none in the last step."""
-
-ONE, TWO = np.uint64(1), np.uint64(2)
-
-
-@inlined
-def begin_history(
-    s: int,
-    old0: NDArray[np.float64], old1: NDArray[np.float64], old2: NDArray[np.float64], old3: NDArray[np.float64],
-    old4: NDArray[np.float64], old5: NDArray[np.float64], old6: NDArray[np.float64], old7: NDArray[np.float64],
-    old8: NDArray[np.float64], old9: NDArray[np.float64], old10: NDArray[np.float64], old11: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Have a contact in this slot that was none before."""
-    old0[s] = old1[s] = old2[s] = old3[s] = old4[s] = old5[s] = 0.0
-    old6[s] = old7[s] = old8[s] = old9[s] = old10[s] = 0.0
-    old11[s] = UNKNOWN
-
-
-@inlined
-def move_history(
-    a: int, b: int,
-    old0: NDArray[np.float64], old1: NDArray[np.float64], old2: NDArray[np.float64], old3: NDArray[np.float64],
-    old4: NDArray[np.float64], old5: NDArray[np.float64], old6: NDArray[np.float64], old7: NDArray[np.float64],
-    old8: NDArray[np.float64], old9: NDArray[np.float64], old10: NDArray[np.float64], old11: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Copy the history in slot `a` to slot `b`."""
-    old0[b], old1[b], old2[b], old3[b], old4[b], old5[b] = (
-        old0[a],
-        old1[a],
-        old2[a],
-        old3[a],
-        old4[a],
-        old5[a],
-    )
-    old6[b], old7[b], old8[b], old9[b], old10[b], old11[b] = (
-        old6[a],
-        old7[a],
-        old8[a],
-        old9[a],
-        old10[a],
-        old11[a],
-    )
-
 
 @uncounted_kernel
 def evaluate_pairs(
@@ -99,7 +76,7 @@ def evaluate_pairs(
     packed: NDArray[np.float64],
     period: NDArray[np.float64],
     frequency: NDArray[np.float64],
-    materials: int,
+    materials: float,
     coefficient: NDArray[np.float64],
     inner: int,
     candidates: int,
@@ -115,25 +92,11 @@ def evaluate_pairs(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     slot: NDArray[np.int32],
-    touched: NDArray[np.int8],
-    old0: NDArray[np.float64],
-    old1: NDArray[np.float64],
-    old2: NDArray[np.float64],
-    old3: NDArray[np.float64],
-    old4: NDArray[np.float64],
-    old5: NDArray[np.float64],
-    old6: NDArray[np.float64],
-    old7: NDArray[np.float64],
-    old8: NDArray[np.float64],
-    old9: NDArray[np.float64],
-    old10: NDArray[np.float64],
-    old11: NDArray[np.float64],
-    force0: NDArray[np.float64],
-    force1: NDArray[np.float64],
-    force2: NDArray[np.float64],
-    torque0: NDArray[np.float64],
-    torque1: NDArray[np.float64],
-    torque2: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    bound: NDArray[np.int32],
+    history: NDArray[np.float64],
+    work: NDArray[np.float64],
+    loads: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
@@ -174,13 +137,16 @@ def evaluate_pairs(
         Written: energies of contacts that have ended, those of worker w from ``w * ENDS`` on.
     adds : bool
         Whether sums are made here: of the particles ``order[ready[t]:ready[t + 1]]`` after chunk t.
-    start, entry, touched : arrays
+    start, entry, partner, bound : arrays
         ``entry[start[p]:start[p + 1]]`` are p's candidates, as ``2 k`` where p is the lower and ``2 k + 1`` where it
-        is the higher particle; `touched` is 1 for particles with contacts.
-    old0, ... : arrays
-        Columns of the history by slot, renewed.
-    force0, ..., torque0, ... : arrays
-        Written, by slot: columns of forces and torques.
+        is the higher particle, and `partner` has the other's id; the first ``bound[p]`` of them touch and are in the
+        order of partners, unless it is `UNORDERED`.
+    history : (HISTORY * slots,) array
+        Of the contact in each slot, in blocks, see `pdem.contact.pair_stages`; renewed.
+    work : array
+        Written: `BLOCK` contacts of each worker between two stages.
+    loads : (LOADS * slots,) array
+        Written: what the contact in each slot does to its particles.
     walls, wall : bool, (n, 6) array
         Force and torque from the walls, if there are any.
     half, gravity, free, density, material, ..., torque
@@ -195,134 +161,73 @@ def evaluate_pairs(
             bottom, top = chunk_range(chunk, inner, candidates)
             first = region[chunk]
             changes = deeper = 0
-            for c in range(top - bottom):
-                k = np.uint64(bottom) + np.uint64(c)
-                i, j = PACKED * (lower[k] & ROW), PACKED * (higher[k] & ROW)
-                dx = nearest_image(packed[j] - packed[i], period[0], frequency[0])
-                dy = nearest_image(packed[j + 1] - packed[i + 1], period[1], frequency[1])
-                dz = nearest_image(packed[j + 2] - packed[i + 2], period[2], frequency[2])
-                squared = dx * dx + dy * dy + dz * dz
-                reach = packed[i + 3] + packed[j + 3]
-                close = max(reach - largest_overlap * min(packed[i + 3], packed[j + 3]), 0.0)
-                touches = 1 if squared < reach * reach else 0
-                deep = 1 if squared < close * close else 0
-                mark[k] = touches + 2 * deep
-                changes += touches ^ (1 if slot[k] > 0 else 0)
-                deeper += deep
+            at = worker * COLUMNS * BLOCK
+            for block in range(bottom, top, BLOCK):
+                many = min(BLOCK, top - block)
+                bring_places(at, block, many, lower, higher, packed, work)
+                for c in range(many):
+                    k, w = np.uint64(block) + np.uint64(c), np.uint64(at) + np.uint64(c)
+                    ri, rj = work[w + RI], work[w + RJ]
+                    dx = nearest_image(work[w + XJ] - work[w + XI], period[0], frequency[0])
+                    dy = nearest_image(work[w + YJ] - work[w + YI], period[1], frequency[1])
+                    dz = nearest_image(work[w + ZJ] - work[w + ZI], period[2], frequency[2])
+                    squared = dx * dx + dy * dy + dz * dz
+                    reach = ri + rj
+                    close = max(reach - largest_overlap * min(ri, rj), 0.0)
+                    touches = 1 if squared < reach * reach else 0
+                    deep = 1 if squared < close * close else 0
+                    mark[k] = touches + 2 * deep
+                    changes += touches ^ (1 if slot[k] > 0 else 0)
+                    deeper += deep
             count = live[chunk]
             if min(count + changes, top - bottom) + LANES > room[chunk] or ending + changes > ENDS:
                 break
             if changes + deeper > 0:
                 for c in range(bottom, top):
                     beyond = c + 1 if mark[c] > 1 else beyond
-                    at = slot[c]
-                    if mark[c] > 0 and at == 0:
-                        at = first + count
+                    s = slot[c]
+                    if mark[c] > 0 and s == 0:
+                        s = first + count
                         count += 1
-                        touching[at], slot[c] = c, at
-                        touched[lower[c]] = touched[higher[c]] = 1
-                        begin_history(
-                            at, old0, old1, old2, old3, old4, old5, old6, old7, old8, old9, old10, old11
-                        )
-                    elif mark[c] == 0 and at > 0:
+                        touching[s], slot[c] = c, s
+                        bound[lower[c]] = bound[higher[c]] = UNORDERED
+                        begin_history(s, history)
+                    elif mark[c] == 0 and s > 0:
                         if lower[c] < owned:
                             place = worker * ENDS + ending
-                            ended[0, place], ended[1, place] = old7[at], old8[at]
-                            ended[2, place], ended[3, place] = old9[at], old10[at]
+                            h = history_of(s)
+                            for term in range(len(ended)):
+                                ended[term, place] = history[h + BLOCK * (STORED + term)]
                             ending += 1
                         # the last contact of the chunk fills the gap
                         count -= 1
                         last = first + count
-                        move_history(
-                            last, at, old0, old1, old2, old3, old4, old5, old6, old7, old8, old9, old10, old11
-                        )  # fmt: skip
-                        touching[at] = touching[last]
-                        slot[touching[last]] = at
+                        move_history(last, s, history)
+                        bound[lower[c]] = bound[higher[c]] = UNORDERED
+                        touching[s] = touching[last]
+                        slot[touching[last]] = s
                         slot[c] = 0
                 live[chunk] = count
                 whole = count & -LANES
                 for lane in range(count - whole, whole_lanes(count) - whole):
-                    s = np.uint64(first + whole) + np.uint64(lane)
+                    s = first + whole + lane
                     touching[s] = bottom
-                    begin_history(s, old0, old1, old2, old3, old4, old5, old6, old7, old8, old9, old10, old11)
-            for c in range(whole_lanes(count)):
-                s = np.uint64(first) + np.uint64(c)
-                k = touching[s] & ROW
-                i, j = PACKED * (lower[k] & ROW), PACKED * (higher[k] & ROW)
-                ri, rj = packed[i + 3], packed[j + 3]
-                vx, vy, vz = (
-                    packed[j + 4] - packed[i + 4],
-                    packed[j + 5] - packed[i + 5],
-                    packed[j + 6] - packed[i + 6],
-                )
-                dx = nearest_image(packed[j] - packed[i], period[0], frequency[0])
-                dy = nearest_image(packed[j + 1] - packed[i + 1], period[1], frequency[1])
-                dz = nearest_image(packed[j + 2] - packed[i + 2], period[2], frequency[2])
-                distance = max(square_root(dx * dx + dy * dy + dz * dz), TINY)
-                mx, my, mz = dx - 0.5 * dt * vx, dy - 0.5 * dt * vy, dz - 0.5 * dt * vz
-                middle = max(square_root(mx * mx + my * my + mz * mz), TINY)
-                # quotients are what the processor is slowest at: one for both lengths, and one below for two more
-                inverse = 1.0 / (distance * middle)
-                scale = middle * inverse
-                nx, ny, nz = dx * scale, dy * scale, dz * scale
-                scale = distance * inverse
-                mx, my, mz = mx * scale, my * scale, mz * scale
-                overlap = ri + rj - distance
-                # the contact point divides the overlap so that forces at it turn neither particle against the other
-                lightness = packed[i + 7] + packed[j + 7]
-                inverse = 1.0 / (lightness * (ri + rj))
-                share, mass = lightness * rj * inverse, (ri + rj) * inverse
-                arm_i, arm_j = ri - overlap * share, rj - overlap * (1.0 - share)
-                deep = ri + rj - middle
-                mid_i, mid_j = ri - deep * share, rj - deep * (1.0 - share)
-                wix, wiy, wiz = packed[i + 8], packed[i + 9], packed[i + 10]
-                wjx, wjy, wjz = packed[j + 8], packed[j + 9], packed[j + 10]
-                sx, sy, sz = (
-                    mid_i * wix + mid_j * wjx,
-                    mid_i * wiy + mid_j * wjy,
-                    mid_i * wiz + mid_j * wjz,
-                )
-                ux = vx - (sy * mz - sz * my)
-                uy = vy - (sz * mx - sx * mz)
-                uz = vz - (sx * my - sy * mx)
-                smaller = min(ri, rj)
-                px, py, pz, fx, fy, fz, ax, ay, az, gx, gy, gz, normal, stored, damped, slid, rolled = contact_law(
-                    dt, rate, overlap, overlap + dt * (vx * mx + vy * my + vz * mz), (nx, ny, nz), (mx, my, mz),
-                    (ux, uy, uz), 0.5 * ((wix + wjx) * nx + (wiy + wjy) * ny + (wiz + wjz) * nz),
-                    (wjx - wix, wjy - wiy, wjz - wiz), ri * share, mass, lightness, 0.4 * mass * smaller * smaller,
-                    coefficient, int(packed[i + 11]) * materials + int(packed[j + 11]), old11[s] > UNKNOWN,
-                    (old0[s], old1[s], old2[s], old3[s], old4[s], old5[s], old6[s], old7[s], old8[s], old9[s],
-                     old10[s]),
-                )  # fmt: skip
-                qx, qy, qz = ny * fz - nz * fy, nz * fx - nx * fz, nx * fy - ny * fx
-                old0[s] = gx
-                old1[s] = gy
-                old2[s] = gz
-                old3[s] = normal
-                old4[s] = ux
-                old5[s] = uy
-                old6[s] = uz
-                old7[s] = stored
-                old8[s] = damped
-                old9[s] = slid
-                old10[s] = rolled
-                old11[s] = overlap
-                force0[s] = px + fx
-                force1[s] = py + fy
-                force2[s] = pz + fz
-                torque0[TWO * s] = -arm_i * qx - ax
-                torque0[TWO * s + ONE] = ax - arm_j * qx
-                torque1[TWO * s] = -arm_i * qy - ay
-                torque1[TWO * s + ONE] = ay - arm_j * qy
-                torque2[TWO * s] = -arm_i * qz - az
-                torque2[TWO * s + ONE] = az - arm_j * qz
+                    begin_history(s, history)
+            whole = whole_lanes(count)
+            for block in range(0, whole, BLOCK):
+                b, many = first + block, min(BLOCK, whole - block)
+                bring(at, b, many, touching, lower, higher, packed, work)
+                approach(at, many, dt, period, frequency, work)
+                meet(at, many, dt, materials, work)
+                push(at, b, many, dt, rate, coefficient, work, history)
+                shear(at, b, many, dt, rate, coefficient, work, history)
+                load(at, b, many, dt, rate, coefficient, work, history, loads)
             if adds:
                 for place in range(ready[chunk], ready[chunk + 1]):
                     p = order[np.uint64(place)] & ROW
                     add_row(
-                        p, start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
-                        wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force,
-                        torque,
+                        p, start, entry, slot, partner, bound, loads, walls, wall, half, gravity, free, density,
+                        material, radius, velocity, angular_velocity, force, torque,
                     )  # fmt: skip
             chunk += 1
         runs[STOP, worker], runs[ENDED, worker], runs[DEEP, worker] = chunk, ending, beyond

@@ -9,14 +9,16 @@ import numpy as np
 from pdem.contact import slot_kernels as kernels
 from pdem.contact.law import HISTORY
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, STOP
-from pdem.contact.pair_sums import FORCES, TORQUES
+from pdem.contact.pair_stages import BLOCK, COLUMNS, LOADS
 from pdem.contact.slot_kernels import CHUNK, LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GROWTH = 1.3
-_SPARE = 24  # contacts of a chunk that may begin before its region has to be moved, besides an eighth of what it has
+_SPARE = (
+    8 + LANES
+)  # contacts of a chunk that may begin before its region has to be moved, besides an eighth of what it has
 _MARGIN = 1.1  # less than for other arrays: slots take most of the memory
 
 
@@ -30,10 +32,12 @@ class PairSlots:
     ----------
     inner, candidates : int
         Candidates between owned particles, and all.
-    history : (HISTORY, room) array
-        Histories of contacts.
-    force, torque : (FORCES, room) and (TORQUES, 2 room) arrays
-        See `pdem.contact.pair_sums`.
+    history : (room / BLOCK, HISTORY, BLOCK) array
+        Histories of contacts, in blocks of slots.
+    loads : (LOADS * room,) array
+        Forces and torques on the particles of contacts, see `pdem.contact.pair_stages`.
+    work : (workers * COLUMNS * BLOCK,) array
+        Room for the stages of the contact law.
     touching : (room,) int32 array
         Candidate of each slot.
     region, room, live : arrays by chunk
@@ -44,8 +48,8 @@ class PairSlots:
 
     def __init__(self) -> None:
         self.inner = self.candidates = 0
-        self.history = np.zeros((HISTORY, 0))
-        self.force, self.torque = np.zeros((FORCES, 0)), np.zeros((TORQUES, 0))
+        self.history = np.zeros((0, HISTORY, BLOCK))
+        self.loads, self.work = np.zeros(0), np.zeros(0)
         self.touching = np.zeros(0, np.int32)
         self.region, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.room, self.live = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -53,7 +57,7 @@ class PairSlots:
         self._source = np.zeros(0, np.int32)
         self._known = np.zeros(0, np.int32)
         self._listed: int | None = 0
-        self._next = LANES
+        self._next = BLOCK
         self._reserve(self._next)
 
     @property
@@ -90,7 +94,8 @@ class PairSlots:
 
     def in_slots(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the histories in some slots, (HISTORY, n); a copy."""
-        return np.take(self.history, slots, axis=1)
+        histories: NDArray[np.float64] = self.history[slots // BLOCK, :, slots % BLOCK].T
+        return histories
 
     @property
     def memory(self) -> int:
@@ -100,10 +105,11 @@ class PairSlots:
     def hold(self, histories: NDArray[np.float64]) -> None:
         """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
         count = histories.shape[1]
-        self._reserve(LANES + count)
+        self._reserve(BLOCK + count)
         self._reserve_known(count)
-        self._known[:count] = np.arange(LANES, LANES + count)
-        self.history[:, LANES : LANES + count] = histories
+        slots = self._known[:count]
+        slots[:] = np.arange(BLOCK, BLOCK + count)
+        self.history[slots // BLOCK, :, slots % BLOCK] = histories.T
         self._listed = count
 
     def settle(
@@ -113,7 +119,7 @@ class PairSlots:
         lower: NDArray[np.int32],
         higher: NDArray[np.int32],
         slot: NDArray[np.int32],
-        touched: NDArray[np.int8],
+        bound: NDArray[np.int32],
     ) -> None:
         """Divide the slots among new candidates, and bring the histories of contacts that go on there.
 
@@ -123,8 +129,8 @@ class PairSlots:
             Candidates between owned particles, and all; their rows.
         slot : int32 array
             By candidate, one more than the place of its contact in `known`, or 0; written: its slot, or 0.
-        touched : int8 array
-            Zeros; written: 1 for particles with contacts.
+        bound : int32 array
+            Zeros; written: `UNORDERED` for particles with contacts.
         """
         known = self.known
         self.inner, self.candidates = inner, candidates
@@ -135,15 +141,17 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, slot, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = LANES * (1 + -(-np.minimum(live + live // 8 + _SPARE, CHUNK) // LANES))
+        room[:] = _whole_blocks(np.minimum(live + live // 8 + _SPARE, CHUNK + LANES))
         np.cumsum(room, out=self._ends[:chunks])
-        self.region[:chunks] = LANES + self._ends[:chunks] - room
-        self._next = LANES + int(room.sum())
+        self.region[:chunks] = BLOCK + self._ends[:chunks] - room
+        self._next = BLOCK + int(room.sum())
         self._reserve(self._next)
         kernels.give_slots(
-            chunks, inner, candidates, self.region, known, lower, higher, slot, self.touching, touched, self._source
+            chunks, inner, candidates, self.region, known, lower, higher, slot, self.touching, bound, self._source
         )  # fmt: skip
-        kernels.move_histories(chunks, self.region, self.live, self._source, self.history, self.force[0])
+        kernels.move_histories(
+            chunks, self.region, self.live, self._source, self.history.reshape(-1), self.loads[LOADS:]
+        )
         self._listed = None
 
     def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
@@ -153,6 +161,7 @@ class PairSlots:
             return None
         if self.ended.shape[1] < workers * ENDS:
             self.ended = np.zeros((4, workers * ENDS))
+            self.work = np.zeros(workers * COLUMNS * BLOCK)
         self._listed = None
         runs = np.zeros((RUN, workers), np.int64)
         begins = worker_begins(first, last, workers)
@@ -171,15 +180,16 @@ class PairSlots:
 
     def _move_to_end(self, chunk: int, slot: NDArray[np.int32]) -> None:
         """Move the region of a chunk behind all others, with room for all of its candidates."""
-        if self.room[chunk] >= CHUNK + LANES:
+        if self.room[chunk] >= _MOST:
             return
         count, old, new = int(self.live[chunk]), int(self.region[chunk]), self._next
-        self._next += CHUNK + LANES
+        blocks = -(-count // BLOCK)
+        self._next += _MOST
         self._reserve(self._next)
-        self.history[:, new : new + count] = self.history[:, old : old + count]
+        self.history[new // BLOCK :][:blocks] = self.history[old // BLOCK :][:blocks]
         self.touching[new : new + count] = self.touching[old : old + count]
         slot[self.touching[new : new + count]] = np.arange(new, new + count)
-        self.region[chunk], self.room[chunk] = new, CHUNK + LANES
+        self.region[chunk], self.room[chunk] = new, _MOST
 
     def _reserve_known(self, count: int) -> None:
         if len(self._known) < count:
@@ -189,10 +199,10 @@ class PairSlots:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
             return
-        room = LANES * (-(-int(_MARGIN * slots) // LANES)) + CHUNK
-        self.history, self.force = _wider(self.history, room), _wider(self.force, room)
-        self.torque = _wider(self.torque, 2 * room)
-        self.touching, self._source = _wider(self.touching, room), _wider(self._source, room)
+        room = int(_whole_blocks(int(_MARGIN * slots) + CHUNK))
+        self.history = _longer(self.history, room // BLOCK)
+        self.loads = _longer(self.loads, LOADS * room)
+        self.touching, self._source = _longer(self.touching, room), _longer(self._source, room)
 
 
 def chunks_in(candidates: int) -> int:
@@ -206,8 +216,15 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
     return begins
 
 
-def _wider(columns: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return columns with room for more, keeping what they hold."""
-    grown = np.zeros((*columns.shape[:-1], room), columns.dtype)
-    grown[..., : columns.shape[-1]] = columns
+def _whole_blocks(slots: Any) -> Any:
+    return -(-slots // BLOCK) * BLOCK
+
+
+_MOST = int(_whole_blocks(CHUNK + LANES))  # what all candidates of a chunk need
+
+
+def _longer(rows: NDArray[Any], room: int) -> NDArray[Any]:
+    """Return an array with room for more, keeping what it holds."""
+    grown = np.zeros((room, *rows.shape[1:]), rows.dtype)
+    grown[: len(rows)] = rows
     return grown

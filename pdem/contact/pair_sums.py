@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.pair_stages import LOADS
 from pdem.contact.slot_kernels import chunk_of
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
@@ -14,9 +15,26 @@ from pdem.motion.integration import half_kick
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORCES, TORQUES = 3, 3
-"""Columns of a contact's force on the higher particle [N], and of the torques on both [N m]: on the lower at twice the
-slot, on the higher behind it."""
+
+@inlined
+def order_row(
+    begin: int, end: int, entry: NDArray[np.int32], partner: NDArray[np.int64], slot: NDArray[np.int32]
+) -> int:
+    """Put the candidates that touch before the others, each in the order of partners; return how many touch."""
+    count = 0
+    for place in range(begin, end):
+        which, other = entry[place], partner[place]
+        apart = slot[which >> 1] == 0
+        count += not apart
+        at = place
+        while at > begin:
+            before = slot[entry[at - 1] >> 1] == 0
+            if (before == apart and partner[at - 1] < other) or before < apart:
+                break
+            entry[at], partner[at] = entry[at - 1], partner[at - 1]
+            at -= 1
+        entry[at], partner[at] = which, other
+    return count
 
 
 @inlined
@@ -25,13 +43,9 @@ def add_row(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     slot: NDArray[np.int32],
-    touched: NDArray[np.int8],
-    force0: NDArray[np.float64],
-    force1: NDArray[np.float64],
-    force2: NDArray[np.float64],
-    torque0: NDArray[np.float64],
-    torque1: NDArray[np.float64],
-    torque2: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    bound: NDArray[np.int32],
+    loads: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
@@ -50,20 +64,20 @@ def add_row(
     Rows are masked and places unsigned: what may be negative costs a test for indices that count from the end.
     """
     fx = fy = fz = tx = ty = tz = 0.0
-    touches = 0
-    for place in range(start[p], start[p + touched[p]]):
+    if bound[p] < 0:
+        bound[p] = order_row(start[p], start[p + 1], entry, partner, slot)
+    for place in range(start[p], start[p] + bound[p]):
         which = entry[np.uint64(place)] & ROW
         side = which & 1
         c = slot[which >> 1] & ROW
         sign = 2.0 * side - 1.0
-        touches |= c
-        fx += sign * force0[c]
-        fy += sign * force1[c]
-        fz += sign * force2[c]
-        tx += torque0[2 * c + side]
-        ty += torque1[2 * c + side]
-        tz += torque2[2 * c + side]
-    touched[p] = 1 if touches > 0 else 0
+        at, turn = LOADS * c + 3, LOADS * c + 6 * side
+        fx += sign * loads[at]
+        fy += sign * loads[at + 1]
+        fz += sign * loads[at + 2]
+        tx += loads[turn]
+        ty += loads[turn + 1]
+        tz += loads[turn + 2]
     if walls:
         fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
         tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
@@ -82,13 +96,9 @@ def sum_forces(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     slot: NDArray[np.int32],
-    touched: NDArray[np.int8],
-    force0: NDArray[np.float64],
-    force1: NDArray[np.float64],
-    force2: NDArray[np.float64],
-    torque0: NDArray[np.float64],
-    torque1: NDArray[np.float64],
-    torque2: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    bound: NDArray[np.int32],
+    loads: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
@@ -105,7 +115,7 @@ def sum_forces(
     """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does."""
     for row in prange(len(rows)):
         add_row(
-            rows[row] & ROW, start, entry, slot, touched, force0, force1, force2, torque0, torque1, torque2, walls,
+            rows[row] & ROW, start, entry, slot, partner, bound, loads, walls,
             wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force, torque,
         )  # fmt: skip
 

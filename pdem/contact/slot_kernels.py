@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.law import HISTORY
+from pdem.contact.pair_stages import BLOCK, history_of
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ CHUNK = 512
 
 LANES = 8
 """Contacts are evaluated in multiples of this, the most that any processor takes at once."""
+
+
+UNORDERED = -1
+"""In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
 
 
 @inlined
@@ -81,7 +87,7 @@ def give_slots(
     higher: NDArray[np.int32],
     slot: NDArray[np.int32],
     touching: NDArray[np.int32],
-    touched: NDArray[np.int8],
+    bound: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
     """Give each candidate that has been a contact a slot in the region of its chunk.
@@ -95,8 +101,8 @@ def give_slots(
     touching, source
         Written by slot: its candidate, and the slot that its contact has had. Slots that fill the last vector of a
         chunk get its first candidate.
-    touched
-        Written: 1 for particles with contacts.
+    bound
+        Written: `UNORDERED` for particles with contacts.
     """
     for chunk in prange(chunks):
         first, last = chunk_range(chunk, inner, candidates)
@@ -106,7 +112,7 @@ def give_slots(
                 source[s] = known[slot[k] - 1]
                 slot[k] = s
                 touching[s] = k
-                touched[lower[k]] = touched[higher[k]] = 1
+                bound[lower[k]] = bound[higher[k]] = UNORDERED
                 s += 1
         for filling in range(s, region[chunk] + whole_lanes(s - region[chunk])):
             touching[filling] = first
@@ -121,15 +127,15 @@ def move_histories(
     history: NDArray[np.float64],
     scratch: NDArray[np.float64],
 ) -> None:
-    """Bring the histories (HISTORY, slots) from where they have been, column by column; `scratch` has room for one."""
-    for column in range(len(history)):
+    """Bring the histories from where they have been, number by number; `scratch` has room for one of each slot."""
+    for column in range(HISTORY):
+        behind = BLOCK * column
         for chunk in prange(chunks):
-            for c in range(live[chunk]):
-                s = region[chunk] + c
-                scratch[s] = history[column, source[s]]
+            for s in range(region[chunk], region[chunk] + live[chunk]):
+                scratch[s] = history[history_of(source[s]) + behind]
         for chunk in prange(chunks):
-            for c in range(live[chunk]):
-                s = region[chunk] + c
-                history[column, s] = scratch[s]
-            for c in range(live[chunk], whole_lanes(live[chunk])):
-                history[column, region[chunk] + c] = 0.0
+            last = region[chunk] + live[chunk]
+            for s in range(region[chunk], last):
+                history[history_of(s) + behind] = scratch[s]
+            for s in range(last, region[chunk] + whole_lanes(live[chunk])):
+                history[history_of(s) + behind] = 0.0

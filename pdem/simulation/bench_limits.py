@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact.law import HISTORY
+from pdem.contact.pair_stages import LOADS
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.machine_speed import machine_speed
 
@@ -36,8 +37,9 @@ class Arithmetic(NamedTuple):
         return Arithmetic(*(a + b for a, b in zip(self, other, strict=True)))
 
 
-OF_LAW = Arithmetic(61, 123, 5, 7)
-"""`pdem.contact.law.contact_law`, as it is written; selects, comparisons and signs are left out. A test counts them."""
+OF_LAW = Arithmetic(61, 121, 5, 6)
+"""`pdem.contact.law.contact_law` and its parts, as they are written, without selects, comparisons and signs. A test
+counts them."""
 
 OF_CONTACT = OF_LAW.plus(Arithmetic(64 + 12, 70, 2, 2))
 """A contact: the law; before it distance and normal at the end and in the middle of the step, arms, velocities at the
@@ -61,18 +63,18 @@ BYTES_OF_PARTICLE = (
     _sizes("material", "radius", "force", "torque", *_MOVED) + _sizes(*_MOVED) + 4 * NUMBER
     # contacts read what they need of it
     + _sizes("position", "radius", "velocity", "angular_velocity", "material")
-    # sums and the other half of the kick: written; where its row begins, and when it is complete
-    + _sizes("velocity", "angular_velocity", "force", "torque") + PLACE + ROW
+    # sums and the other half of the kick: written; where its row begins, how long it is, and when it is complete
+    + _sizes("velocity", "angular_velocity", "force", "torque") + PLACE + 2 * ROW
 )  # fmt: skip
 """Of a particle. It is read twice, because no contact can be evaluated before its particles have moved; the copy that
 contacts read in place of the columns is not counted, as it need not be."""
 
-BYTES_OF_CANDIDATE = 2 * ROW + ROW + 2 * ROW
-"""Of a candidate: its particles; its slot; its entries in the rows of both."""
+BYTES_OF_CANDIDATE = 2 * ROW + ROW
+"""Of a candidate: its particles; its slot."""
 
-BYTES_OF_CONTACT = ROW + NUMBER * 2 * HISTORY + 9 * NUMBER
-"""Of a contact: its candidate; its history, read and written; force and two torques, written once, and added up while
-they are in the caches."""
+BYTES_OF_CONTACT = ROW + 2 * ROW + NUMBER * 2 * HISTORY + LOADS * NUMBER
+"""Of a contact: its candidate; its entries in the rows of both particles; its history, read and written; force and two
+torques, written once, and added up while they are in the caches."""
 
 
 @dataclass(frozen=True)

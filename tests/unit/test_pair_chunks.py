@@ -8,20 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact import pair_contacts, pair_slots
-from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.law import Law
 from pdem.contact.pair_contacts import Action, PairContacts
 from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
+from pdem.contact.pair_stages import LOADS
 from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
+from pdem.foundation.transposition import ROWS
 from pdem.simulation.system import ENDED
 
 OPEN = np.zeros(3), np.zeros(3)
-LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01][:COEFFICIENTS]]), 1e-4, 1e-4, 10.0)
+LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0)
 
 
 def crowd(seed: int, rows: int, ghosts: int) -> Particles:
@@ -120,8 +121,9 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
         for k in mine[np.argsort(ids[partner])]:
             slot, side = lists._slot[k], int(higher[k] == p)
             if slot:
-                force += (2.0 * side - 1.0) * slots.force[:, slot]
-                torque += slots.torque[:, 2 * slot + side]
+                loads = slots.loads[LOADS * slot : LOADS * (slot + 1)].reshape(3, 3)
+                force += (2.0 * side - 1.0) * loads[1]
+                torque += loads[2 * side]
         np.testing.assert_array_equal(particles.force[p], force)
         np.testing.assert_array_equal(particles.torque[p], torque)
 
@@ -151,3 +153,19 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
     for name, values in found[0][0].items():
         np.testing.assert_array_equal(values, found[1][0][name], name)
     np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_there_is_room_behind_the_last_candidate() -> None:
+    """Candidates are looked at by fours: what stands behind the last one has to be the row of a particle."""
+    particles = crowd(5, 300, 0)
+    near = near_pairs(particles)
+    lists = PairContacts()
+    lists.take_candidates(NearPairs.of(near.first[:100], near.second[:100]), particles, ExactSums(ENDED))
+    full = len(lists.lower)
+    assert full < near.total
+    for pairs in range(full - ROWS, full + ROWS):
+        lists.take_candidates(
+            NearPairs.of(near.first[:pairs], near.second[:pairs]), particles, ExactSums(ENDED)
+        )
+        for rows in (lists.lower, lists.higher):
+            assert rows[pairs : pairs + ROWS].tolist() == [0] * ROWS
