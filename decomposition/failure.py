@@ -22,6 +22,7 @@ GRACE_SECONDS = 0.4
 FORWARD_SECONDS = 0.2
 _POLL_SECONDS = 0.005
 _KEYBOARD_INTERRUPT = 130
+_NOBODY_READS = 141  # as of a program that SIGPIPE has ended
 _UNEXPECTED = "unexpected error, please report it"
 
 
@@ -78,6 +79,13 @@ def run_guarded(function: Callable[[], int | None], guard: Guard | None) -> int:
         if not stop.code:
             return 0
         return end(Failure.of(stop), guard)
+    except BrokenPipeError as error:
+        if guard is not None:
+            return end(Failure.of(error), guard)
+        _silence(
+            1
+        )  # who has read the output has gone, as `head` does: nothing is wrong, and nobody left to tell
+        return _NOBODY_READS
     except BaseException as error:
         return end(Failure.of(error), guard)
 
@@ -105,7 +113,7 @@ def end(failure: Failure, guard: Guard | None) -> int:
         return int(failures[0].code)
     _print(failure.message(f"rank {ranks.rank}"))
     time.sleep(FORWARD_SECONDS)
-    _silence_standard_error()
+    _silence(2)  # MPI's own words about the abort: the user has just been told the reason
     guard.abort(failure.code)
     return failure.code
 
@@ -147,8 +155,8 @@ def _print(message: str) -> None:
         sys.stderr.flush()
 
 
-def _silence_standard_error() -> None:
-    """Keep MPI's own words about the abort away from the user, who has just been told the reason."""
+def _silence(stream: int) -> None:
+    """Send what is still written to standard output (1) or error (2) nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    os.dup2(nowhere, stream)
     os.close(nowhere)

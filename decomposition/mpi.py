@@ -285,7 +285,8 @@ def warm_up(
 ) -> bool:
     """Call `function`, which calls every kernel of a run once, so that nothing is compiled twice. Collective.
 
-    If every rank finds the cache complete, all load at once; else one rank per node goes first.
+    One rank per node goes first. If every rank finds the cache complete there is nothing to do: a run loads what it
+    calls, and that is less.
 
     Parameters
     ----------
@@ -311,7 +312,6 @@ def warm_up(
     if communicator is not None:
         warm = communicator.allreduce(warm, op=load_mpi().LAND)
     if warm:
-        function()
         return False
     if announce is not None and (communicator is None or communicator.rank == 0):
         announce()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -165,3 +168,12 @@ def test_usage_errors():
     unknown = pdem("bench", "dense-bet", "--threads", "1")
     assert unknown.exit_code == 2
     assert "did you mean 'dense-bed'?" in unknown.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """As in ``pdem new --list | head -1``."""
+    command = [sys.executable, "-m", "pdem", "new", "--list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
