@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from crowds import LAW, OPEN, crowd, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact import pair_contacts, pair_slots
-from pdem.contact.law import Law
 from pdem.contact.pair_contacts import Action, PairContacts
 from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
@@ -20,37 +20,6 @@ from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
 from pdem.foundation.transposition import ROWS
 from pdem.simulation.system import ENDED
-
-OPEN = np.zeros(3), np.zeros(3)
-LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0)
-
-
-def crowd(seed: int, rows: int, ghosts: int) -> Particles:
-    """Return spheres that overlap in all directions, with velocities."""
-    rng = np.random.default_rng(seed)
-    particles = Particles(
-        {
-            "id": rng.permutation(rows),
-            "radius": rng.uniform(0.5, 1.5, rows),
-            "position": rng.uniform(0.0, (0.6 * rows) ** (1 / 3) * 1.5, (rows, 3)),
-            "velocity": rng.normal(size=(rows, 3)),
-            "angular_velocity": rng.normal(size=(rows, 3)),
-        }
-    )
-    particles.count, particles.ghosts = rows - ghosts, ghosts
-    return particles
-
-
-def near_pairs(particles: Particles, seed: int | None = None) -> NearPairs:
-    """Return all pairs within one and a half times their reach, by the row of the first or in any order."""
-    rows = particles.count + particles.ghosts
-    place, radius = particles.column("position")[:rows], particles.column("radius")[:rows]
-    first, second = np.triu_indices(rows, 1)
-    apart = np.linalg.norm(place[first] - place[second], axis=1)
-    near = np.flatnonzero(apart < 1.5 * (radius[first] + radius[second]))
-    if seed is not None:
-        near = np.random.default_rng(seed).permutation(near)
-    return NearPairs.of(first[near].astype(np.int32), second[near].astype(np.int32))
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None):

@@ -1,0 +1,40 @@
+"""Crowds of spheres that overlap, with all pairs that are near, for tests of the contacts between particles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pdem.contact.law import Law
+from pdem.containers.particles import Particles
+from pdem.detection.neighbours import NearPairs
+
+OPEN = np.zeros(3), np.zeros(3)
+LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0)
+
+
+def crowd(seed: int, rows: int, ghosts: int) -> Particles:
+    """Return spheres that overlap in all directions, with velocities."""
+    rng = np.random.default_rng(seed)
+    particles = Particles(
+        {
+            "id": rng.permutation(rows),
+            "radius": rng.uniform(0.5, 1.5, rows),
+            "position": rng.uniform(0.0, (0.6 * rows) ** (1 / 3) * 1.5, (rows, 3)),
+            "velocity": rng.normal(size=(rows, 3)),
+            "angular_velocity": rng.normal(size=(rows, 3)),
+        }
+    )
+    particles.count, particles.ghosts = rows - ghosts, ghosts
+    return particles
+
+
+def near_pairs(particles: Particles, seed: int | None = None) -> NearPairs:
+    """Return all pairs within one and a half times their reach, by the row of the first or in any order."""
+    rows = particles.count + particles.ghosts
+    place, radius = particles.column("position")[:rows], particles.column("radius")[:rows]
+    first, second = np.triu_indices(rows, 1)
+    apart = np.linalg.norm(place[first] - place[second], axis=1)
+    near = np.flatnonzero(apart < 1.5 * (radius[first] + radius[second]))
+    if seed is not None:
+        near = np.random.default_rng(seed).permutation(near)
+    return NearPairs.of(first[near].astype(np.int32), second[near].astype(np.int32))
