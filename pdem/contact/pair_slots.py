@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _GROWTH = 1.3
 _SPARE = (
     8 + LANES
-)  # contacts of a chunk that may begin before its region has to be moved, besides an eighth of what it has
+)  # for contacts that begin before a region has to be moved, besides an eighth of those a chunk has
+_MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK  # what all candidates of a chunk need
 _MARGIN = 1.1  # less than for other arrays: slots take most of the memory
 
 
@@ -141,7 +142,7 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, slot, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = _whole_blocks(np.minimum(live + live // 8 + _SPARE, CHUNK + LANES))
+        room[:] = np.minimum(_whole_blocks(live + live // 8 + _SPARE), _MOST)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
@@ -217,10 +218,8 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
 
 
 def _whole_blocks(slots: Any) -> Any:
+    """Return numbers of slots, not below these, that are whole blocks."""
     return -(-slots // BLOCK) * BLOCK
-
-
-_MOST = int(_whole_blocks(CHUNK + LANES))  # what all candidates of a chunk need
 
 
 def _longer(rows: NDArray[Any], room: int) -> NDArray[Any]:

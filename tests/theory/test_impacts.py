@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cases import GRAIN, Grains, box, simulate
 
@@ -172,3 +174,33 @@ def test_a_damped_linear_impact_takes_its_time(tmp_path):
     assert steps == pytest.approx(2000, abs=2)
     deepest = math.exp(-gamma / math.sqrt(1 - gamma**2) * math.acos(gamma)) / omega
     assert max(depth) == pytest.approx(deepest, rel=1e-4)
+
+
+@pytest.mark.parametrize("hertzian", [False, True])
+@pytest.mark.parametrize("damping", [0.0, 0.05, 0.4, 0.9, math.sqrt(5.0 / 6.0), 1.0, 1.3, 6.0])
+def test_the_rebound_is_that_of_the_equation_of_motion(damping, hertzian):
+    from scipy.integrate import solve_ivp
+
+    from pdem.contact.restitution import rebound
+
+    def force(overlap, speed):
+        elastic = max(overlap, 0.0) ** (1.5 if hertzian else 1.0)
+        stiffness = 1.5 * math.sqrt(max(overlap, 0.0)) if hertzian else 1.0
+        return elastic + 2.0 * damping * math.sqrt(stiffness) * speed
+
+    def vanishes(_, state):
+        return force(*state)
+
+    vanishes.terminal, vanishes.direction = True, -1.0
+    path = solve_ivp(
+        lambda _, state: (state[1], -force(*state)), (0.0, 1000.0), (1e-10, 1.0), events=vanishes, method="DOP853",
+        rtol=1e-10, atol=1e-13,
+    )  # fmt: skip
+    assert rebound(damping, hertzian) == pytest.approx(-path.y[1, -1], rel=1e-6)
+
+
+@given(st.floats(1e-3, 1.0), st.booleans())
+def test_the_damping_gives_the_restitution_asked_for(restitution, hertzian):
+    from pdem.contact.restitution import damping_factor, rebound
+
+    assert rebound(damping_factor(restitution, hertzian), hertzian) == pytest.approx(restitution, rel=1e-7)
