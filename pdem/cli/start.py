@@ -151,7 +151,7 @@ def load_kernels(communicator: Any, case: Case | None, threads: int, flag: Signa
 
     def announce() -> None:
         say(
-            "compiling kernels for this machine: a minute or two, once per version; "
+            "compiling kernels for this machine: some minutes, once per version; "
             f"they are kept in {cache_directory()}"
         )
 

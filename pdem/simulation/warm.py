@@ -9,6 +9,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
+from pdem.foundation.cache import is_marked
 from pdem.simulation.distributed import rehearse
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
@@ -91,8 +92,8 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 
 def tag(case: Case | None = None) -> str:
     """Return what `exercise` covers, as a name: cases with the same one need the same kernels."""
-    covers = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
-    return f"run-{_method(case)}-{covers}"
+    with_walls = f"run-{_method(case)}-{_covers()}"
+    return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
 def exercise(case: Case | None = None, threads: int = 1) -> None:
@@ -101,14 +102,24 @@ def exercise(case: Case | None = None, threads: int = 1) -> None:
     Parameters
     ----------
     case : Case, optional
-        Its way of detection is used; the default one if None.
+        Its way of detection is used, and kernels of walls are left out if it has none; all are called, with the default
+        detection, if None.
     threads : int
         Threads to run the kernels on. Their machine code does not depend on it.
     """
     method = _method(case)
-    _run(_case(method, walled=True), [_tray(), _blade(), _blade(), _blade()], threads)
+    if _has_walls(case):
+        _run(_case(method, walled=True), [_tray(), _blade(), _blade(), _blade()], threads)
     _run(_case(method, walled=False), [], threads)
     rehearse()
+
+
+def _covers() -> str:
+    return hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
+
+
+def _has_walls(case: Case | None) -> bool:
+    return case is None or bool(case.walls)
 
 
 def _method(case: Case | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pdem.case.model import Case
 from pdem.cli import main
+from pdem.simulation import warm
 from rank_harness.parent import mpirun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,19 +40,25 @@ for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.00
     except SystemExit as end:
         assert not end.code, end.code
 missing = sorted(held() - built)
-assert len(built) > 40, "this test no longer sees the kernels"
+assert len(built) > 20, "this test no longer sees the kernels"
 assert not missing, missing
 """
 PISTON = (
     "particles[0].fill.count=60", "domain.gravity=[0.0, 0.0, -200.0]", "detection.skin=0.0", "time.end=0.001",
 )  # fmt: skip
+BOX = ("particles[0].fill={count=60, seed=7}", "detection.skin=0.0", "time.end=0.001")  # no walls
 HOPPER = ("particles[0].fill.count=60", "detection.skin=0.0", "time.end=0.001")
 
 
-@pytest.mark.parametrize(("name", "settings", "ranks"), [("piston", PISTON, 1), ("hopper", HOPPER, 2)])
+@pytest.mark.parametrize(
+    ("name", "settings", "ranks"), [("piston", PISTON, 1), ("hopper", HOPPER, 2), ("box", BOX, 2)]
+)
 def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks):
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, ["new", name]).exit_code == 0
+    if name == "box":
+        shutil.copy(ROOT / "cases" / "polydisperse_box.toml", f"{name}.toml")
+    else:
+        assert CliRunner().invoke(main, ["new", name]).exit_code == 0
     rest = ["output.folder=out", "output.checkpoint_every=0.001", "decomposition.balance=always"]
     changes = [word for setting in (*settings, *rest) for word in ("--set", setting)]
     launcher = [mpirun(), "-n", str(ranks)] if ranks > 1 else []
@@ -58,3 +67,17 @@ def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks
         env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_walls_are_left_out_where_a_case_has_none(monkeypatch):
+    called, marked = [], set()
+    monkeypatch.setattr(warm, "_run", lambda case, meshes, threads: called.append(len(case.walls)))
+    monkeypatch.setattr(warm, "is_marked", marked.__contains__)
+    case = Case.read(ROOT / "cases" / "polydisperse_box.toml")
+    warm.exercise(case)
+    assert called == [0]
+    warm.exercise()
+    assert called[1:] == [len(warm._case("hgrid", walled=True).walls), 0]
+    assert warm.tag(case) != warm.tag()
+    marked.add(warm.tag())  # once all kernels are there nothing is missing
+    assert warm.tag(case) == warm.tag()
