@@ -82,9 +82,8 @@ def run_guarded(function: Callable[[], int | None], guard: Guard | None) -> int:
     except BrokenPipeError as error:
         if guard is not None:
             return end(Failure.of(error), guard)
-        _silence(
-            1
-        )  # who has read the output has gone, as `head` does: nothing is wrong, and nobody left to tell
+        # who has read the output has gone, as `head` does: nothing is wrong, and nobody left to tell
+        _silence(1)
         return _NOBODY_READS
     except BaseException as error:
         return end(Failure.of(error), guard)

@@ -136,8 +136,9 @@ def say_findings(findings: Sequence[Finding]) -> bool:
 
 
 def load_kernels(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
-    """Call every kernel once, compiling those that never were; return whether any had to be. Collective.
+    """Have all kernels that are needed compiled; return whether any had to be. Collective.
 
+    Where the cache has all of them none is called: a run loads them when it comes to them.
     A signal that `flag` remembers ends it early.
     """
     import time

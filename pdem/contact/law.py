@@ -97,8 +97,7 @@ def normal_force(
     radius: float,
     mass: float,
     lightness: float,
-    coefficient: NDArray[np.float64],
-    base: int,
+    law: tuple[float, float, float, float],
     known: bool,
     old_normal: float,
     old_velocity: tuple[float, float, float],
@@ -107,10 +106,10 @@ def normal_force(
 
     Parameters
     ----------
-    dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, coefficient, known
+    dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, known
         See `contact_law`.
-    base : int
-        Where the coefficients of this pair of materials begin.
+    law : tuple of 4 float
+        The first coefficients of the pair of materials, up to `DAMPING`.
     old_normal, old_velocity
         Normal force and `u` of the last step, zeros if there was no contact.
 
@@ -122,8 +121,7 @@ def normal_force(
         for how long the contact has slipped [s].
     """
     nx, ny, nz = n
-    hertzian = coefficient[base + HERTZIAN] > 0.5
-    modulus = coefficient[base + STIFFNESS]
+    hertzian, modulus = law[HERTZIAN] > 0.5, law[STIFFNESS]
     gain = 0.5 * dt * lightness
 
     # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
@@ -148,7 +146,7 @@ def normal_force(
     tx, ty, tz = ex - en * nx, ey - en * ny, ez - en * nz
     en -= gain * old_normal
     at_reach = other_root if begins else root
-    damping = 2.0 * coefficient[base + DAMPING] * square_root(mass * modulus * at_reach)
+    damping = 2.0 * law[DAMPING] * square_root(mass * modulus * at_reach)
     closing = (0.8 if hertzian else 1.0) * reach * rate if begins else -en
     normal = max((elastic + damping * closing) / (1.0 + gain * damping), 0.0)
     en += gain * normal
@@ -157,7 +155,7 @@ def normal_force(
     # from the touch on: one quotient for both
     quotient = (overlap if begins else root) / (gained if begins else max(other_root, TINY))
     return (
-        normal, (elastic - normal) * en * dt, tx, ty, tz, coefficient[base + TANGENTIAL_RATIO] * stiffness, damping,
+        normal, (elastic - normal) * en * dt, tx, ty, tz, law[TANGENTIAL_RATIO] * stiffness, damping,
         min(1.0, quotient), dt * quotient if begins else dt,
     )  # fmt: skip
 
@@ -336,7 +334,8 @@ def contact_law(
     """
     base = COEFFICIENTS * pair
     normal, lost, tx, ty, tz, stiffness, damping, shrink, slips = normal_force(
-        dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, coefficient, base, known, old[3],
+        dt, rate, overlap, overlap_before, n, u, radius, mass, lightness,
+        (coefficient[base], coefficient[base + 1], coefficient[base + 2], coefficient[base + 3]), known, old[3],
         (old[4], old[5], old[6]),
     )  # fmt: skip
     um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]

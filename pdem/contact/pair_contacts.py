@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _GROWTH = 1.3
 _NO_WALLS = np.empty((0, 6))
-_ACTED_ON = ("material", "radius", "velocity", "angular_velocity", "force", "torque")
+_ACTED_ON = ("velocity", "angular_velocity", "force", "torque")
 
 
 class Action(NamedTuple):
@@ -47,11 +47,11 @@ class Action(NamedTuple):
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
 
-    def on(self, particles: Particles, density: NDArray[np.float64]) -> tuple[Any, ...]:
+    def on(self, particles: Particles) -> tuple[Any, ...]:
         """Return this as arguments of `sum_forces`."""
         wall = _NO_WALLS if self.wall is None else self.wall
         columns = (particles.column(name) for name in _ACTED_ON)
-        return self.wall is not None, wall, self.half, self.gravity, self.free, density, *columns
+        return self.wall is not None, wall, self.half, self.gravity, self.free, *columns
 
 
 class PairContacts:
@@ -238,7 +238,7 @@ class PairContacts:
                 slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
                 self._start, self._entry, self._slot, self._partner, self._bound, slots.history.reshape(-1),
                 slots.work, slots.loads,
-                *action.on(particles, law.density),
+                *action.on(particles),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
             for worker in np.flatnonzero(runs[kernels.ENDED]):
@@ -254,13 +254,13 @@ class PairContacts:
             column("material"), density, self._packed,
         )  # fmt: skip
 
-    def finish(self, particles: Particles, density: NDArray[np.float64], action: Action) -> None:
+    def finish(self, particles: Particles, action: Action) -> None:
         """Let the forces act on the particles whose contacts were not complete before."""
         late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
         slots = self._slots
         sum_forces(
-            late, self._start, self._entry, self._slot, self._partner, self._bound, slots.loads,
-            *action.on(particles, density),
+            late, self._start, self._entry, self._slot, self._partner, self._bound, slots.loads, self._packed,
+            *action.on(particles),
         )  # fmt: skip
 
     @property

@@ -3,11 +3,10 @@
 A candidate pair is oriented from the lower to the higher id. Touching candidates have *slots*; slot 0 holds zeros and
 stands for "does not touch". A contact keeps its slot while it lasts, and its history is renewed in place.
 
-How the arrays lie decides the speed. What a contact reads of a particle is *packed* into one row of
-`PACKED` numbers, so that it comes from one or two cache lines at one address. Every column of the history and every
-result has an array of its own: then, and only then, does the loop over contacts become vector code with plain
-loads and stores. Rows are masked by `ROW` before they are used, and slots are unsigned: known not to be negative, they
-need no test for indices that count from the end.
+How the arrays lie decides the speed. What a contact reads of a particle is *packed* into one row of `PACKED` numbers,
+so that it comes from one or two cache lines at one address; histories lie in blocks (`pdem.contact.pair_stages`), and
+what a contact does to its particles in a row of its own. Rows are masked by `ROW` before they are used, and slots are
+unsigned: known not to be negative, they need no test for indices that count from the end.
 
 A step would stream all of this through the caches once for each thing that is done with it, and most of its time went
 into waiting for memory. Therefore candidates are looked at, evaluated and added up in small chunks.
@@ -23,28 +22,23 @@ from pdem.contact.law import STORED
 from pdem.contact.pair_stages import (
     BLOCK,
     COLUMNS,
-    RI,
-    RJ,
-    XI,
-    XJ,
-    YI,
-    YJ,
-    ZI,
-    ZJ,
     approach,
+    ask_for,
     begin_history,
     bring,
     bring_places,
+    compare,
+    hand_out,
     history_of,
     load,
+    look_up,
     meet,
     move_history,
     push,
     shear,
-)  # fmt: skip
+)
 from pdem.contact.pair_sums import add_row
 from pdem.contact.slot_kernels import LANES, UNORDERED, chunk_range, whole_lanes
-from pdem.foundation.geometry_kernels import nearest_image
 from pdem.foundation.kernels import ROW, prange, uncounted_kernel
 
 if TYPE_CHECKING:
@@ -102,9 +96,6 @@ def evaluate_pairs(
     half: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
-    density: NDArray[np.float64],
-    material: NDArray[np.int32],
-    radius: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
@@ -149,7 +140,7 @@ def evaluate_pairs(
         Written: what the contact in each slot does to its particles.
     walls, wall : bool, (n, 6) array
         Force and torque from the walls, if there are any.
-    half, gravity, free, density, material, ..., torque
+    half, gravity, free, velocity, ..., torque
         For how long forces act on the velocities [s], 0 for not at all, and what `half_kick` takes.
     """
     rate = 1.0 / step
@@ -157,28 +148,21 @@ def evaluate_pairs(
         chunk = runs[BEGIN, worker]
         ending = 0
         beyond = 0
+        at = worker * COLUMNS * BLOCK
+        filled = -1.0
         while chunk < runs[END, worker]:
             bottom, top = chunk_range(chunk, inner, candidates)
             first = region[chunk]
             changes = deeper = 0
-            at = worker * COLUMNS * BLOCK
+            ask_for(first, history, loads)
             for block in range(bottom, top, BLOCK):
                 many = min(BLOCK, top - block)
                 bring_places(at, block, many, lower, higher, packed, work)
-                for c in range(many):
-                    k, w = np.uint64(block) + np.uint64(c), np.uint64(at) + np.uint64(c)
-                    ri, rj = work[w + RI], work[w + RJ]
-                    dx = nearest_image(work[w + XJ] - work[w + XI], period[0], frequency[0])
-                    dy = nearest_image(work[w + YJ] - work[w + YI], period[1], frequency[1])
-                    dz = nearest_image(work[w + ZJ] - work[w + ZI], period[2], frequency[2])
-                    squared = dx * dx + dy * dy + dz * dz
-                    reach = ri + rj
-                    close = max(reach - largest_overlap * min(ri, rj), 0.0)
-                    touches = 1 if squared < reach * reach else 0
-                    deep = 1 if squared < close * close else 0
-                    mark[k] = touches + 2 * deep
-                    changes += touches ^ (1 if slot[k] > 0 else 0)
-                    deeper += deep
+                begun, beneath = compare(
+                    at, block, many, largest_overlap, period, frequency, slot, mark, work
+                )
+                changes += begun
+                deeper += beneath
             count = live[chunk]
             if min(count + changes, top - bottom) + LANES > room[chunk] or ending + changes > ENDS:
                 break
@@ -216,18 +200,25 @@ def evaluate_pairs(
             whole = whole_lanes(count)
             for block in range(0, whole, BLOCK):
                 b, many = first + block, min(BLOCK, whole - block)
+                ask_for(b + BLOCK, history, loads)
                 bring(at, b, many, touching, lower, higher, packed, work)
+                if block > 0:
+                    hand_out(at, b - BLOCK, BLOCK, work, loads)
                 approach(at, many, dt, period, frequency, work)
-                meet(at, many, dt, materials, work)
-                push(at, b, many, dt, rate, coefficient, work, history)
-                shear(at, b, many, dt, rate, coefficient, work, history)
-                load(at, b, many, dt, rate, coefficient, work, history, loads)
+                if meet(at, many, dt, materials, filled, work) > 0:
+                    filled = look_up(at, many, coefficient, work)
+                push(at, b, many, dt, rate, work, history)
+                shear(at, b, many, dt, rate, work, history)
+                load(at, b, many, dt, rate, work, history)
+            if whole > 0:
+                block = (whole - 1) & -BLOCK
+                hand_out(at, first + block, whole - block, work, loads)
             if adds:
                 for place in range(ready[chunk], ready[chunk + 1]):
                     p = order[np.uint64(place)] & ROW
                     add_row(
-                        p, start, entry, slot, partner, bound, loads, walls, wall, half, gravity, free, density,
-                        material, radius, velocity, angular_velocity, force, torque,
+                        p, start, entry, slot, partner, bound, loads, packed, walls, wall, half, gravity, free,
+                        velocity, angular_velocity, force, torque,
                     )  # fmt: skip
             chunk += 1
         runs[STOP, worker], runs[ENDED, worker], runs[DEEP, worker] = chunk, ending, beyond

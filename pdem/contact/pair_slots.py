@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _GROWTH = 1.3
-_SPARE = (
-    8 + LANES
-)  # for contacts that begin before a region has to be moved, besides an eighth of those a chunk has
-_MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK  # what all candidates of a chunk need
 _MARGIN = 1.1  # less than for other arrays: slots take most of the memory
+
+# for contacts that begin before a region has to be moved, besides an eighth of those a chunk has
+_SPARE = 8 + LANES
+
+
+def _blocks(slots: Any) -> Any:
+    """Return how many blocks hold so many slots."""
+    return -(-slots // BLOCK)
+
+
+_MOST = BLOCK * _blocks(CHUNK + LANES)  # what all candidates of a chunk need
 
 
 class PairSlots:
@@ -142,7 +149,7 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, slot, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = np.minimum(_whole_blocks(live + live // 8 + _SPARE), _MOST)
+        room[:] = np.minimum(BLOCK * _blocks(live + live // 8 + _SPARE), _MOST)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
@@ -184,7 +191,7 @@ class PairSlots:
         if self.room[chunk] >= _MOST:
             return
         count, old, new = int(self.live[chunk]), int(self.region[chunk]), self._next
-        blocks = -(-count // BLOCK)
+        blocks = _blocks(count)
         self._next += _MOST
         self._reserve(self._next)
         self.history[new // BLOCK :][:blocks] = self.history[old // BLOCK :][:blocks]
@@ -200,7 +207,7 @@ class PairSlots:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
             return
-        room = int(_whole_blocks(int(_MARGIN * slots) + CHUNK))
+        room = BLOCK * _blocks(int(_MARGIN * slots) + CHUNK)
         self.history = _longer(self.history, room // BLOCK)
         self.loads = _longer(self.loads, LOADS * room)
         self.touching, self._source = _longer(self.touching, room), _longer(self._source, room)
@@ -215,11 +222,6 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
     """Return the first of the chunks `first` to `last` - 1 that each worker takes, and `last`."""
     begins: NDArray[np.int64] = first + np.arange(workers + 1) * (last - first) // workers
     return begins
-
-
-def _whole_blocks(slots: Any) -> Any:
-    """Return numbers of slots, not below these, that are whole blocks."""
-    return -(-slots // BLOCK) * BLOCK
 
 
 def _longer(rows: NDArray[Any], room: int) -> NDArray[Any]:

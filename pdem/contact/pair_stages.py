@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.coefficients import COEFFICIENTS, FRICTION, ROLLING, TANGENTIAL_ROOT
+from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.law import (
     HISTORY,
     OVERLAP,
@@ -27,6 +27,7 @@ from pdem.contact.law import (
 )
 from pdem.foundation.geometry_kernels import nearest_image
 from pdem.foundation.kernels import ROW, inlined
+from pdem.foundation.prefetch import LINE, fetch
 from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
 from pdem.motion.integration import PACKED
 
@@ -49,12 +50,21 @@ step; overlap then, at the end and in the middle;"""
     U0, U1, U2, S0, S1, S2, W0, W1, W2, BEFORE, SPIN, RADIUS, MASS, _, LIGHTNESS, TURNING, ARM_I, ARM_J, PAIR, LIMIT,
     STIFFNESS, DAMPING, SHRINK, SLIPS,
 ) = (np.uint64(BLOCK * column) for column in range(3, 27))  # fmt: skip
-"""after the second: velocity at the contact, later what of it is tangential at the end of the step, then the torque on
-the lower particle; what of it is tangential in the middle, later the tangential force, then the force on the higher
-particle; relative angular velocity, later the torque on the higher particle; overlap at the begin of the step; and what
-the stages of `pdem.contact.law` tell each other."""
+"""after the second: velocity at the contact, later what of it is tangential at the end of the step; what of it is
+tangential in the middle, later the tangential force; relative angular velocity; overlap at the begin of the step; and
+what the stages of `pdem.contact.law` tell each other."""
 
-COLUMNS = 27
+(HERTZIAN, MODULUS, RATIO, GAMMA, FRICTION, ROLLING, TANGENTIAL_ROOT) = (
+    np.uint64(BLOCK * column) for column in range(27, 27 + COEFFICIENTS)
+)
+"""Columns of what the pair table says of the materials of each contact."""
+
+(T0, T1, T2, T3, T4, T5, T6, T7, T8) = (
+    np.uint64(BLOCK * column) for column in range(27 + COEFFICIENTS, 36 + COEFFICIENTS)
+)
+"""Columns of what contacts do to their particles, see `LOADS`."""
+
+COLUMNS = 36 + COEFFICIENTS
 
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -97,6 +107,15 @@ def move_history(a: int, b: int, history: NDArray[np.float64]) -> None:
 
 
 @inlined
+def ask_for(first: int, history: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
+    """Have histories and loads of the block of slots from `first` on brought near before they are needed."""
+    for line in range(BLOCK * HISTORY // LINE):
+        fetch(history, np.uint64(HISTORY * first + LINE * line))
+    for line in range(BLOCK * LOADS // LINE):
+        fetch(loads, np.uint64(LOADS * first + LINE * line))
+
+
+@inlined
 def bring_places(
     at: int, first: int, count: int, lower: NDArray[np.int32], higher: NDArray[np.int32], packed: NDArray[np.float64],
     work: NDArray[np.float64],
@@ -123,6 +142,33 @@ def bring_places(
             work,
             w + XJ,
         )
+
+
+@inlined
+def compare(
+    at: int, first: int, count: int, largest_overlap: float, period: NDArray[np.float64],
+    frequency: NDArray[np.float64], slot: NDArray[np.int32], mark: NDArray[np.int8], work: NDArray[np.float64],
+) -> tuple[int, int]:  # fmt: skip
+    """Mark the candidates from `first` on that touch, and those whose overlap is beyond the limit.
+
+    Returns how many begin or end to touch, and how many are beyond the limit.
+    """
+    changes = deeper = 0
+    for c in range(count):
+        k, w = np.uint64(first) + np.uint64(c), np.uint64(at) + np.uint64(c)
+        ri, rj = work[w + RI], work[w + RJ]
+        dx = nearest_image(work[w + XJ] - work[w + XI], period[0], frequency[0])
+        dy = nearest_image(work[w + YJ] - work[w + YI], period[1], frequency[1])
+        dz = nearest_image(work[w + ZJ] - work[w + ZI], period[2], frequency[2])
+        squared = dx * dx + dy * dy + dz * dz
+        reach = ri + rj
+        close = max(reach - largest_overlap * min(ri, rj), 0.0)
+        touches = 1 if squared < reach * reach else 0
+        deep = 1 if squared < close * close else 0
+        mark[k] = touches + 2 * deep
+        changes += touches ^ (1 if slot[k] > 0 else 0)
+        deeper += deep
+    return changes, deeper
 
 
 @inlined
@@ -191,8 +237,12 @@ def approach(
 
 
 @inlined
-def meet(at: int, count: int, dt: float, materials: float, work: NDArray[np.float64]) -> None:
-    """Second stage: arms, motion at the contact, effective radius, mass and inertia."""
+def meet(at: int, count: int, dt: float, materials: float, filled: float, work: NDArray[np.float64]) -> int:
+    """Second stage: arms, motion at the contact, effective radius, mass and inertia.
+
+    Returns how many contacts are of another pair of materials than `filled`.
+    """
+    others = 0
     for c in range(count):
         w = np.uint64(at) + np.uint64(c)
         ri, rj = work[w + RI], work[w + RJ]
@@ -220,21 +270,40 @@ def meet(at: int, count: int, dt: float, materials: float, work: NDArray[np.floa
         work[w + TURNING] = 0.4 * mass * smaller * smaller
         work[w + ARM_I], work[w + ARM_J] = ri - overlap * share, rj - overlap * (1.0 - share)
         work[w + PAIR] = pair
+        others += 1 if pair != filled else 0
+    return others
+
+
+@inlined
+def look_up(at: int, count: int, coefficient: NDArray[np.float64], work: NDArray[np.float64]) -> float:
+    """Write the coefficients of each contact into columns; return the pair of materials if it is the same of all.
+
+    Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise -1 is
+    returned, which is no pair.
+    """
+    first, same = work[np.uint64(at) + PAIR], True
+    for c in range(count):
+        same &= work[np.uint64(at) + np.uint64(c) + PAIR] == first
+    for c in range(BLOCK if same else count):
+        w = np.uint64(at) + np.uint64(c)
+        base = COEFFICIENTS * int(first if same else work[w + PAIR])
+        for column in range(COEFFICIENTS):
+            work[w + HERTZIAN + np.uint64(BLOCK * column)] = coefficient[base + column]
+    return first if same else -1.0
 
 
 @inlined
 def push(
-    at: int, first: int, count: int, dt: float, rate: float, coefficient: NDArray[np.float64],
-    work: NDArray[np.float64], history: NDArray[np.float64],
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Third stage: normal forces of the contacts in a block of slots."""
     for c in range(count):
         h, w = np.uint64(HISTORY * first) + np.uint64(c), np.uint64(at) + np.uint64(c)
         ux, uy, uz = work[w + U0], work[w + U1], work[w + U2]
-        base = COEFFICIENTS * int(work[w + PAIR])
         normal, lost, tx, ty, tz, stiffness, damping, shrink, slips = normal_force(
             dt, rate, work[w + REACHED], work[w + BEFORE], (work[w + N0], work[w + N1], work[w + N2]), (ux, uy, uz),
-            work[w + RADIUS], work[w + MASS], work[w + LIGHTNESS], coefficient, base, history[h + H11] > UNKNOWN,
+            work[w + RADIUS], work[w + MASS], work[w + LIGHTNESS],
+            (work[w + HERTZIAN], work[w + MODULUS], work[w + RATIO], work[w + GAMMA]), history[h + H11] > UNKNOWN,
             history[h + H3], (history[h + H4], history[h + H5], history[h + H6]),
         )  # fmt: skip
         history[h + H3] = normal
@@ -242,23 +311,21 @@ def push(
         history[h + H8] += lost
         history[h + H11] = work[w + REACHED]
         work[w + U0], work[w + U1], work[w + U2] = tx, ty, tz
-        work[w + STIFFNESS], work[w + DAMPING] = stiffness, damping * coefficient[base + TANGENTIAL_ROOT]
+        work[w + STIFFNESS], work[w + DAMPING] = stiffness, damping * work[w + TANGENTIAL_ROOT]
         work[w + SHRINK], work[w + SLIPS] = shrink, slips
 
 
 @inlined
 def shear(
-    at: int, first: int, count: int, dt: float, rate: float, coefficient: NDArray[np.float64],
-    work: NDArray[np.float64], history: NDArray[np.float64],
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Fourth stage: tangential forces, not yet all within Coulomb's limit."""
     for c in range(count):
         h, w = np.uint64(HISTORY * first) + np.uint64(c), np.uint64(at) + np.uint64(c)
-        base = COEFFICIENTS * int(work[w + PAIR])
         gx, gy, gz, stored, fx, fy, fz, limit = tangential_force(
             dt, rate, (work[w + N0], work[w + N1], work[w + N2]), (work[w + S0], work[w + S1], work[w + S2]),
             (history[h + H4], history[h + H5], history[h + H6]), work[w + SPIN], work[w + MASS], history[h + H3],
-            work[w + STIFFNESS], work[w + DAMPING], work[w + SHRINK], work[w + SLIPS], coefficient[base + FRICTION],
+            work[w + STIFFNESS], work[w + DAMPING], work[w + SHRINK], work[w + SLIPS], work[w + FRICTION],
             (history[h + H0], history[h + H1], history[h + H2]),
         )  # fmt: skip
         history[h + H0], history[h + H1], history[h + H2] = gx, gy, gz
@@ -270,28 +337,35 @@ def shear(
 
 @inlined
 def load(
-    at: int, first: int, count: int, dt: float, rate: float, coefficient: NDArray[np.float64],
-    work: NDArray[np.float64], history: NDArray[np.float64], loads: NDArray[np.float64],
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
 ) -> None:  # fmt: skip
     """Last stage: Coulomb's limit, rolling resistance, and what these contacts do to their particles."""
     for c in range(count):
         h, w = np.uint64(HISTORY * first) + np.uint64(c), np.uint64(at) + np.uint64(c)
-        base = COEFFICIENTS * int(work[w + PAIR])
         nx, ny, nz = work[w + N0], work[w + N1], work[w + N2]
         rx, ry, rz = work[w + W0], work[w + W1], work[w + W2]
         normal, arm_i, arm_j = history[h + H3], work[w + ARM_I], work[w + ARM_J]
         fx, fy, fz, resistance, slid, rolled = limited_force(
             dt, rate, (work[w + S0], work[w + S1], work[w + S2]), work[w + LIMIT],
             (work[w + U0], work[w + U1], work[w + U2]), (rx, ry, rz),
-            coefficient[base + ROLLING] * work[w + RADIUS] * normal, work[w + TURNING],
+            work[w + ROLLING] * work[w + RADIUS] * normal, work[w + TURNING],
         )  # fmt: skip
         history[h + H9] -= slid
         history[h + H10] -= rolled
         qx, qy, qz = ny * fz - nz * fy, nz * fx - nx * fz, nx * fy - ny * fx
         ax, ay, az = resistance * rx, resistance * ry, resistance * rz
-        work[w + U0], work[w + U1], work[w + U2] = -arm_i * qx - ax, -arm_i * qy - ay, -arm_i * qz - az
-        work[w + S0], work[w + S1], work[w + S2] = normal * nx + fx, normal * ny + fy, normal * nz + fz
-        work[w + W0], work[w + W1], work[w + W2] = ax - arm_j * qx, ay - arm_j * qy, az - arm_j * qz
+        work[w + T0], work[w + T1], work[w + T2] = -arm_i * qx - ax, -arm_i * qy - ay, -arm_i * qz - az
+        work[w + T3], work[w + T4], work[w + T5] = normal * nx + fx, normal * ny + fy, normal * nz + fz
+        work[w + T6], work[w + T7], work[w + T8] = ax - arm_j * qx, ay - arm_j * qy, az - arm_j * qz
+
+
+@inlined
+def hand_out(at: int, first: int, count: int, work: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
+    """Write what the contacts of a block do to their particles into rows.
+
+    What was stored a moment ago in vectors of one length can be loaded in vectors of another one only when it has
+    reached the cache: this is best called when the next block has been begun.
+    """
     for c in range(0, count, ROWS):
         row = np.uint64(LOADS * first) + np.uint64(LOADS * c)
-        _take(work, np.uint64(at) + np.uint64(c) + U0, loads, row)
+        _take(work, np.uint64(at) + np.uint64(c) + T0, loads, row)

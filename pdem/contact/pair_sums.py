@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.pair_stages import LOADS
+from pdem.contact.load_sums import sum_loads
 from pdem.contact.slot_kernels import chunk_of
-from pdem.foundation.geometry_kernels import sphere_mass
+from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
-from pdem.motion.integration import half_kick
+from pdem.motion.integration import LIGHTNESS, PACKED, SIZE, half_kick
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,21 +20,16 @@ if TYPE_CHECKING:
 def order_row(
     begin: int, end: int, entry: NDArray[np.int32], partner: NDArray[np.int64], slot: NDArray[np.int32]
 ) -> int:
-    """Put the candidates that touch before the others, each in the order of partners; return how many touch."""
-    count = 0
+    """Put the candidates that touch before the others, in the order of partners; return how many touch."""
+    behind = begin
     for place in range(begin, end):
         which, other = entry[place], partner[place]
-        apart = slot[which >> 1] == 0
-        count += not apart
-        at = place
-        while at > begin:
-            before = slot[entry[at - 1] >> 1] == 0
-            if (before == apart and partner[at - 1] < other) or before < apart:
-                break
-            entry[at], partner[at] = entry[at - 1], partner[at - 1]
-            at -= 1
-        entry[at], partner[at] = which, other
-    return count
+        if slot[which >> 1] > 0:
+            entry[place], partner[place] = entry[behind], partner[behind]
+            entry[behind], partner[behind] = which, other
+            behind += 1
+    sort_row(begin, behind, partner, entry)
+    return behind - begin
 
 
 @inlined
@@ -46,47 +41,30 @@ def add_row(
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
+    packed: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
-    density: NDArray[np.float64],
-    material: NDArray[np.int32],
-    radius: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
 ) -> None:
-    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act.
-
-    Rows are masked and places unsigned: what may be negative costs a test for indices that count from the end.
-    """
-    fx = fy = fz = tx = ty = tz = 0.0
+    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act."""
     if bound[p] < 0:
         bound[p] = order_row(start[p], start[p + 1], entry, partner, slot)
-    for place in range(start[p], start[p] + bound[p]):
-        which = entry[np.uint64(place)] & ROW
-        side = which & 1
-        c = slot[which >> 1] & ROW
-        sign = 2.0 * side - 1.0
-        at, turn = LOADS * c + 3, LOADS * c + 6 * side
-        fx += sign * loads[at]
-        fy += sign * loads[at + 1]
-        fz += sign * loads[at + 2]
-        tx += loads[turn]
-        ty += loads[turn + 1]
-        tz += loads[turn + 2]
+    fx, fy, fz, tx, ty, tz = sum_loads(entry, slot, loads, start[p], start[p] + bound[p])
     if walls:
         fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
         tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
     force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
     torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
     if half != 0.0:
-        mass = sphere_mass(density[material[p]], radius[p])
+        lightness, radius = packed[PACKED * p + LIGHTNESS], packed[PACKED * p + SIZE]
         half_kick(
-            p, half, mass, radius[p], gravity, free, velocity, angular_velocity, (fx, fy, fz), (tx, ty, tz)
+            p, half, lightness, radius, gravity, free, velocity, angular_velocity, (fx, fy, fz), (tx, ty, tz)
         )
 
 
@@ -99,14 +77,12 @@ def sum_forces(
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
+    packed: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
-    density: NDArray[np.float64],
-    material: NDArray[np.int32],
-    radius: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
@@ -115,8 +91,8 @@ def sum_forces(
     """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does."""
     for row in prange(len(rows)):
         add_row(
-            rows[row] & ROW, start, entry, slot, partner, bound, loads, walls,
-            wall, half, gravity, free, density, material, radius, velocity, angular_velocity, force, torque,
+            rows[row] & ROW, start, entry, slot, partner, bound, loads, packed, walls, wall, half, gravity, free,
+            velocity, angular_velocity, force, torque,
         )  # fmt: skip
 
 

@@ -178,32 +178,37 @@ def _sink(key: NDArray[np.int64], value: NDArray[np.int32], first: int, root: in
         root = child
 
 
+@inlined
+def sort_row(first: int, last: int, partner: NDArray[np.int64], entry: NDArray[np.int32]) -> None:
+    """Sort a part of a row by partner id: by insertion, and the long rows of large particles by a heap."""
+    if last - first <= _SHORT:
+        for place in range(first + 1, last):
+            key, value = partner[place], entry[place]
+            at = place
+            while at > first and partner[at - 1] > key:
+                partner[at] = partner[at - 1]
+                entry[at] = entry[at - 1]
+                at -= 1
+            partner[at] = key
+            entry[at] = value
+    else:
+        size = last - first
+        for root in range(size // 2 - 1, -1, -1):
+            _sink(partner, entry, first, root, size)
+        for end in range(size - 1, 0, -1):
+            a, b = first, first + end
+            partner[a], partner[b] = partner[b], partner[a]
+            entry[a], entry[b] = entry[b], entry[a]
+            _sink(partner, entry, first, 0, end)
+
+
 @threaded_kernel
 def sort_rows(
     owned: int, start: NDArray[np.int64], partner: NDArray[np.int64], entry: NDArray[np.int32]
 ) -> None:
-    """Sort every row by partner id: by insertion, and the long rows of large particles by a heap."""
+    """Sort every row by partner id."""
     for p in prange(owned):
-        first, last = start[p], start[p + 1]
-        if last - first <= _SHORT:
-            for place in range(first + 1, last):
-                key, value = partner[place], entry[place]
-                at = place
-                while at > first and partner[at - 1] > key:
-                    partner[at] = partner[at - 1]
-                    entry[at] = entry[at - 1]
-                    at -= 1
-                partner[at] = key
-                entry[at] = value
-        else:
-            size = last - first
-            for root in range(size // 2 - 1, -1, -1):
-                _sink(partner, entry, first, root, size)
-            for end in range(size - 1, 0, -1):
-                a, b = first, first + end
-                partner[a], partner[b] = partner[b], partner[a]
-                entry[a], entry[b] = entry[b], entry[a]
-                _sink(partner, entry, first, 0, end)
+        sort_row(start[p], start[p + 1], partner, entry)
 
 
 @threaded_kernel

@@ -51,7 +51,7 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
                 columns[int(at) + column * stride + place] = rows[row + column]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, columns = (_data(context, builder, signature, arguments, number) for number in (0, 5))
+        rows, columns = (data_of(context, builder, signature, arguments, number) for number in (0, 5))
         for column in range(0, count, 2):
             a, b, c, d = (_load(builder, rows, place, column, _TWO) for place in arguments[1:5])
             one, other = _shuffle(builder, a, c, range(ROWS)), _shuffle(builder, b, d, range(ROWS))
@@ -87,7 +87,7 @@ def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
                 rows[int(row) + count * place + column] = columns[int(at) + column * stride + place]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        columns, rows = (_data(context, builder, signature, arguments, number) for number in (0, 2))
+        columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
         at, row = arguments[1], arguments[3]
         for column in range(0, count - 1, 2):
             one, other = (_load(builder, columns, at, (column + k) * stride, _FOUR) for k in range(2))
@@ -108,22 +108,23 @@ def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-def _data(context: Any, builder: Any, signature: Any, arguments: Any, number: int) -> Any:
+def data_of(context: Any, builder: Any, signature: Any, arguments: Any, number: int) -> Any:
     """Return the address of the first number of an array among the arguments."""
     return context.make_array(signature.args[number])(context, builder, arguments[number]).data
 
 
-def _address(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:
+def address_of(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:
+    """Return the address of a vector or number of this kind, `behind` numbers behind a place."""
     pointer = builder.gep(data, [builder.add(place, ir.Constant(_PLACE, behind))])
     return builder.bitcast(pointer, kind.as_pointer())
 
 
 def _load(builder: Any, data: Any, place: Any, behind: int, kind: Any) -> Any:
-    return builder.load(_address(builder, data, place, behind, kind), align=_ALIGN)
+    return builder.load(address_of(builder, data, place, behind, kind), align=_ALIGN)
 
 
 def _store(builder: Any, value: Any, data: Any, place: Any, behind: int) -> None:
-    builder.store(value, _address(builder, data, place, behind, value.type), align=_ALIGN)
+    builder.store(value, address_of(builder, data, place, behind, value.type), align=_ALIGN)
 
 
 def _shuffle(builder: Any, one: Any, other: Any, lanes: Any) -> Any:

@@ -27,7 +27,7 @@ FINE, STALE, GONE, LOST = 0, 1, 2, 3
 def half_kick(
     p: int,
     half: float,
-    mass: float,
+    lightness: float,
     radius: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
@@ -36,8 +36,7 @@ def half_kick(
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
 ) -> None:
-    """Let force, torque and gravity act on a sphere for a time `half` [s]."""
-    lightness = 1.0 / mass  # quotients are slow
+    """Let force, torque and gravity act on a sphere for a time `half` [s]; `lightness` is one over its mass."""
     turning = 2.5 * lightness / (radius * radius)
     velocity[p, 0] += free[0] * half * (force[0] * lightness + gravity[0])
     velocity[p, 1] += free[1] * half * (force[1] * lightness + gravity[1])
@@ -50,6 +49,9 @@ def half_kick(
 PACKED = 12
 """Numbers that contacts need of a particle: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg],
 angular velocity (3) [rad/s], material."""
+
+SIZE, LIGHTNESS = 3, 7
+"""Which of them are the radius and one over the mass."""
 
 
 @inlined
@@ -66,9 +68,9 @@ def pack_particle(
     """Write what contacts need of one particle, of which `lightness` is one over the mass."""
     at = PACKED * p
     packed[at], packed[at + 1], packed[at + 2] = position[p, 0], position[p, 1], position[p, 2]
-    packed[at + 3] = radius[p]
+    packed[at + SIZE] = radius[p]
     packed[at + 4], packed[at + 5], packed[at + 6] = velocity[p, 0], velocity[p, 1], velocity[p, 2]
-    packed[at + 7] = lightness
+    packed[at + LIGHTNESS] = lightness
     packed[at + 8], packed[at + 9] = angular_velocity[p, 0], angular_velocity[p, 1]
     packed[at + 10] = angular_velocity[p, 2]
     packed[at + 11] = material[p]
@@ -138,9 +140,9 @@ def drift(
     """
     worst = 0
     for p in prange(owned):
-        mass = sphere_mass(density[material[p]], radius[p])
+        lightness = 1.0 / sphere_mass(density[material[p]], radius[p])
         half_kick(
-            p, 0.5 * dt, mass, radius[p], gravity, free, velocity, angular_velocity,
+            p, 0.5 * dt, lightness, radius[p], gravity, free, velocity, angular_velocity,
             (force[p, 0], force[p, 1], force[p, 2]), (torque[p, 0], torque[p, 1], torque[p, 2]),
         )  # fmt: skip
         moved = 0.0
@@ -157,7 +159,7 @@ def drift(
             moved += way * way
             x = nearest_image(x - reference[p, axis], period[axis], frequency[axis])
             away += x * x
-        pack_particle(p, 1.0 / mass, position, velocity, angular_velocity, radius, material, packed)
+        pack_particle(p, lightness, position, velocity, angular_velocity, radius, material, packed)
         code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
         worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
     return worst

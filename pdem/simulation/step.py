@@ -205,7 +205,7 @@ def evaluate(system: System, dt: float, phases: Phases, *, same_lists: bool = Fa
         phases.lap("exchange")
     note_pair(system, pairs.evaluate(True, particles, system.box, law, system.ended, action))
     phases.lap("pairs")
-    pairs.finish(particles, constants.density, action)
+    pairs.finish(particles, action)
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:
         finish_driven(system, 0.5 * dt)

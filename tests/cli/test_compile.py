@@ -40,7 +40,7 @@ for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.00
     except SystemExit as end:
         assert not end.code, end.code
 missing = sorted(held() - built)
-assert len(built) > 20, "this test no longer sees the kernels"
+assert len(built) > (40 if case.walls else 20), "this test no longer sees the kernels"
 assert not missing, missing
 """
 PISTON = (

@@ -37,7 +37,7 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
         beyond += [
             lists.evaluate(ghosts, particles, OPEN, LAW, ended, action) > 0 for ghosts in (False, True)
         ]
-        lists.finish(particles, LAW.density, action)
+        lists.finish(particles, action)
     ended.normalise()
     return lists, ended.limbs.copy(), any(beyond)
 
