@@ -14,7 +14,7 @@ from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
 from pdem.foundation.transposition import ROWS
-from pdem.motion.integration import PACKED, pack
+from pdem.motion.integration import FINE, PACKED, pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
+    from pdem.motion.integration import Motion
 
 _GROWTH = 1.3
 _NO_WALLS = np.empty((0, 6))
-_ACTED_ON = ("velocity", "angular_velocity", "force", "torque")
+_NO_PLACES, _NO_SKINS = np.empty((0, 3)), np.empty(0)
+_MOVING = ("position", "velocity", "angular_velocity")
 
 
 class Action(NamedTuple):
@@ -38,20 +40,32 @@ class Action(NamedTuple):
         Force and torque on owned particles from walls, if there are any.
     half : float
         Time for which forces act on the velocities when they have been added up [s], 0 for none.
-    gravity, free : (3,) and (6,) arrays
-        As `pdem.motion.integration.drift` takes them.
+    motion : Motion
+        What all particles move by.
+    ahead : bool
+        Whether the next step, twice as long as `half`, is begun at once.
+    shows : bool
+        Whether columns of particles are written although it is.
+    reference, skin : (n, 3) and (n,) arrays
+        As `pdem.motion.integration.drift` takes them, to go ahead.
     """
 
     wall: NDArray[np.float64] | None
     half: float
-    gravity: NDArray[np.float64]
-    free: NDArray[np.float64]
+    motion: Motion
+    ahead: bool = False
+    shows: bool = True
+    reference: NDArray[np.float64] = _NO_PLACES
+    skin: NDArray[np.float64] = _NO_SKINS
 
-    def on(self, particles: Particles) -> tuple[Any, ...]:
+    def on(self, particles: Particles, packed: NDArray[np.float64]) -> tuple[Any, ...]:
         """Return this as arguments of `sum_forces`."""
         wall = _NO_WALLS if self.wall is None else self.wall
-        columns = (particles.column(name) for name in _ACTED_ON)
-        return self.wall is not None, wall, self.half, self.gravity, self.free, *columns
+        column, shows = particles.column, self.shows or not self.ahead
+        return (
+            self.wall is not None, wall, self.half, self.ahead, shows, *self.motion, self.reference, self.skin,
+            column("image"), packed, *(column(name) for name in (*_MOVING, "force", "torque")),
+        )  # fmt: skip
 
 
 class PairContacts:
@@ -191,11 +205,14 @@ class PairContacts:
             self._packed = np.empty(int(_GROWTH * rows) * PACKED + PACKED)
         return self._packed
 
-    def begin(self, particles: Particles, density: NDArray[np.float64], *, packed: bool) -> None:
-        """Put together what contacts need of owned particles, unless they are `packed` as they are now."""
+    def begin(
+        self, particles: Particles, density: NDArray[np.float64], *, packed: bool
+    ) -> NDArray[np.float64]:
+        """Return the rows that hold what contacts need, having owned particles packed unless they are."""
+        rows = self.packed(particles.count + particles.ghosts)
         if not packed:
-            self.packed(particles.count + particles.ghosts)
             self._pack(particles, density, 0, particles.count)
+        return rows
 
     def evaluate(
         self,
@@ -205,8 +222,11 @@ class PairContacts:
         law: Law,
         ended: ExactSums,
         action: Action,
-    ) -> int:
-        """Find the contacts among the candidates and their forces; return a candidate beyond the limit + 1.
+    ) -> tuple[int, int]:
+        """Find the contacts among the candidates and their forces.
+
+        Returns a candidate beyond the limit + 1, or 0, and the largest code of particles that have moved on (see
+        `pdem.motion.integration.FINE`).
 
         This is done twice in a step, after `begin`: among owned particles, and then, when the ghosts are where they
         are now, for the candidates with a ghost. The forces on particles none of whose contacts is still to come act
@@ -229,23 +249,23 @@ class PairContacts:
         """
         if ghosts:
             self._pack(particles, law.density, particles.count, particles.count + particles.ghosts)
-        slots, beyond = self._slots, 0
+        slots, beyond, code = self._slots, 0, FINE
         runs = slots.plan(ghosts, self._workers)
         while runs is not None:
             kernels.evaluate_pairs(
-                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, self._packed,
-                *box, float(len(law.density)), law.table.reshape(-1), self.inner, self.candidates, slots.region,
+                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, *box,
+                float(len(law.density)), law.table.reshape(-1), self.inner, self.candidates, slots.region,
                 slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
                 self._start, self._entry, self._slot, self._partner, self._bound, slots.history.reshape(-1),
-                slots.work, slots.loads,
-                *action.on(particles),
+                slots.work, slots.loads, *action.on(particles, self._packed),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
+            code = max(code, int(runs[kernels.MOVED].max()))
             for worker in np.flatnonzero(runs[kernels.ENDED]):
                 first = worker * kernels.ENDS
                 add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
             runs = slots.rest(runs, self._slot)
-        return beyond
+        return beyond, code
 
     def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
         column = particles.column
@@ -254,14 +274,22 @@ class PairContacts:
             column("material"), density, self._packed,
         )  # fmt: skip
 
-    def finish(self, particles: Particles, action: Action) -> None:
-        """Let the forces act on the particles whose contacts were not complete before."""
+    def finish(self, particles: Particles, action: Action) -> int:
+        """Let the forces act on the particles whose contacts were not complete before.
+
+        Returns the largest code of these, as `evaluate` does.
+        """
         late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
-        slots = self._slots
+        worst = np.zeros(self._workers, np.int64)
         sum_forces(
-            late, self._start, self._entry, self._slot, self._partner, self._bound, slots.loads, self._packed,
-            *action.on(particles),
+            worst, late, self._start, self._entry, self._slot, self._partner, self._bound, self._slots.loads,
+            *action.on(particles, self._packed),
         )  # fmt: skip
+        return int(worst.max())
+
+    def show(self, particles: Particles) -> None:
+        """Write the columns of owned particles as they have moved on."""
+        unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
 
     @property
     def histories(self) -> NDArray[np.float64]:

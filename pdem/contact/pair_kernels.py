@@ -40,19 +40,21 @@ from pdem.contact.pair_stages import (
 from pdem.contact.pair_sums import add_row
 from pdem.contact.slot_kernels import LANES, UNORDERED, chunk_range, whole_lanes
 from pdem.foundation.kernels import ROW, prange, uncounted_kernel
+from pdem.motion.integration import FINE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RUN = 5
+RUN = 6
 """Numbers of a run of chunks that one worker takes. Given:"""
 
 BEGIN, END = 0, 1
 """its first chunk and the one behind its last; and written:"""
 
-STOP, ENDED, DEEP = range(2, RUN)
-"""the chunk where it has come to (`END` if it had room for all), how many contacts have ended, and a candidate whose
-overlap is beyond the limit + 1, or 0."""
+STOP, ENDED, DEEP, MOVED = range(2, RUN)
+"""the chunk where it has come to (`END` if it had room for all), how many contacts have ended, a candidate whose
+overlap is beyond the limit + 1, or 0, and the largest code of particles that have moved on (see
+`pdem.motion.integration.FINE`)."""
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
@@ -67,7 +69,6 @@ def evaluate_pairs(
     largest_overlap: float,
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
-    packed: NDArray[np.float64],
     period: NDArray[np.float64],
     frequency: NDArray[np.float64],
     materials: float,
@@ -94,8 +95,16 @@ def evaluate_pairs(
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
+    ahead: bool,
+    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
+    sides: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
+    image: NDArray[np.int32],
+    packed: NDArray[np.float64],
+    position: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
@@ -117,8 +126,6 @@ def evaluate_pairs(
     lower, higher, mark, slot : arrays
         By candidate: rows of its particles; written: 0 apart, 1 touching, 3 if the overlap exceeds
         `largest_overlap` smaller radii; its slot, or 0.
-    packed
-        As `pdem.motion.integration.pack` writes it.
     inner, candidates, region, room, live
         Candidates between owned particles, and all; by chunk: its first slot, how many it has, and its
         contacts.
@@ -140,14 +147,21 @@ def evaluate_pairs(
         Written: what the contact in each slot does to its particles.
     walls, wall : bool, (n, 6) array
         Force and torque from the walls, if there are any.
-    half, gravity, free, velocity, ..., torque
-        For how long forces act on the velocities [s], 0 for not at all, and what `half_kick` takes.
+    half : float
+        For how long forces act on the velocities [s], 0 for not at all.
+    ahead, shows : bool
+        Whether the next step is begun at once, and whether columns are written then; without `ahead` they must be.
+    gravity, free, sides, reference, skin, image, packed
+        As `pdem.motion.integration.drift` takes them.
+    position, ..., torque
+        Columns that are written; the last two only where the next step does not begin at once.
     """
     rate = 1.0 / step
     for worker in prange(runs.shape[1]):
         chunk = runs[BEGIN, worker]
         ending = 0
         beyond = 0
+        code = FINE
         at = worker * COLUMNS * BLOCK
         filled = -1.0
         while chunk < runs[END, worker]:
@@ -216,9 +230,11 @@ def evaluate_pairs(
             if adds:
                 for place in range(ready[chunk], ready[chunk + 1]):
                     p = order[np.uint64(place)] & ROW
-                    add_row(
-                        p, start, entry, slot, partner, bound, loads, packed, walls, wall, half, gravity, free,
-                        velocity, angular_velocity, force, torque,
+                    moved = add_row(
+                        p, start, entry, slot, partner, bound, loads, walls, wall, half, ahead, shows, gravity, free,
+                        sides, reference, skin, image, packed, position, velocity, angular_velocity, force, torque,
                     )  # fmt: skip
+                    code = max(code, moved)
             chunk += 1
-        runs[STOP, worker], runs[ENDED, worker], runs[DEEP, worker] = chunk, ending, beyond
+        runs[STOP, worker], runs[ENDED, worker] = chunk, ending
+        runs[DEEP, worker], runs[MOVED, worker] = beyond, code

@@ -10,7 +10,7 @@ from pdem.contact.load_sums import sum_loads
 from pdem.contact.slot_kernels import chunk_of
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
-from pdem.motion.integration import LIGHTNESS, PACKED, SIZE, half_kick
+from pdem.motion.integration import FINE, drift_particle, half_kick, unpack_particle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,35 +41,52 @@ def add_row(
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
-    packed: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
+    ahead: bool,
+    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
+    sides: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
+    image: NDArray[np.int32],
+    packed: NDArray[np.float64],
+    position: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
-) -> None:
-    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act."""
+) -> int:
+    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act.
+
+    With `ahead` it goes on with the next step at once; what is returned see `pdem.motion.integration.FINE`. Columns are
+    written if it does not, or if somebody looks at them (`shows`).
+    """
     if bound[p] < 0:
         bound[p] = order_row(start[p], start[p + 1], entry, partner, slot)
     fx, fy, fz, tx, ty, tz = sum_loads(entry, slot, loads, start[p], start[p] + bound[p])
     if walls:
         fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
         tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
-    force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
-    torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+    code = FINE
     if half != 0.0:
-        lightness, radius = packed[PACKED * p + LIGHTNESS], packed[PACKED * p + SIZE]
-        half_kick(
-            p, half, lightness, radius, gravity, free, velocity, angular_velocity, (fx, fy, fz), (tx, ty, tz)
-        )
+        half_kick(p, half, gravity, free, (fx, fy, fz), (tx, ty, tz), packed)
+    if ahead:
+        half_kick(p, half, gravity, free, (fx, fy, fz), (tx, ty, tz), packed)
+        code = drift_particle(p, 2.0 * half, sides, reference, skin, image, packed)
+    else:
+        force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
+        torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+    if shows:
+        unpack_particle(p, packed, position, velocity, angular_velocity)
+    return code
 
 
 @uncounted_kernel
 def sum_forces(
+    worst: NDArray[np.int64],
     rows: NDArray[np.int32],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
@@ -77,23 +94,39 @@ def sum_forces(
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
-    packed: NDArray[np.float64],
     walls: bool,
     wall: NDArray[np.float64],
     half: float,
+    ahead: bool,
+    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
+    sides: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
+    image: NDArray[np.int32],
+    packed: NDArray[np.float64],
+    position: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
 ) -> None:
-    """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does."""
-    for row in prange(len(rows)):
-        add_row(
-            rows[row] & ROW, start, entry, slot, partner, bound, loads, packed, walls, wall, half, gravity, free,
-            velocity, angular_velocity, force, torque,
-        )  # fmt: skip
+    """Add up the forces on some owned particles, and let them act, as `evaluate_pairs` does.
+
+    Every worker writes the largest code of its particles to `worst`.
+    """
+    workers = len(worst)
+    for worker in prange(workers):
+        code = FINE
+        for place in range(worker * len(rows) // workers, (worker + 1) * len(rows) // workers):
+            moved = add_row(
+                rows[place] & ROW, start, entry, slot, partner, bound, loads, walls, wall, half, ahead, shows,
+                gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity, force,
+                torque,
+            )  # fmt: skip
+            code = max(code, moved)
+        worst[worker] = code
 
 
 @threaded_kernel

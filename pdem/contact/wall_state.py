@@ -18,6 +18,7 @@ from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
+from pdem.motion.integration import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,20 +242,20 @@ class WallContacts:
     def evaluate(
         self,
         particles: Particles,
+        packed: NDArray[np.float64],
         law: Law,
         ended: ExactSums,
     ) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
-        Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`.
+        Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self._new, self._old = self._old, self._new
         column = particles.column
         walls = self.walls
         kernels.wall_forces(
             self._signed, self._shortened, self._near, law.dt, law.step, law.largest_overlap,
-            (column("position"), column("velocity"), column("angular_velocity"), column("radius"),
-             column("material")),
+            (*columns_of(packed), column("radius"), column("material")),
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
              walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
@@ -271,11 +272,12 @@ class WallContacts:
         return int(self._near[deep[-1]]) + 1 if len(deep) else 0
 
     def measure(
-        self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64], ended: ExactSums
-    ) -> None:
+        self, particles: Particles, packed: NDArray[np.float64], density: NDArray[np.float64],
+        table: NDArray[np.float64], ended: ExactSums,
+    ) -> None:  # fmt: skip
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
-        self.evaluate(particles, Law(density, table, 0.0, 1.0, np.inf), ended)
+        self.evaluate(particles, packed, Law(density, table, 0.0, 1.0, np.inf), ended)
         self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

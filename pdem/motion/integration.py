@@ -3,17 +3,22 @@
 Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
 are added up (`pdem.contact.pair_sums`). In between velocities are those of the middle of the step, as
 `pdem.contact.law` takes them.
+
+While steps are taken, particles live in *packed* rows: all that contacts need of one is at one address. Columns are
+written where somebody looks at them. Where nobody looks between two steps, the end of one and the begin of the next
+are done at once, with the same functions: they are compiled without contraction, so that they give the same bits in
+whichever kernel they end up.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.geometry_kernels import nearest_image, sphere_mass
-from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image, sphere_mass
+from pdem.foundation.kernels import ROW, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,58 +27,134 @@ FINE, STALE, GONE, LOST = 0, 1, 2, 3
 """What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
+PACKED = 12
+"""Numbers of a packed row: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg], angular velocity
+(3) [rad/s], material."""
 
-@inlined
+PLACE, SIZE, SPEED, LIGHTNESS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
+"""Where in a row these begin."""
+
+LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
+"""Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
+inverse or 0; limits beyond which a particle is gone [m]."""
+
+
+def columns_of(
+    packed: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return positions, velocities and angular velocities (n, 3) in packed rows; views."""
+    rows = packed.reshape(-1, PACKED)
+    return rows[:, PLACE:SIZE], rows[:, SPEED:LIGHTNESS], rows[:, SPIN:MATERIAL]
+
+
+class Motion(NamedTuple):
+    """What all particles move by.
+
+    Attributes
+    ----------
+    gravity : (3,) array
+        Acceleration [m/s^2].
+    free : (6,) array
+        1 or 0 for each degree of freedom, three of translation, three of rotation.
+    sides : (5, 3) array
+        Of the box, see `LOWER`.
+    """
+
+    gravity: NDArray[np.float64]
+    free: NDArray[np.float64]
+    sides: NDArray[np.float64]
+
+
+@inlined_geometry
 def half_kick(
     p: int,
     half: float,
-    lightness: float,
-    radius: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
+    packed: NDArray[np.float64],
 ) -> None:
-    """Let force, torque and gravity act on a sphere for a time `half` [s]; `lightness` is one over its mass."""
+    """Let force, torque and gravity act on a sphere for a time `half` [s]."""
+    at = PACKED * (p & ROW)
+    lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
     turning = 2.5 * lightness / (radius * radius)
-    velocity[p, 0] += free[0] * half * (force[0] * lightness + gravity[0])
-    velocity[p, 1] += free[1] * half * (force[1] * lightness + gravity[1])
-    velocity[p, 2] += free[2] * half * (force[2] * lightness + gravity[2])
-    angular_velocity[p, 0] += free[3] * half * (torque[0] * turning)
-    angular_velocity[p, 1] += free[4] * half * (torque[1] * turning)
-    angular_velocity[p, 2] += free[5] * half * (torque[2] * turning)
+    packed[at + SPEED] += free[0] * half * (force[0] * lightness + gravity[0])
+    packed[at + SPEED + 1] += free[1] * half * (force[1] * lightness + gravity[1])
+    packed[at + SPEED + 2] += free[2] * half * (force[2] * lightness + gravity[2])
+    packed[at + SPIN] += free[3] * half * (torque[0] * turning)
+    packed[at + SPIN + 1] += free[4] * half * (torque[1] * turning)
+    packed[at + SPIN + 2] += free[5] * half * (torque[2] * turning)
 
 
-PACKED = 12
-"""Numbers that contacts need of a particle: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg],
-angular velocity (3) [rad/s], material."""
+@inlined_geometry
+def drift_particle(
+    p: int,
+    dt: float,
+    sides: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
+    image: NDArray[np.int32],
+    packed: NDArray[np.float64],
+) -> int:
+    """Move a sphere for a step; on periodic axes it is wrapped. What is returned see `FINE`."""
+    at = PACKED * (p & ROW)
+    radius = packed[at + SIZE]
+    moved = 0.0
+    away = 0.0
+    outside = False
+    for axis in range(3):
+        way = dt * packed[at + SPEED + axis]
+        x = packed[at + PLACE + axis] + way
+        wraps = math.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
+        if wraps != 0:
+            x -= sides[PERIOD, axis] * wraps
+            image[p, axis] += np.int32(wraps)
+        packed[at + PLACE + axis] = x
+        outside |= (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+        moved += way * way
+        x = nearest_image(x - reference[p, axis], sides[PERIOD, axis], sides[FREQUENCY, axis])
+        away += x * x
+    code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
+    return code if moved <= radius * radius else LOST + p
 
-SIZE, LIGHTNESS = 3, 7
-"""Which of them are the radius and one over the mass."""
 
-
-@inlined
+@inlined_geometry
 def pack_particle(
     p: int,
-    lightness: float,
     position: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
     radius: NDArray[np.float64],
     material: NDArray[np.int32],
+    density: NDArray[np.float64],
     packed: NDArray[np.float64],
 ) -> None:
-    """Write what contacts need of one particle, of which `lightness` is one over the mass."""
-    at = PACKED * p
-    packed[at], packed[at + 1], packed[at + 2] = position[p, 0], position[p, 1], position[p, 2]
+    """Write the row of one particle from its columns."""
+    at = PACKED * (p & ROW)
+    for axis in range(3):
+        packed[at + PLACE + axis] = position[p, axis]
+        packed[at + SPEED + axis] = velocity[p, axis]
+        packed[at + SPIN + axis] = angular_velocity[p, axis]
     packed[at + SIZE] = radius[p]
-    packed[at + 4], packed[at + 5], packed[at + 6] = velocity[p, 0], velocity[p, 1], velocity[p, 2]
-    packed[at + LIGHTNESS] = lightness
-    packed[at + 8], packed[at + 9] = angular_velocity[p, 0], angular_velocity[p, 1]
-    packed[at + 10] = angular_velocity[p, 2]
-    packed[at + 11] = material[p]
+    packed[at + LIGHTNESS] = 1.0 / sphere_mass(density[material[p]], radius[p])
+    packed[at + MATERIAL] = material[p]
+
+
+@inlined_geometry
+def unpack_particle(
+    p: int,
+    packed: NDArray[np.float64],
+    position: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+) -> None:
+    """Write what moves of one particle from its row into columns."""
+    at = PACKED * (p & ROW)
+    for axis in range(3):
+        position[p, axis] = packed[at + PLACE + axis]
+        velocity[p, axis] = packed[at + SPEED + axis]
+        angular_velocity[p, axis] = packed[at + SPIN + axis]
 
 
 @threaded_kernel
@@ -88,10 +169,22 @@ def pack(
     density: NDArray[np.float64],
     packed: NDArray[np.float64],
 ) -> None:
-    """Write what contacts need of the particles `first` to `last` - 1, `PACKED` numbers each, as `drift` does."""
+    """Write the rows of the particles `first` to `last` - 1, `PACKED` numbers each, as `drift` does."""
     for p in prange(first, last):
-        lightness = 1.0 / sphere_mass(density[material[p]], radius[p])
-        pack_particle(p, lightness, position, velocity, angular_velocity, radius, material, packed)
+        pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
+
+
+@threaded_kernel
+def unpack(
+    owned: int,
+    packed: NDArray[np.float64],
+    position: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    angular_velocity: NDArray[np.float64],
+) -> None:
+    """Write columns of the first `owned` particles from their rows."""
+    for p in prange(owned):
+        unpack_particle(p, packed, position, velocity, angular_velocity)
 
 
 @threaded_kernel
@@ -100,12 +193,10 @@ def drift(
     dt: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
+    sides: NDArray[np.float64],
     density: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    period: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    lowest: NDArray[np.float64],
-    highest: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    skin: NDArray[np.float64],
     material: NDArray[np.int32],
     radius: NDArray[np.float64],
     position: NDArray[np.float64],
@@ -114,8 +205,6 @@ def drift(
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    skin: NDArray[np.float64],
     packed: NDArray[np.float64],
 ) -> int:
     """Begin a step: half a kick, then the drift; positions on periodic axes are wrapped.
@@ -124,12 +213,14 @@ def drift(
     ----------
     owned, dt
         Number of particles, time step [s].
-    lowest, highest
-        Limits (3,) of the box beyond which a particle is gone [m].
-    gravity, free
-        Acceleration (3,) [m/s^2]; 1 or 0 for each degree of freedom, three of translation, three of rotation.
+    gravity, free, sides
+        See `Motion`.
+    density : (M,) array
+        By material [kg/m^3].
     reference, skin
         Places (n, 3) [m] when lists were made, and how far each particle may be from there (n,) [m].
+    material, ..., torque
+        Columns; those that move are written.
     packed
         Written, `PACKED` numbers for each particle.
 
@@ -140,26 +231,12 @@ def drift(
     """
     worst = 0
     for p in prange(owned):
-        lightness = 1.0 / sphere_mass(density[material[p]], radius[p])
+        pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
         half_kick(
-            p, 0.5 * dt, lightness, radius[p], gravity, free, velocity, angular_velocity,
-            (force[p, 0], force[p, 1], force[p, 2]), (torque[p, 0], torque[p, 1], torque[p, 2]),
+            p, 0.5 * dt, gravity, free, (force[p, 0], force[p, 1], force[p, 2]),
+            (torque[p, 0], torque[p, 1], torque[p, 2]), packed,
         )  # fmt: skip
-        moved = 0.0
-        away = 0.0
-        outside = False
-        for axis in range(3):
-            way = dt * velocity[p, axis]
-            x = position[p, axis] + way
-            wraps = math.floor((x - lower[axis]) * frequency[axis])
-            x -= period[axis] * wraps
-            position[p, axis] = x
-            image[p, axis] += np.int32(wraps)
-            outside |= (x < lowest[axis]) | (x > highest[axis])
-            moved += way * way
-            x = nearest_image(x - reference[p, axis], period[axis], frequency[axis])
-            away += x * x
-        pack_particle(p, lightness, position, velocity, angular_velocity, radius, material, packed)
-        code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
-        worst = max(worst, code if moved <= radius[p] * radius[p] else LOST + p)
+        code = drift_particle(p, dt, sides, reference, skin, image, packed)
+        unpack_particle(p, packed, position, velocity, angular_velocity)
+        worst = max(worst, code)
     return worst

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from pdem.detection.facets import blocks_of
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
 from pdem.detection.skins import Skins
+from pdem.motion.integration import Motion
 from pdem.motion.walls import MovingWalls
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ class Constants:
     density: NDArray[np.float64]
     table: NDArray[np.float64]
     largest_overlap: float
+
+    @cached_property
+    def motion(self) -> Motion:
+        """What all particles move by."""
+        sides = np.stack((self.lower, self.period, self.frequency, self.lowest, self.highest))
+        return Motion(self.gravity, self.free, sides)
 
 
 def constants_of(case: Case) -> Constants:

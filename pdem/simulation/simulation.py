@@ -148,12 +148,12 @@ class Simulation:
 
     def _begin(self, continued: bool) -> None:
         """Find the forces at the beginning: measured anew at time 0, those of the checkpoint later."""
-        system, constants = self.system, self.system.constants
+        system = self.system
         if not continued:
             evaluate(system, 0.0, self.phases)
             agree(system, False)
-        elif system.walls is not None:
-            system.walls.measure(system.particles, constants.density, constants.table, system.ended)
+        else:
+            measured_walls(system)
 
     @property
     def time(self) -> float:
@@ -183,8 +183,8 @@ class Simulation:
         if steps < 0:
             raise InputError(f"steps is {steps}: time does not run backwards; give 0 or more")
         self.phases.start()
-        for _ in range(steps):
-            requested = advance(self.system, self.phases)
+        for step in range(steps):
+            requested = advance(self.system, self.phases, ahead=step + 1 < steps)
             if requested:
                 return requested
         agree(self.system, False)

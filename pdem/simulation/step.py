@@ -28,8 +28,10 @@ SORT_EVERY = 10
 MEMBERS = ("material", "radius", "position", "image", "velocity", "angular_velocity", "force", "torque")
 
 
-def advance(system: System, phases: Phases) -> int:
+def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     """Take one step; return the number of a signal that asks the run to stop, the same on every rank.
+
+    With `ahead` the next step is begun at once, unless a signal has come: nobody may look at the particles in between.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def advance(system: System, phases: Phases) -> int:
         On all ranks, if any of them saw in this step or at the end of the last what cannot be.
     """
     system.step += 1
-    stale = begin(system)
+    stale = begin(system) if system.begun is None else go_on(system, system.begun)
     if system.walls is not None:
         begin_driven(system)
         system.walls.walls.place(system.time, system.time_of(system.step - 1))
@@ -45,13 +47,15 @@ def advance(system: System, phases: Phases) -> int:
     requested, stale = agree(system, stale)
     phases.lap("wait")
     if stale:
+        show(system)
         detect(system, phases, stale == GONE)
     else:
         system.exchange.begin_update(system.particles)
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
-    evaluate(system, system.constants.step, phases, same_lists=not stale)
+    ahead = ahead and not requested
+    evaluate(system, system.constants.step, phases, same_lists=not stale, ahead=ahead)
     return requested
 
 
@@ -60,13 +64,25 @@ def begin(system: System) -> int:
     own, constants = system.particles, system.constants
     columns = [own.column(name) for name in MEMBERS]
     code = drift(
-        own.count, constants.step, constants.gravity, constants.free, constants.density, constants.lower,
-        constants.period, constants.frequency, constants.lowest, constants.highest, *columns, system.reference,
-        system.skin, system.pairs.packed(own.count + own.ghosts),
+        own.count, constants.step, *constants.motion, constants.density, system.reference, system.skin, *columns,
+        system.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
+    return go_on(system, int(code))
+
+
+def go_on(system: System, code: int) -> int:
+    """Return how stale lists are by what `drift` has returned; note a particle that went too far."""
+    system.begun = None
     if code >= LOST:
-        system.trouble.append((FAR, int(own.id[code - LOST]), 0))
-    return min(int(code), GONE)
+        system.trouble.append((FAR, int(system.particles.id[code - LOST]), 0))
+    return min(code, GONE)
+
+
+def show(system: System) -> None:
+    """Write the columns of owned particles where they are behind."""
+    if not system.shown:
+        system.pairs.show(system.particles)
+        system.shown = True
 
 
 def agree(system: System, stale: int) -> tuple[int, int]:
@@ -74,6 +90,7 @@ def agree(system: System, stale: int) -> tuple[int, int]:
     mine = np.array([stale, system.stop_requested(), len(system.trouble)], np.int64)
     seen = system.exchange.largest(mine)
     if seen[2]:
+        show(system)
         stop_if_troubled(system)
     return int(seen[1]), int(seen[0])
 
@@ -187,36 +204,44 @@ def refresh_facets(system: System) -> None:
         list_facets(system, system.walls.carry(system.particles))
 
 
-def evaluate(system: System, dt: float, phases: Phases, *, same_lists: bool = False) -> None:
+def evaluate(
+    system: System, dt: float, phases: Phases, *, same_lists: bool = False, ahead: bool = False
+) -> None:
     """Set the contact forces of the owned particles and kick by the other half; histories grow by `dt` [s].
 
     With `dt` = 0 forces are measured, and nothing is kicked. With the `same_lists` as in the last step the ghosts are
-    under way, and what needs none of them is done meanwhile.
+    under way, and what needs none of them is done meanwhile. With `ahead` the next step is begun, too.
     """
     constants, particles, pairs = system.constants, system.particles, system.pairs
+    packed = pairs.begin(particles, constants.density, packed=same_lists)
     law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
-    forces = evaluate_walls(system, law, phases)
-    action = Action(forces, 0.5 * dt, constants.gravity, constants.free)
-    pairs.begin(particles, constants.density, packed=same_lists)
-    note_pair(system, pairs.evaluate(False, particles, system.box, law, system.ended, action))
+    forces = evaluate_walls(system, packed, law, phases)
+    system.shown = not ahead or system.exchange.size > 1
+    action = Action(forces, 0.5 * dt, constants.motion, ahead, system.shown, system.reference, system.skin)
+    beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, action)
+    note_pair(system, beyond)
     phases.lap("pairs")
     if same_lists:
         system.exchange.finish_update(particles)
         phases.lap("exchange")
-    note_pair(system, pairs.evaluate(True, particles, system.box, law, system.ended, action))
+    beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, action)
+    note_pair(system, beyond)
     phases.lap("pairs")
-    pairs.finish(particles, action)
+    code = max(code, others, pairs.finish(particles, action))
+    system.begun = code if ahead else None
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:
         finish_driven(system, 0.5 * dt)
         phases.lap("walls")
 
 
-def evaluate_walls(system: System, law: Law, phases: Phases) -> NDArray[np.float64] | None:
+def evaluate_walls(
+    system: System, packed: NDArray[np.float64], law: Law, phases: Phases
+) -> NDArray[np.float64] | None:
     """Evaluate the contacts with walls; return force and torque of the owned particles from them (n, 6)."""
     if system.walls is None:
         return None
-    beyond = system.walls.evaluate(system.particles, law, system.ended)
+    beyond = system.walls.evaluate(system.particles, packed, law, system.ended)
     if beyond:
         system.trouble.append((WALL, int(system.particles.id[beyond - 1]), 0))
     phases.lap("walls")

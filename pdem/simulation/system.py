@@ -77,6 +77,10 @@ class System:
         Energies of ended contacts seen by this rank.
     trouble : list
         What this rank saw that must stop the run: (kind, id, other id or wall).
+    begun : int or None
+        What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
+    shown : bool
+        Whether the columns of owned particles are where these have moved since.
     """
 
     def __init__(
@@ -124,6 +128,8 @@ class System:
         self._reach = np.zeros(0)
         self.wall_margin = 0.0
         self.trouble: list[tuple[int, int, int]] = []
+        self.begun: int | None = None
+        self.shown = True
         self.stop_requested: Callable[[], int] = nothing_requested
 
     def use_levels(self, skins: Skins, population: int) -> None:

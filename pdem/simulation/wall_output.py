@@ -43,7 +43,8 @@ def measured_walls(system: System) -> WallContacts | None:
     """Return the wall contacts with their forces: found anew if lists were made since (particles came or went)."""
     walls, constants = system.walls, system.constants
     if walls is not None and not walls.measured:
-        walls.measure(system.particles, constants.density, constants.table, system.ended)
+        packed = system.pairs.begin(system.particles, constants.density, packed=False)
+        walls.measure(system.particles, packed, constants.density, constants.table, system.ended)
     return walls
 
 

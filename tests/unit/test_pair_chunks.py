@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crowds import LAW, OPEN, crowd, near_pairs
+from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +19,7 @@ from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
 from pdem.foundation.transposition import ROWS
+from pdem.motion.integration import FINE, PACKED, Motion, drift
 from pdem.simulation.system import ENDED
 
 
@@ -28,14 +29,14 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
     lists, ended = PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
-    action = Action(wall, 1e-4, np.array([0.0, 0.0, -9.81]), np.ones(6))
+    action = Action(wall, 1e-4, MOTION)
     beyond = []
     for step in range(2):
         if step:
             particles.column("position")[:rows] += 0.2 * particles.column("velocity")[:rows]
         lists.begin(particles, LAW.density, packed=False)
         beyond += [
-            lists.evaluate(ghosts, particles, OPEN, LAW, ended, action) > 0 for ghosts in (False, True)
+            lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[0] > 0 for ghosts in (False, True)
         ]
         lists.finish(particles, action)
     ended.normalise()
@@ -71,6 +72,64 @@ def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, 
         np.testing.assert_array_equal(values, other[name], name)
     np.testing.assert_array_equal(lost, lost_too)
     assert beyond == beyond_too
+
+
+@given(
+    st.integers(0, 2**32), st.integers(2, 90), st.integers(0, 30), st.integers(1, 3), st.booleans(),
+    st.sampled_from([0.0, 0.5, 30.0]),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, workers, shows, length):
+    """Half a kick and then the drift with its half, or all at once: the same places, speeds, codes, to the bit."""
+    rng = np.random.default_rng(seed)
+    ghosts = min(ghosts, rows - 1)
+    owned = rows - ghosts
+    dt = 2e-4
+    frequency = 1.0 / length if length else 0.0
+    sides = np.array(
+        [[-1.0] * 3, [length] * 3, [frequency] * 3, [-np.inf] * 3, [rng.choice([1.0, np.inf])] * 3]
+    )
+    motion = Motion(np.array([0.0, 1.0, -9.81]), np.array([1.0, 1.0, 0.0, 1.0, 0.0, 1.0]), sides)
+    skin, fast = rng.uniform(0.0, 1e-3, owned), 10.0 ** rng.integers(0, 4)
+    found = []
+    for ahead in (False, True):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(pair_contacts, "threads", lambda many=workers if ahead else 1: many)
+            particles, lists, ended = crowd(seed, rows, ghosts), PairContacts(), ExactSums(ENDED)
+            column, place = particles.column, particles.column("position")[:owned].copy()
+            column("velocity")[: owned // 2] *= fast
+            lists.take_candidates(near_pairs(particles), particles, ended)
+            packed = lists.begin(particles, LAW.density, packed=False)
+            action = Action(None, 0.5 * dt, motion, ahead, shows, place, skin)
+            codes = [
+                lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[1] for ghosts in (False, True)
+            ]
+            code = max(*codes, lists.finish(particles, action))
+            if ahead and not shows:
+                np.testing.assert_array_equal(column("position")[:owned], place)
+                lists.show(particles)
+            elif not ahead:
+                assert code == FINE
+                names = (
+                    "material",
+                    "radius",
+                    "position",
+                    "image",
+                    "velocity",
+                    "angular_velocity",
+                    "force",
+                    "torque",
+                )
+                code = drift(
+                    owned, dt, *motion, LAW.density, place, skin, *(column(name) for name in names), packed
+                )
+            assert (packed.reshape(-1, PACKED)[:owned, :3] == column("position")[:owned]).all()
+            moved = [
+                column(name)[:owned].copy() for name in ("position", "image", "velocity", "angular_velocity")
+            ]
+            found.append([code, *moved])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import llvmlite.binding
 import numpy as np
 import pytest
-from crowds import LAW, OPEN, crowd, near_pairs
+from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
 from pdem.contact import pair_kernels
 from pdem.contact.pair_contacts import Action, PairContacts
@@ -60,7 +60,7 @@ def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
     particles, lists, ended = crowd(11, 500, 0), PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    action, given = Action(None, 1e-4, np.array([0.0, 0.0, -9.81]), np.ones(6)), []
+    action, given = Action(None, 1e-4, MOTION), []
     with pytest.MonkeyPatch.context() as monkeypatch:
         kernel = pair_kernels.evaluate_pairs
 
