@@ -5,6 +5,9 @@ directly where the box of the level has few cells (*dense*), else each row of ce
 by a hash of the row (*hashed*) and runs on from there. In both cases neighbouring cells of a row are
 neighbouring buckets, so a row of a query is one contiguous slice of the sorted particles. What the hash brings
 together by accident is told apart by its own cell.
+
+Rows run along the second longest axis of the particles, and layers follow each other along the longest: so as few
+particles as possible lie between a particle and its neighbours in the next layer. The grid has axes of its own.
 """
 
 from __future__ import annotations
@@ -50,6 +53,9 @@ class Levels(NamedTuple):
         Bounding box of the centres [m].
     population : (L,) int64
         Number of particles.
+    axes : (3,) int64
+        Which axes of space are those of the cells: along a row, from row to row, from layer to layer. `lowest` and
+        `highest` have those of space, all others those of the cells.
     """
 
     limit: NDArray[np.float64]
@@ -63,6 +69,7 @@ class Levels(NamedTuple):
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
     population: NDArray[np.int64]
+    axes: NDArray[np.int64]
 
 
 @threaded_kernel
@@ -116,17 +123,18 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
         size = max(levels.limit[level], 2.0 * levels.reach[level])
         product = 1.0
         for axis in range(3):
+            along = levels.axes[axis]
             if count == 0:
                 levels.cells[level, axis] = 1
-            elif period[axis] > 0.0:
-                cells = max(1, int(period[axis] / size))
+            elif period[along] > 0.0:
+                cells = max(1, int(period[along] / size))
                 levels.cells[level, axis] = cells
-                levels.inverse[level, axis] = cells / period[axis]
-                levels.origin[level, axis] = lower[axis]
+                levels.inverse[level, axis] = cells / period[along]
+                levels.origin[level, axis] = lower[along]
             else:
                 levels.inverse[level, axis] = 1.0 / size
-                levels.origin[level, axis] = levels.lowest[level, axis]
-                extent = levels.highest[level, axis] - levels.lowest[level, axis]
+                levels.origin[level, axis] = levels.lowest[level, along]
+                extent = levels.highest[level, along] - levels.lowest[level, along]
                 levels.cells[level, axis] = int(extent / size) + (2 if extent > 0.0 else 1)
             product *= levels.cells[level, axis]
         if product <= CELLS_PER_PARTICLE * count + 64:
@@ -173,15 +181,16 @@ def find_buckets(
     bucket_of: NDArray[np.int64],
 ) -> None:
     """Write the bucket of each particle."""
+    x, y, z = levels.axes
     for i in prange(count):
         level = level_of[i]
         row = row_bucket(
             levels,
             level,
-            cell_along(levels, level, 1, position[i, 1]),
-            cell_along(levels, level, 2, position[i, 2]),
+            cell_along(levels, level, 1, position[i, y]),
+            cell_along(levels, level, 2, position[i, z]),
         )
-        local = row + cell_along(levels, level, 0, position[i, 0])
+        local = row + cell_along(levels, level, 0, position[i, x])
         if levels.dense[level] == 0:
             local &= levels.buckets[level] - 1
         bucket_of[i] = levels.base[level] + local
@@ -194,6 +203,7 @@ def sort_into_buckets(
     reach: NDArray[np.float64],
     count: int,
     bucket_count: int,
+    axes: NDArray[np.int64],
     bucket_of: NDArray[np.int64],
     before: NDArray[np.int64],
     start: NDArray[np.int32],
@@ -202,9 +212,12 @@ def sort_into_buckets(
 ) -> None:
     """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach, 4 numbers each.
 
+    Coordinates of centres are in the order of the cells' `axes`.
+
     Each part, one per thread, goes through all particles and sorts those of its own range of buckets: reading a
     bucket costs little beside sorting into it, and nothing has to be merged. `before` (parts) is scratch.
     """
+    x, y, z = axes
     for part in prange(parts):
         low, high = part * bucket_count // parts, (part + 1) * bucket_count // parts
         for bucket in range(low, high):
@@ -236,7 +249,7 @@ def sort_into_buckets(
                 start[bucket] += 1
                 order[slot] = i
                 at = 4 * slot
-                spheres[at], spheres[at + 1], spheres[at + 2] = position[i, 0], position[i, 1], position[i, 2]
+                spheres[at], spheres[at + 1], spheres[at + 2] = position[i, x], position[i, y], position[i, z]
                 spheres[at + 3] = reach[i]
         for bucket in range(high - 1, low, -1):  # the slots have moved each start to the next bucket's
             start[bucket] = start[bucket - 1]
@@ -376,7 +389,10 @@ def search(
     found: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> None:
-    """Find every pair once; chunk c writes ``found[c]`` of them to its segment, whose last place is spare."""
+    """Find every pair once; chunk c writes ``found[c]`` of them to its segment, whose last place is spare.
+
+    Coordinates in `spheres`, and `period`, are in the order of the cells' axes.
+    """
     segment = len(first) // SEGMENTS
     depth = len(levels.limit)
     for turn in prange(SEGMENTS):

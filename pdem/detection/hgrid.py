@@ -52,7 +52,7 @@ class HierarchicalGrid:
             limits, np.zeros((depth, 3)), np.zeros((depth, 3)), np.ones((depth, 3), dtype=np.int64),
             np.zeros(depth + 1, dtype=np.int64), np.zeros(depth, dtype=np.int64),
             np.zeros(depth, dtype=np.int64), np.zeros(depth), np.zeros((depth, 3)), np.zeros((depth, 3)),
-            np.zeros(depth, dtype=np.int64),
+            np.zeros(depth, dtype=np.int64), np.arange(3),
         )  # fmt: skip
         self._top_down = direction == "top-down"
         self._lower = np.array(lower, dtype=np.float64)
@@ -95,6 +95,7 @@ class HierarchicalGrid:
         if count > len(self._level_of):
             self._resize(int(_GROWTH * count) + 16)
         grid.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
+        self._levels.axes[:] = self._axes()
         grid.lay_out(self._levels, self._lower, self._period)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
@@ -104,9 +105,14 @@ class HierarchicalGrid:
         if parts > len(self._before):
             self._before = np.zeros(parts, dtype=np.int64)
         grid.sort_into_buckets(
-            parts, position, reach, count, buckets, self._bucket_of, self._before, self._start, self._order,
-            self._spheres,
+            parts, position, reach, count, buckets, self._levels.axes, self._bucket_of, self._before, self._start,
+            self._order, self._spheres,
         )  # fmt: skip
+
+    def _axes(self) -> NDArray[np.intp]:
+        """Return the axes along which rows run, rows follow each other, and layers do, for what has been measured."""
+        measured = self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
+        return np.argsort(np.where(self._period > 0.0, self._period, measured), kind="stable")[[1, 0, 2]]
 
     def order(self, count: int) -> NDArray[np.int32]:
         """Return the particles in the order of the last `sort`, level by level and row by row."""
@@ -119,10 +125,11 @@ class HierarchicalGrid:
         call overwrites.
         """
         self.sort(position, reach, count)
+        period = self._period[self._levels.axes]
         while True:
             grid.search(
                 count, self._top_down, self._levels, self._level_of, self._spheres, self._start, self._order,
-                self._period, self._first, self._second, self._found, self._counters,
+                period, self._first, self._second, self._found, self._counters,
             )  # fmt: skip
             most = int(self._found.max())
             if most < len(self._first) // SEGMENTS:

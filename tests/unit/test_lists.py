@@ -140,14 +140,24 @@ def test_particles_are_sorted_into_buckets_however_the_buckets_are_shared(parts)
     bucket_of = rng.integers(0, buckets, count)
     position, reach = rng.random((count, 3)), rng.random(count)
     start, order = np.full(buckets + 1, -7, np.int32), np.empty(count, np.int32)
-    spheres = np.empty(4 * count)
+    spheres, axes = np.empty(4 * count), rng.permutation(3)
     grid_kernels.sort_into_buckets(
-        parts, position, reach, count, buckets, bucket_of, np.empty(parts, np.int64), start, order, spheres
+        parts,
+        position,
+        reach,
+        count,
+        buckets,
+        axes,
+        bucket_of,
+        np.empty(parts, np.int64),
+        start,
+        order,
+        spheres,
     )
     expected = np.argsort(bucket_of, kind="stable")
     assert order.tolist() == expected.tolist()
     assert start.tolist() == np.searchsorted(np.sort(bucket_of), np.arange(buckets + 1)).tolist()
-    assert np.array_equal(spheres.reshape(-1, 4), np.column_stack((position, reach))[expected])
+    assert np.array_equal(spheres.reshape(-1, 4), np.column_stack((position[:, axes], reach))[expected])
 
 
 def test_detection_in_every_step_allocates_nothing_that_grows_with_the_particles(tmp_path) -> None:
