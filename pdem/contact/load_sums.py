@@ -28,12 +28,12 @@ _ARRAYS = 3
 
 
 def _plain(
-    entry: NDArray[Any], slot: NDArray[Any], loads: NDArray[Any], begin: int, end: int
+    entry: NDArray[Any], seat: NDArray[Any], loads: NDArray[Any], begin: int, end: int
 ) -> tuple[float, ...]:
     total = [0.0] * 6
     for which in entry[begin:end]:
         side = which & 1
-        row = LOADS * int(slot[which >> 1])
+        row = LOADS * int(seat[which >> 1])
         turn = row + (ON_HIGHER if side else ON_LOWER)
         for axis in range(3):
             total[axis] += (2.0 * side - 1.0) * loads[row + FORCE + axis]
@@ -42,7 +42,7 @@ def _plain(
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    entry, slot, loads = (data_of(context, builder, signature, arguments, k) for k in range(_ARRAYS))
+    entry, seat, loads = (data_of(context, builder, signature, arguments, k) for k in range(_ARRAYS))
     begin, end = arguments[_ARRAYS:]
     nothing = ir.Constant(_FOUR, [0.0] * 4)
     sums = [cgutils.alloca_once_value(builder, nothing) for _ in range(2)]
@@ -53,7 +53,7 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     with cgutils.for_range_slice(builder, begin, end, ir.Constant(_PLACE, 1), intp=_PLACE) as (place, _):
         which = builder.load(builder.gep(entry, [place]))
         candidate = builder.zext(builder.lshr(which, _ROW(1)), _PLACE)
-        row = builder.mul(builder.zext(builder.load(builder.gep(slot, [candidate])), _PLACE), _PLACE(LOADS))
+        row = builder.mul(builder.zext(builder.load(builder.gep(seat, [candidate])), _PLACE), _PLACE(LOADS))
         is_higher = builder.trunc(which, ir.IntType(1))
         torque = builder.select(is_higher, _PLACE(ON_HIGHER), _PLACE(ON_LOWER))
         force = builder.load(address_of(builder, loads, row, FORCE, _FOUR), align=8)
@@ -67,12 +67,12 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.make_tuple(builder, signature.return_type, numbers)
 
 
-def _typed(context: Any, entry: Any, slot: Any, loads: Any, begin: Any, end: Any) -> Any:
+def _typed(context: Any, entry: Any, seat: Any, loads: Any, begin: Any, end: Any) -> Any:
     place, number = types.int64, types.float64
-    return UniTuple(number, 6)(entry, slot, loads, place, place), _generate
+    return UniTuple(number, 6)(entry, seat, loads, place, place), _generate
 
 
 sum_loads = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
-"""For kernels. Of the entries of all rows, the slot of each candidate, all loads, and the first of the entries to be
-added and the one behind the last: return force and torque, six numbers, added in this order. Arrays are flat; entries
-and slots int32, not negative."""
+"""For kernels. Of the entries of all rows, the seat of each candidate (the row of its loads), all loads, and the first
+of the entries to be added and the one behind the last: return force and torque, six numbers, added in this order.
+Arrays are flat; entries and seats int32, not negative."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.contact import completion
 from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.pair_slots import PairSlots, chunks_in, worker_begins
-from pdem.contact.pair_sums import list_ready, note_chunks, sum_forces
+from pdem.contact.pair_sums import sum_forces
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.kernels import threads
@@ -88,7 +89,7 @@ class PairContacts:
         self.higher = np.empty(0, np.int32)
         self._slots = PairSlots()
         self._mark = np.zeros(0, np.int8)
-        self._slot = np.zeros(0, np.int32)
+        self._seat = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._partner = np.empty(0, np.int64)
@@ -152,17 +153,20 @@ class PairContacts:
         The energies of contacts that are no candidates any more go to `ended`.
         """
         self._list_candidates(pairs, particles.column("id"), particles.count)
-        self._slot[: self.candidates] = 0
+        self._seat[: self.candidates] = 0
         neighbours.find_candidates(
-            self.count, self._row, self._other, self._start, self._partner, self._entry, self._slot, self._candidate
+            self.count, self._row, self._other, self._start, self._partner, self._entry, self._seat, self._candidate
         )  # fmt: skip
         missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         add_ended(ended, self._slots.in_slots(self._slots.known[self._lost[:missing]])[ENERGIES])
-        self._list_ready(particles.count, particles.count + particles.ghosts)
-        self._slots.settle(self.inner, self.candidates, self.lower, self.higher, self._slot, self._bound)
+        begins, window = self._list_ready(particles.count, particles.count + particles.ghosts)
+        self._slots.settle(
+            self.inner, self.candidates, self.lower, self.higher, self._seat, self._bound, begins, window,
+            self._other.view(np.float64),
+        )  # fmt: skip
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
         """Write candidates and the rows of all owned particles."""
@@ -179,8 +183,11 @@ class PairContacts:
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
             rows[self.candidates : self.candidates + ROWS] = 0
 
-    def _list_ready(self, owned: int, rows: int) -> None:
-        """Note after which candidates the contacts of each owned particle are complete."""
+    def _list_ready(self, owned: int, rows: int) -> tuple[NDArray[np.int64], int]:
+        """Note after which candidates the contacts of each owned particle are complete.
+
+        Returns what `LoadRows.divide` needs to know: the first chunks of the workers, and how long loads are kept.
+        """
         self._workers = threads()
         begins = worker_begins(0, chunks_in(self.inner), self._workers)
         steps = int(begins[-1]) + 2
@@ -190,8 +197,17 @@ class PairContacts:
         self._bound[:rows] = 0
         if len(self._ready) < steps:
             self._ready = np.empty(int(_GROWTH * steps) + 16, np.int64)
-        note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk)
-        list_ready(owned, self._chunk, self._ready[:steps], self._order)
+        span = self._cursor  # has done its work
+        completion.note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk, span)
+        window, late = completion.window_of(owned, begins, span), steps - 2
+        if window:
+            completion.put_off(owned, window, late, span, self._chunk)
+            kept = self._slots.loads.kept(chunks_in(self.inner) + chunks_in(self.candidates - self.inner))
+            completion.mark_kept(
+                len(kept), self.inner, self.candidates, late, self.lower, self.higher, self._chunk, kept
+            )
+        completion.list_ready(owned, self._chunk, self._ready[:steps], self._order)
+        return begins, window
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
@@ -255,16 +271,16 @@ class PairContacts:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, *box,
                 float(len(law.density)), law.table.reshape(-1), self.inner, self.candidates, slots.region,
-                slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
-                self._start, self._entry, self._slot, self._partner, self._bound, slots.history.reshape(-1),
-                slots.work, slots.loads, *action.on(particles, self._packed),
+                slots.loads.first, slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts,
+                self._ready, self._order, self._start, self._entry, self._seat, self._partner, self._bound,
+                slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
             code = max(code, int(runs[kernels.MOVED].max()))
             for worker in np.flatnonzero(runs[kernels.ENDED]):
                 first = worker * kernels.ENDS
                 add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
-            runs = slots.rest(runs, self._slot)
+            runs = slots.rest(runs, self._seat)
         return beyond, code
 
     def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
@@ -282,7 +298,7 @@ class PairContacts:
         late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
         worst = np.zeros(self._workers, np.int64)
         sum_forces(
-            worst, late, self._start, self._entry, self._slot, self._partner, self._bound, self._slots.loads,
+            worst, late, self._start, self._entry, self._seat, self._partner, self._bound, self._slots.loads.numbers,
             *action.on(particles, self._packed),
         )  # fmt: skip
         return int(worst.max())
@@ -322,7 +338,7 @@ class PairContacts:
             room = int(_GROWTH * pairs) + 16
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
-            self._slot = np.zeros(room, np.int32)
+            self._seat = np.zeros(room, np.int32)
             self._entry, self._partner = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)

@@ -1,7 +1,8 @@
 """Kernels of the contacts between particles: which candidates touch, and what the contact law says of these.
 
-A candidate pair is oriented from the lower to the higher id. Touching candidates have *slots*; slot 0 holds zeros and
-stands for "does not touch". A contact keeps its slot while it lasts, and its history is renewed in place.
+A candidate pair is oriented from the lower to the higher id. A contact has a *slot* for its history, which is renewed
+in place while it lasts, and a *seat*, a row for what it does to its particles until that has been added up. Both are
+told from each other by the chunk. Seat 0 stands for "does not touch".
 
 How the arrays lie decides the speed. What a contact reads of a particle is *packed* into one row of `PACKED` numbers,
 so that it comes from one or two cache lines at one address; histories lie in blocks (`pdem.contact.pair_stages`), and
@@ -76,6 +77,7 @@ def evaluate_pairs(
     inner: int,
     candidates: int,
     region: NDArray[np.int64],
+    first_seat: NDArray[np.int64],
     room: NDArray[np.int32],
     live: NDArray[np.int32],
     mark: NDArray[np.int8],
@@ -86,7 +88,7 @@ def evaluate_pairs(
     order: NDArray[np.int32],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
-    slot: NDArray[np.int32],
+    seat: NDArray[np.int32],
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     history: NDArray[np.float64],
@@ -123,12 +125,12 @@ def evaluate_pairs(
         See `RUN`; a worker stops before a chunk for whose contacts it has no room.
     owned : int
         Particles of this rank; a contact has ended for the rank that owns its lower particle.
-    lower, higher, mark, slot : arrays
+    lower, higher, mark, seat : arrays
         By candidate: rows of its particles; written: 0 apart, 1 touching, 3 if the overlap exceeds
-        `largest_overlap` smaller radii; its slot, or 0.
-    inner, candidates, region, room, live
-        Candidates between owned particles, and all; by chunk: its first slot, how many it has, and its
-        contacts.
+        `largest_overlap` smaller radii; its seat, or 0.
+    inner, candidates, region, first_seat, room, live
+        Candidates between owned particles, and all; by chunk: its first slot, its first seat, how many of both it has,
+        and its contacts.
     touching : int32 array
         The candidate of each slot.
     ended : (4, workers * ENDS) array
@@ -143,8 +145,8 @@ def evaluate_pairs(
         Of the contact in each slot, in blocks, see `pdem.contact.pair_stages`; renewed.
     work : array
         Written: `BLOCK` contacts of each worker between two stages.
-    loads : (LOADS * slots,) array
-        Written: what the contact in each slot does to its particles.
+    loads : (LOADS * seats + spare,) array
+        Written: what the contact in each seat does to its particles.
     walls, wall : bool, (n, 6) array
         Force and torque from the walls, if there are any.
     half : float
@@ -167,13 +169,14 @@ def evaluate_pairs(
         while chunk < runs[END, worker]:
             bottom, top = chunk_range(chunk, inner, candidates)
             first = region[chunk]
+            behind = first - first_seat[chunk]
             changes = deeper = 0
-            ask_for(first, history, loads)
+            ask_for(first, first - behind, history, loads)
             for block in range(bottom, top, BLOCK):
                 many = min(BLOCK, top - block)
                 bring_places(at, block, many, lower, higher, packed, work)
                 begun, beneath = compare(
-                    at, block, many, largest_overlap, period, frequency, slot, mark, work
+                    at, block, many, largest_overlap, period, frequency, seat, mark, work
                 )
                 changes += begun
                 deeper += beneath
@@ -183,14 +186,14 @@ def evaluate_pairs(
             if changes + deeper > 0:
                 for c in range(bottom, top):
                     beyond = c + 1 if mark[c] > 1 else beyond
-                    s = slot[c]
-                    if mark[c] > 0 and s == 0:
+                    if mark[c] > 0 and seat[c] == 0:
                         s = first + count
                         count += 1
-                        touching[s], slot[c] = c, s
+                        touching[s], seat[c] = c, s - behind
                         bound[lower[c]] = bound[higher[c]] = UNORDERED
                         begin_history(s, history)
-                    elif mark[c] == 0 and s > 0:
+                    elif mark[c] == 0 and seat[c] > 0:
+                        s = seat[c] + behind
                         if lower[c] < owned:
                             place = worker * ENDS + ending
                             h = history_of(s)
@@ -203,8 +206,8 @@ def evaluate_pairs(
                         move_history(last, s, history)
                         bound[lower[c]] = bound[higher[c]] = UNORDERED
                         touching[s] = touching[last]
-                        slot[touching[last]] = s
-                        slot[c] = 0
+                        seat[touching[last]] = s - behind
+                        seat[c] = 0
                 live[chunk] = count
                 whole = count & -LANES
                 for lane in range(count - whole, whole_lanes(count) - whole):
@@ -214,10 +217,10 @@ def evaluate_pairs(
             whole = whole_lanes(count)
             for block in range(0, whole, BLOCK):
                 b, many = first + block, min(BLOCK, whole - block)
-                ask_for(b + BLOCK, history, loads)
+                ask_for(b + BLOCK, b + BLOCK - behind, history, loads)
                 bring(at, b, many, touching, lower, higher, packed, work)
                 if block > 0:
-                    hand_out(at, b - BLOCK, BLOCK, work, loads)
+                    hand_out(at, b - BLOCK - behind, BLOCK, work, loads)
                 approach(at, many, dt, period, frequency, work)
                 if meet(at, many, dt, materials, filled, work) > 0:
                     filled = look_up(at, many, coefficient, work)
@@ -226,12 +229,12 @@ def evaluate_pairs(
                 load(at, b, many, dt, rate, work, history)
             if whole > 0:
                 block = (whole - 1) & -BLOCK
-                hand_out(at, first + block, whole - block, work, loads)
+                hand_out(at, first + block - behind, whole - block, work, loads)
             if adds:
                 for place in range(ready[chunk], ready[chunk + 1]):
                     p = order[np.uint64(place)] & ROW
                     moved = add_row(
-                        p, start, entry, slot, partner, bound, loads, walls, wall, half, ahead, shows, gravity, free,
+                        p, start, entry, seat, partner, bound, loads, walls, wall, half, ahead, shows, gravity, free,
                         sides, reference, skin, image, packed, position, velocity, angular_velocity, force, torque,
                     )  # fmt: skip
                     code = max(code, moved)

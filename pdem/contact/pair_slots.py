@@ -1,4 +1,4 @@
-"""Where contacts between particles keep their histories and forces: slots, in a region for each chunk of candidates."""
+"""Where contacts between particles keep their histories: slots, in a region for each chunk of candidates."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from pdem.contact import slot_kernels as kernels
 from pdem.contact.law import HISTORY
+from pdem.contact.load_rows import MOST, LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, STOP
-from pdem.contact.pair_stages import BLOCK, COLUMNS, LOADS
+from pdem.contact.pair_stages import BLOCK, COLUMNS
 from pdem.contact.slot_kernels import CHUNK, LANES
 
 if TYPE_CHECKING:
@@ -22,16 +23,8 @@ _MARGIN = 1.1  # less than for other arrays: slots take most of the memory
 _SPARE = 8 + LANES
 
 
-def _blocks(slots: Any) -> Any:
-    """Return how many blocks hold so many slots."""
-    return -(-slots // BLOCK)
-
-
-_MOST = BLOCK * _blocks(CHUNK + LANES)  # what all candidates of a chunk need
-
-
 class PairSlots:
-    """Histories and forces of contacts by slot; slot 0 holds zeros and stands for "no contact".
+    """Histories of contacts by slot, and what finds them.
 
     How many contacts a chunk of candidates is going to have is not known when lists are made: its region has some slots
     to spare, and is moved behind all others when these do not suffice.
@@ -42,8 +35,8 @@ class PairSlots:
         Candidates between owned particles, and all.
     history : (room / BLOCK, HISTORY, BLOCK) array
         Histories of contacts, in blocks of slots.
-    loads : (LOADS * room,) array
-        Forces and torques on the particles of contacts, see `pdem.contact.pair_stages`.
+    loads : LoadRows
+        What contacts do to their particles.
     work : (workers * COLUMNS * BLOCK,) array
         Room for the stages of the contact law.
     touching : (room,) int32 array
@@ -57,7 +50,7 @@ class PairSlots:
     def __init__(self) -> None:
         self.inner = self.candidates = 0
         self.history = np.zeros((0, HISTORY, BLOCK))
-        self.loads, self.work = np.zeros(0), np.zeros(0)
+        self.loads, self.work = LoadRows(), np.zeros(0)
         self.touching = np.zeros(0, np.int32)
         self.region, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.room, self.live = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -108,7 +101,8 @@ class PairSlots:
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        return self.loads.memory + sum(arrays)
 
     def hold(self, histories: NDArray[np.float64]) -> None:
         """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
@@ -126,19 +120,26 @@ class PairSlots:
         candidates: int,
         lower: NDArray[np.int32],
         higher: NDArray[np.int32],
-        slot: NDArray[np.int32],
+        seat: NDArray[np.int32],
         bound: NDArray[np.int32],
+        begins: NDArray[np.int64],
+        window: int,
+        scratch: NDArray[np.float64],
     ) -> None:
-        """Divide the slots among new candidates, and bring the histories of contacts that go on there.
+        """Divide slots and seats among new candidates, and bring the histories of contacts that go on there.
 
         Parameters
         ----------
         inner, candidates, lower, higher
             Candidates between owned particles, and all; their rows.
-        slot : int32 array
-            By candidate, one more than the place of its contact in `known`, or 0; written: its slot, or 0.
+        seat : int32 array
+            By candidate, one more than the place of its contact in `known`, or 0; written: its seat, or 0.
         bound : int32 array
             Zeros; written: `UNORDERED` for particles with contacts.
+        begins, window
+            As `LoadRows.divide` takes them.
+        scratch : (contacts,) array
+            Written.
         """
         known = self.known
         self.inner, self.candidates = inner, candidates
@@ -147,18 +148,21 @@ class PairSlots:
             most = int(_GROWTH * chunks) + 16
             self.region, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
-        kernels.count_known(chunks, inner, candidates, slot, self.live)
+        kernels.count_known(chunks, inner, candidates, seat, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = np.minimum(BLOCK * _blocks(live + live // 8 + _SPARE), _MOST)
+        room[:] = np.minimum(BLOCK * _blocks(live + live // 8 + _SPARE), MOST)
+        self.loads.divide(begins, window, room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
         self._reserve(self._next)
         kernels.give_slots(
-            chunks, inner, candidates, self.region, known, lower, higher, slot, self.touching, bound, self._source
+            chunks, inner, candidates, self.region, self.loads.first, known, lower, higher, seat, self.touching, bound,
+            self._source,
         )  # fmt: skip
+        np.cumsum(live, out=self._ends[:chunks])
         kernels.move_histories(
-            chunks, self.region, self.live, self._source, self.history.reshape(-1), self.loads[LOADS:]
+            chunks, self.region, self.live, self._ends, self._source, self.history.reshape(-1), scratch
         )
         self._listed = None
 
@@ -176,28 +180,29 @@ class PairSlots:
         runs[BEGIN], runs[END] = begins[:-1], begins[1:]
         return runs
 
-    def rest(self, runs: NDArray[np.int64], slot: NDArray[np.int32]) -> NDArray[np.int64] | None:
-        """Return runs of what workers had no room for, None if they had; `slot` has that of each candidate."""
+    def rest(self, runs: NDArray[np.int64], seat: NDArray[np.int32]) -> NDArray[np.int64] | None:
+        """Return runs of what workers had no room for, None if they had; `seat` has that of each candidate."""
         short = np.flatnonzero(runs[STOP] < runs[END])
         for worker in short:
-            self._move_to_end(runs[STOP, worker], slot)
+            self._move_to_end(runs[STOP, worker], seat)
         if len(short) == 0:
             return None
         runs[BEGIN] = runs[STOP]
         return runs
 
-    def _move_to_end(self, chunk: int, slot: NDArray[np.int32]) -> None:
+    def _move_to_end(self, chunk: int, seat: NDArray[np.int32]) -> None:
         """Move the region of a chunk behind all others, with room for all of its candidates."""
-        if self.room[chunk] >= _MOST:
+        if self.room[chunk] >= MOST:
             return
         count, old, new = int(self.live[chunk]), int(self.region[chunk]), self._next
         blocks = _blocks(count)
-        self._next += _MOST
+        self._next += MOST
         self._reserve(self._next)
         self.history[new // BLOCK :][:blocks] = self.history[old // BLOCK :][:blocks]
         self.touching[new : new + count] = self.touching[old : old + count]
-        slot[self.touching[new : new + count]] = np.arange(new, new + count)
-        self.region[chunk], self.room[chunk] = new, _MOST
+        if self.loads.make_room(chunk):
+            seat[self.touching[new : new + count]] = self.loads.first[chunk] + np.arange(count)
+        self.region[chunk], self.room[chunk] = new, MOST
 
     def _reserve_known(self, count: int) -> None:
         if len(self._known) < count:
@@ -209,7 +214,6 @@ class PairSlots:
             return
         room = BLOCK * _blocks(int(_MARGIN * slots) + CHUNK)
         self.history = _longer(self.history, room // BLOCK)
-        self.loads = _longer(self.loads, LOADS * room)
         self.touching, self._source = _longer(self.touching, room), _longer(self._source, room)
 
 
@@ -222,6 +226,11 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
     """Return the first of the chunks `first` to `last` - 1 that each worker takes, and `last`."""
     begins: NDArray[np.int64] = first + np.arange(workers + 1) * (last - first) // workers
     return begins
+
+
+def _blocks(slots: Any) -> Any:
+    """Return how many blocks hold so many slots."""
+    return -(-slots // BLOCK)
 
 
 def _longer(rows: NDArray[Any], room: int) -> NDArray[Any]:

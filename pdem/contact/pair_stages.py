@@ -107,12 +107,12 @@ def move_history(a: int, b: int, history: NDArray[np.float64]) -> None:
 
 
 @inlined
-def ask_for(first: int, history: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
-    """Have histories and loads of the block of slots from `first` on brought near before they are needed."""
+def ask_for(first: int, seat: int, history: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
+    """Have histories of the block of slots from `first` on, and loads of as many seats, brought near in time."""
     for line in range(BLOCK * HISTORY // LINE):
         fetch(history, np.uint64(HISTORY * first + LINE * line))
     for line in range(BLOCK * LOADS // LINE):
-        fetch(loads, np.uint64(LOADS * first + LINE * line))
+        fetch(loads, np.uint64(LOADS * seat + LINE * line))
 
 
 @inlined
@@ -147,7 +147,7 @@ def bring_places(
 @inlined
 def compare(
     at: int, first: int, count: int, largest_overlap: float, period: NDArray[np.float64],
-    frequency: NDArray[np.float64], slot: NDArray[np.int32], mark: NDArray[np.int8], work: NDArray[np.float64],
+    frequency: NDArray[np.float64], seat: NDArray[np.int32], mark: NDArray[np.int8], work: NDArray[np.float64],
 ) -> tuple[int, int]:  # fmt: skip
     """Mark the candidates from `first` on that touch, and those whose overlap is beyond the limit.
 
@@ -166,7 +166,7 @@ def compare(
         touches = 1 if squared < reach * reach else 0
         deep = 1 if squared < close * close else 0
         mark[k] = touches + 2 * deep
-        changes += touches ^ (1 if slot[k] > 0 else 0)
+        changes += touches ^ (1 if seat[k] > 0 else 0)
         deeper += deep
     return changes, deeper
 
@@ -360,12 +360,12 @@ def load(
 
 
 @inlined
-def hand_out(at: int, first: int, count: int, work: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
-    """Write what the contacts of a block do to their particles into rows.
+def hand_out(at: int, seat: int, count: int, work: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
+    """Write what the contacts of a block do to their particles into the rows from `seat` on.
 
     What was stored a moment ago in vectors of one length can be loaded in vectors of another one only when it has
     reached the cache: this is best called when the next block has been begun.
     """
     for c in range(0, count, ROWS):
-        row = np.uint64(LOADS * first) + np.uint64(LOADS * c)
+        row = np.uint64(LOADS * seat) + np.uint64(LOADS * c)
         _take(work, np.uint64(at) + np.uint64(c) + T0, loads, row)

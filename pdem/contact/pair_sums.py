@@ -1,30 +1,28 @@
-"""The forces on each particle: which of its contacts are complete when, and their sum in the order of partners."""
+"""The forces on each particle: the sum of what its contacts do to it, in the order of partners."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pdem.contact.load_sums import sum_loads
-from pdem.contact.slot_kernels import chunk_of
 from pdem.detection.neighbours import sort_row
-from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel, uncounted_kernel
+from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
 from pdem.motion.integration import FINE, drift_particle, half_kick, unpack_particle
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
 @inlined
 def order_row(
-    begin: int, end: int, entry: NDArray[np.int32], partner: NDArray[np.int64], slot: NDArray[np.int32]
+    begin: int, end: int, entry: NDArray[np.int32], partner: NDArray[np.int64], seat: NDArray[np.int32]
 ) -> int:
     """Put the candidates that touch before the others, in the order of partners; return how many touch."""
     behind = begin
     for place in range(begin, end):
         which, other = entry[place], partner[place]
-        if slot[which >> 1] > 0:
+        if seat[which >> 1] > 0:
             entry[place], partner[place] = entry[behind], partner[behind]
             entry[behind], partner[behind] = which, other
             behind += 1
@@ -37,7 +35,7 @@ def add_row(
     p: int,
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
-    slot: NDArray[np.int32],
+    seat: NDArray[np.int32],
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
@@ -65,8 +63,8 @@ def add_row(
     written if it does not, or if somebody looks at them (`shows`).
     """
     if bound[p] < 0:
-        bound[p] = order_row(start[p], start[p + 1], entry, partner, slot)
-    fx, fy, fz, tx, ty, tz = sum_loads(entry, slot, loads, start[p], start[p] + bound[p])
+        bound[p] = order_row(start[p], start[p + 1], entry, partner, seat)
+    fx, fy, fz, tx, ty, tz = sum_loads(entry, seat, loads, start[p], start[p] + bound[p])
     if walls:
         fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
         tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
@@ -90,7 +88,7 @@ def sum_forces(
     rows: NDArray[np.int32],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
-    slot: NDArray[np.int32],
+    seat: NDArray[np.int32],
     partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
@@ -121,53 +119,9 @@ def sum_forces(
         code = FINE
         for place in range(worker * len(rows) // workers, (worker + 1) * len(rows) // workers):
             moved = add_row(
-                rows[place] & ROW, start, entry, slot, partner, bound, loads, walls, wall, half, ahead, shows,
+                rows[place] & ROW, start, entry, seat, partner, bound, loads, walls, wall, half, ahead, shows,
                 gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity, force,
                 torque,
             )  # fmt: skip
             code = max(code, moved)
         worst[worker] = code
-
-
-@threaded_kernel
-def note_chunks(
-    owned: int,
-    inner: int,
-    begins: NDArray[np.int64],
-    start: NDArray[np.int64],
-    entry: NDArray[np.int32],
-    chunk: NDArray[np.int32],
-) -> None:
-    """Write after which chunk of candidates the contacts of each particle are complete.
-
-    `begins` are the first chunks of the workers and the one behind all. The last stands for particles with a candidate
-    from `inner` on, with candidates of several workers, or with none.
-    """
-    for p in prange(owned):
-        first, last = inner, -1
-        for place in range(start[p], start[p + 1]):
-            first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
-        chunk[p] = begins[-1]
-        if 0 <= last < inner:
-            low, high = chunk_of(first, inner), chunk_of(last, inner)
-            worker = np.searchsorted(begins, high, side="right") - 1
-            if begins[worker] <= low:
-                chunk[p] = high
-
-
-@kernel
-def list_ready(
-    owned: int, chunk: NDArray[np.int32], ready: NDArray[np.int64], order: NDArray[np.int32]
-) -> None:
-    """List particles by the chunk that completes them: ``order[ready[t]:ready[t + 1]]``, and then the others."""
-    ready[:] = 0
-    for p in range(owned):
-        ready[chunk[p] + 1] += 1
-    for t in range(1, len(ready)):
-        ready[t] += ready[t - 1]
-    for p in range(owned):
-        order[ready[chunk[p]]] = p
-        ready[chunk[p]] += 1
-    for t in range(len(ready) - 1, 0, -1):
-        ready[t] = ready[t - 1]
-    ready[0] = 0

@@ -53,14 +53,14 @@ def whole_lanes(count: int) -> int:
 
 @threaded_kernel
 def count_known(
-    chunks: int, inner: int, candidates: int, slot: NDArray[np.int32], live: NDArray[np.int32]
+    chunks: int, inner: int, candidates: int, seat: NDArray[np.int32], live: NDArray[np.int32]
 ) -> None:
-    """Write how many candidates of each chunk have a slot."""
+    """Write how many candidates of each chunk have been contacts."""
     for chunk in prange(chunks):
         first, last = chunk_range(chunk, inner, candidates)
         count = 0
         for k in range(first, last):
-            count += slot[k] > 0
+            count += seat[k] > 0
         live[chunk] = count
 
 
@@ -82,22 +82,23 @@ def give_slots(
     inner: int,
     candidates: int,
     region: NDArray[np.int64],
+    first_seat: NDArray[np.int64],
     known: NDArray[np.int32],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
-    slot: NDArray[np.int32],
+    seat: NDArray[np.int32],
     touching: NDArray[np.int32],
     bound: NDArray[np.int32],
     source: NDArray[np.int32],
 ) -> None:
-    """Give each candidate that has been a contact a slot in the region of its chunk.
+    """Give each candidate that has been a contact a slot in the region of its chunk, and a seat.
 
     Parameters
     ----------
     known
         The slots that contacts have had.
-    slot
-        By candidate, 0 or one more than the number of its contact in `known`; written: its slot, or 0.
+    seat
+        By candidate, 0 or one more than the number of its contact in `known`; written: its seat, or 0.
     touching, source
         Written by slot: its candidate, and the slot that its contact has had. Slots that fill the last vector of a
         chunk get its first candidate.
@@ -108,9 +109,9 @@ def give_slots(
         first, last = chunk_range(chunk, inner, candidates)
         s = region[chunk]
         for k in range(first, last):
-            if slot[k] > 0:
-                source[s] = known[slot[k] - 1]
-                slot[k] = s
+            if seat[k] > 0:
+                source[s] = known[seat[k] - 1]
+                seat[k] = first_seat[chunk] + s - region[chunk]
                 touching[s] = k
                 bound[lower[k]] = bound[higher[k]] = UNORDERED
                 s += 1
@@ -123,19 +124,25 @@ def move_histories(
     chunks: int,
     region: NDArray[np.int64],
     live: NDArray[np.int32],
+    ends: NDArray[np.int64],
     source: NDArray[np.int32],
     history: NDArray[np.float64],
     scratch: NDArray[np.float64],
 ) -> None:
-    """Bring the histories from where they have been, number by number; `scratch` has room for one of each slot."""
+    """Bring the histories from where they have been, number by number.
+
+    `ends` are the sums of `live` up to each chunk; `scratch` has room for one number of each contact.
+    """
     for column in range(HISTORY):
         behind = BLOCK * column
         for chunk in prange(chunks):
+            at = ends[chunk] - live[chunk] - region[chunk]
             for s in range(region[chunk], region[chunk] + live[chunk]):
-                scratch[s] = history[history_of(source[s]) + behind]
+                scratch[at + s] = history[history_of(source[s]) + behind]
         for chunk in prange(chunks):
             last = region[chunk] + live[chunk]
+            at = ends[chunk] - last
             for s in range(region[chunk], last):
-                history[history_of(s) + behind] = scratch[s]
+                history[history_of(s) + behind] = scratch[at + s]
             for s in range(last, region[chunk] + whole_lanes(live[chunk])):
                 history[history_of(s) + behind] = 0.0

@@ -239,13 +239,7 @@ class WallContacts:
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
 
-    def evaluate(
-        self,
-        particles: Particles,
-        packed: NDArray[np.float64],
-        law: Law,
-        ended: ExactSums,
-    ) -> int:
+    def evaluate(self, particles: Particles, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
         Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.

@@ -1,152 +1,28 @@
-"""Kernels of the hierarchical grid: levels, buckets, counting sort and the search along rows of cells.
+"""Kernels of the hierarchical grid: buckets, counting sort and the search along rows of cells.
 
 The cells of a level are wound onto an array of buckets that is proportional to the number of its particles:
 directly where the box of the level has few cells (*dense*), else each row of cells starts at a bucket chosen
 by a hash of the row (*hashed*) and runs on from there. In both cases neighbouring cells of a row are
 neighbouring buckets, so a row of a query is one contiguous slice of the sorted particles. What the hash brings
 together by accident is told apart by its own cell.
-
-Rows run along the second longest axis of the particles, and layers follow each other along the longest: so as few
-particles as possible lie between a particle and its neighbours in the next layer. The grid has axes of its own.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import ROW, kernel, prange, threaded_kernel
+from pdem.foundation.kernels import ROW, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-CELLS_PER_PARTICLE = 16
-"""Up to so many cells per particle of a level are buckets themselves; more are hashed."""
-
 INFLATION = 1.0 + 1e-12
 """Factor on the search range, so that rounding at a cell border loses nothing."""
-
-
-EXTENTS = 8
-"""What is measured of a level: population, largest reach, lowest and highest centre."""
-
-
-class Levels(NamedTuple):
-    """The grids of all levels, as kernels take them (arrays over levels, and axes).
-
-    Attributes
-    ----------
-    limit : (L,) float64
-        Largest reach diameter of each level [m].
-    origin, inverse : (L, 3) float64
-        Corner of the first cell [m], cells per metre.
-    cells : (L, 3) int64
-        Number of cells along each axis.
-    base, buckets, dense : (L + 1,), (L,), (L,) int64
-        First bucket, number of buckets, whether they are the cells themselves.
-    reach : (L,) float64
-        Largest reach present [m].
-    lowest, highest : (L, 3) float64
-        Bounding box of the centres [m].
-    population : (L,) int64
-        Number of particles.
-    axes : (3,) int64
-        Which axes of space are those of the cells: along a row, from row to row, from layer to layer. `lowest` and
-        `highest` have those of space, all others those of the cells.
-    """
-
-    limit: NDArray[np.float64]
-    origin: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    cells: NDArray[np.int64]
-    base: NDArray[np.int64]
-    buckets: NDArray[np.int64]
-    dense: NDArray[np.int64]
-    reach: NDArray[np.float64]
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    population: NDArray[np.int64]
-    axes: NDArray[np.int64]
-
-
-@threaded_kernel
-def assign_levels(
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    count: int,
-    levels: Levels,
-    extents: NDArray[np.float64],
-    level_of: NDArray[np.int8],
-) -> None:
-    """Put each particle on the lowest level that holds its reach, and measure the levels.
-
-    `extents` (SEGMENTS * L * `EXTENTS`) is scratch.
-    """
-    limit = levels.limit
-    depth = len(limit)
-    for segment in prange(SEGMENTS):
-        for level in range(depth):
-            at = EXTENTS * (segment * depth + level)
-            extents[at] = extents[at + 1] = 0.0
-            for axis in range(3):
-                extents[at + 2 + axis] = math.inf
-                extents[at + 5 + axis] = -math.inf
-        for i in range(segment * count // SEGMENTS, (segment + 1) * count // SEGMENTS):
-            level = 0
-            while level < depth - 1 and 2.0 * reach[i] > limit[level]:
-                level += 1
-            level_of[i] = level
-            at = EXTENTS * (segment * depth + level)
-            extents[at] += 1.0
-            extents[at + 1] = max(extents[at + 1], reach[i])
-            for axis in range(3):
-                extents[at + 2 + axis] = min(extents[at + 2 + axis], position[i, axis])
-                extents[at + 5 + axis] = max(extents[at + 5 + axis], position[i, axis])
-    for level in range(depth):
-        measured = extents.reshape((SEGMENTS, depth, EXTENTS))[:, level]
-        levels.population[level] = int(measured[:, 0].sum())
-        levels.reach[level] = measured[:, 1].max()
-        for axis in range(3):
-            levels.lowest[level, axis] = measured[:, 2 + axis].min()
-            levels.highest[level, axis] = measured[:, 5 + axis].max()
-
-
-@kernel
-def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float64]) -> None:
-    """Choose origin, number of cells and buckets of each level; `period` is 0 on open axes [m]."""
-    levels.base[0] = 0
-    for level in range(len(levels.limit)):
-        count = levels.population[level]
-        size = max(levels.limit[level], 2.0 * levels.reach[level])
-        product = 1.0
-        for axis in range(3):
-            along = levels.axes[axis]
-            if count == 0:
-                levels.cells[level, axis] = 1
-            elif period[along] > 0.0:
-                cells = max(1, int(period[along] / size))
-                levels.cells[level, axis] = cells
-                levels.inverse[level, axis] = cells / period[along]
-                levels.origin[level, axis] = lower[along]
-            else:
-                levels.inverse[level, axis] = 1.0 / size
-                levels.origin[level, axis] = levels.lowest[level, along]
-                extent = levels.highest[level, along] - levels.lowest[level, along]
-                levels.cells[level, axis] = int(extent / size) + (2 if extent > 0.0 else 1)
-            product *= levels.cells[level, axis]
-        if product <= CELLS_PER_PARTICLE * count + 64:
-            levels.dense[level] = 1
-            levels.buckets[level] = int(product)
-        else:
-            levels.dense[level] = 0
-            buckets = 16
-            while buckets < 4 * count:
-                buckets *= 2
-            levels.buckets[level] = buckets
-        levels.base[level + 1] = levels.base[level] + levels.buckets[level]
 
 
 @inlined_geometry

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection import grid_kernels as grid
+from pdem.detection import grid_levels
 from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.foundation.kernels import kernel, threads
@@ -48,7 +49,7 @@ class HierarchicalGrid:
     ) -> None:
         depth = max(1, len(cell_sizes))
         limits = np.zeros(1) if len(cell_sizes) == 0 else np.array(cell_sizes, dtype=np.float64)
-        self._levels = grid.Levels(
+        self._levels = grid_levels.Levels(
             limits, np.zeros((depth, 3)), np.zeros((depth, 3)), np.ones((depth, 3), dtype=np.int64),
             np.zeros(depth + 1, dtype=np.int64), np.zeros(depth, dtype=np.int64),
             np.zeros(depth, dtype=np.int64), np.zeros(depth), np.zeros((depth, 3)), np.zeros((depth, 3)),
@@ -60,7 +61,7 @@ class HierarchicalGrid:
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
         self._make_room(16)
-        self._extents = np.empty(SEGMENTS * depth * grid.EXTENTS)
+        self._extents = np.empty(SEGMENTS * depth * grid_levels.EXTENTS)
         self._before = np.zeros(0, dtype=np.int64)
         self._start = np.zeros(1, dtype=np.int32)
         self._resize(0)
@@ -94,9 +95,9 @@ class HierarchicalGrid:
         """
         if count > len(self._level_of):
             self._resize(int(_GROWTH * count) + 16)
-        grid.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
+        grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         self._levels.axes[:] = self._axes()
-        grid.lay_out(self._levels, self._lower, self._period)
+        grid_levels.lay_out(self._levels, self._lower, self._period)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):

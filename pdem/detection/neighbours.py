@@ -264,7 +264,7 @@ def find_candidates(
     start: NDArray[np.int64],
     partner: NDArray[np.int64],
     entry: NDArray[np.int32],
-    slot: NDArray[np.int32],
+    number: NDArray[np.int32],
     candidate: NDArray[np.int32],
 ) -> None:
     """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none."""
@@ -281,7 +281,7 @@ def find_candidates(
                 else:
                     high = middle
             if low < end and partner[low] == other[contact]:
-                slot[entry[low] >> 1] = contact + 1
+                number[entry[low] >> 1] = contact + 1
                 candidate[contact] = entry[low] >> 1
 
 

@@ -40,7 +40,9 @@ def particles_of(ids: np.ndarray, ghosts: int) -> Particles:
 def in_rows(lists: PairContacts, owned: int) -> list[list[tuple[int, list[float]]]]:
     """Return the partner in every candidate of each owned particle, and the history of their contact."""
     start, partner = lists._start[: owned + 1].tolist(), lists._partner.tolist()
-    slot = lists._slot[lists._entry[: start[-1]] >> 1]
+    slot_of = np.zeros(lists.candidates, np.int32)
+    slot_of[lists.touching] = lists._slots.known
+    slot = slot_of[lists._entry[: start[-1]] >> 1]
     history = (lists._slots.in_slots(slot) * (slot > 0)).T.tolist()
     return [list(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 

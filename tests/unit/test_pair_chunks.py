@@ -8,7 +8,8 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact import pair_contacts, pair_slots
+from pdem.contact import completion, pair_contacts, pair_slots
+from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_contacts import Action, PairContacts
 from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
@@ -147,13 +148,59 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
         mine = np.flatnonzero((lower == p) | (higher == p))
         partner = np.where(lower[mine] == p, higher[mine], lower[mine])
         for k in mine[np.argsort(ids[partner])]:
-            slot, side = lists._slot[k], int(higher[k] == p)
-            if slot:
-                loads = slots.loads[LOADS * slot : LOADS * (slot + 1)].reshape(3, 3)
+            seat, side = lists._seat[k], int(higher[k] == p)
+            if seat:
+                loads = slots.loads.numbers[LOADS * seat : LOADS * (seat + 1)].reshape(3, 3)
                 force += (2.0 * side - 1.0) * loads[1]
                 torque += loads[2 * side]
         np.testing.assert_array_equal(particles.force[p], force)
         np.testing.assert_array_equal(particles.torque[p], torque)
+
+
+@pytest.mark.parametrize("ghosts", [0, 60])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("shuffled", [0, 2, 200])
+def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers, ghosts, shuffled) -> None:
+    """Rows of loads that are used again give what rows for all contacts give, with few or many late particles."""
+    windows, divide = [], LoadRows.divide
+
+    def watched(self, begins, window, room):
+        divide(self, begins, window, room)
+        windows.append((window, int(self.kept(len(room)).sum()), len(room)))
+
+    monkeypatch.setattr(LoadRows, "divide", watched)
+    found = []
+    for part in (3, 10**9):
+        monkeypatch.setattr(completion, "_PART", part)
+        particles = crowd(8, 1200, ghosts)
+        place, rng = particles.column("position")[:1200], np.random.default_rng(1)
+        order = np.argsort(place[:, 0])
+        order[rng.integers(0, 1200 - ghosts, shuffled)] = order[rng.integers(0, 1200 - ghosts, shuffled)]
+        place[:] = place[order] * (4.0, 0.5, 0.5) + rng.uniform(0.0, 0.1, place.shape)
+        lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers)
+        found.append((seen(lists, particles), lost, beyond))
+        assert lists.count > 2 * CHUNK
+    (window, kept, chunks), (never, all_kept, _) = windows
+    assert window > 0 or shuffled == 200
+    assert kept < chunks or window == 0
+    assert never == 0
+    assert all_kept == chunks
+    for name, values in found[0][0].items():
+        np.testing.assert_array_equal(values, found[1][0][name], name)
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@given(st.lists(st.integers(-1, 40), max_size=200), st.lists(st.integers(0, 60), min_size=1, max_size=4))
+def test_the_window_suits_nearly_all_particles(spans, lengths) -> None:
+    begins = np.concatenate(([0], np.cumsum(lengths)))
+    window = completion.window_of(len(spans), begins, np.array(spans, np.int32))
+    timely = [one for one in spans if one >= 0]
+    if window:
+        assert window <= min(lengths) // completion._PART
+        assert sum(one >= window for one in timely) * completion._FEW <= len(timely)
+    elif timely:
+        longest = sorted(timely)[len(timely) - len(timely) // completion._FEW - 1]
+        assert longest + 1 > min(lengths) // completion._PART
 
 
 @pytest.mark.parametrize("few", ["slots", "ends"])
