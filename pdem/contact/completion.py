@@ -60,7 +60,8 @@ def _count_spans(owned: int, span: NDArray[np.int32], counts: NDArray[np.int64])
 def window_of(owned: int, begins: NDArray[np.int64], span: NDArray[np.int32]) -> int:
     """Return the number of chunks for which loads are remembered; 0 if all are, to the end of the step.
 
-    It is enough for all particles that are not late, or for nearly all if the rest would need more than twice as many.
+    It is enough for all particles that are not late, or, if the rest would need more than twice as many, for nearly
+    all and some of the others.
     """
     most = int(np.diff(begins).min()) // _PART
     counts = np.zeros(most + 1, np.int64)
@@ -71,7 +72,7 @@ def window_of(owned: int, begins: NDArray[np.int64], span: NDArray[np.int32]) ->
     )
     if total == 0 or for_nearly_all > most:
         return 0
-    return for_all if for_all <= min(2 * for_nearly_all, most) else for_nearly_all
+    return min(for_all if for_all <= 2 * for_nearly_all else for_nearly_all + for_nearly_all // 4 + 1, most)
 
 
 @threaded_kernel
