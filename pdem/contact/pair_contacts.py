@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pdem.foundation.sums import ExactSums
     from pdem.motion.integration import Motion
 
-_GROWTH = 1.3
-_NO_WALLS = np.empty((0, 6))
+_GROWTH = 1.1
+NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
+"""In an `Action` without walls."""
+
 _NO_PLACES, _NO_SKINS = np.empty((0, 3)), np.empty(0)
 _MOVING = ("position", "velocity", "angular_velocity")
 
@@ -37,8 +39,8 @@ class Action(NamedTuple):
 
     Attributes
     ----------
-    wall : (n, 6) array or None
-        Force and torque on owned particles from walls, if there are any.
+    wall, wall_row : (m, 6) and (n,) int32 arrays
+        Force and torque from walls, and which row of these each owned particle has; `NO_WALLS` without walls.
     half : float
         Time for which forces act on the velocities when they have been added up [s], 0 for none.
     motion : Motion
@@ -51,7 +53,8 @@ class Action(NamedTuple):
         As `pdem.motion.integration.drift` takes them, to go ahead.
     """
 
-    wall: NDArray[np.float64] | None
+    wall: NDArray[np.float64]
+    wall_row: NDArray[np.int32]
     half: float
     motion: Motion
     ahead: bool = False
@@ -61,10 +64,9 @@ class Action(NamedTuple):
 
     def on(self, particles: Particles, packed: NDArray[np.float64]) -> tuple[Any, ...]:
         """Return this as arguments of `sum_forces`."""
-        wall = _NO_WALLS if self.wall is None else self.wall
         column, shows = particles.column, self.shows or not self.ahead
         return (
-            self.wall is not None, wall, self.half, self.ahead, shows, *self.motion, self.reference, self.skin,
+            self.wall, self.wall_row, self.half, self.ahead, shows, *self.motion, self.reference, self.skin,
             column("image"), packed, *(column(name) for name in (*_MOVING, "force", "torque")),
         )  # fmt: skip
 
@@ -92,7 +94,6 @@ class PairContacts:
         self._seat = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
-        self._partner = np.empty(0, np.int64)
         self._packed = np.empty(0)
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
@@ -155,7 +156,8 @@ class PairContacts:
         self._list_candidates(pairs, particles.column("id"), particles.count)
         self._seat[: self.candidates] = 0
         neighbours.find_candidates(
-            self.count, self._row, self._other, self._start, self._partner, self._entry, self._seat, self._candidate
+            self.count, self._row, self._other, self._start, self.lower, self.higher, particles.column("id"),
+            self._entry, self._seat, self._candidate,
         )  # fmt: skip
         missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         if missing > len(self._lost):
@@ -176,9 +178,8 @@ class PairContacts:
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.write_rows(
             parts, *pairs, owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
-            self._partner,
         )  # fmt: skip
-        neighbours.sort_rows(owned, self._start, self._partner, self._entry)
+        neighbours.sort_rows(owned, self._start, self.lower, self.higher, ids, self._entry)
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
             rows[self.candidates : self.candidates + ROWS] = 0
@@ -269,10 +270,10 @@ class PairContacts:
         runs = slots.plan(ghosts, self._workers)
         while runs is not None:
             kernels.evaluate_pairs(
-                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher, *box,
-                float(len(law.density)), law.table.reshape(-1), self.inner, self.candidates, slots.region,
-                slots.loads.first, slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts,
-                self._ready, self._order, self._start, self._entry, self._seat, self._partner, self._bound,
+                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher,
+                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), self.inner,
+                self.candidates, slots.region, slots.loads.first, slots.room, slots.live, self._mark, slots.touching,
+                slots.ended, not ghosts, self._ready, self._order, self._start, self._entry, self._seat, self._bound,
                 slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
@@ -298,8 +299,8 @@ class PairContacts:
         late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
         worst = np.zeros(self._workers, np.int64)
         sum_forces(
-            worst, late, self._start, self._entry, self._seat, self._partner, self._bound, self._slots.loads.numbers,
-            *action.on(particles, self._packed),
+            worst, late, self._start, self._entry, self._seat, self.lower, self.higher, particles.column("id"),
+            self._bound, self._slots.loads.numbers, *action.on(particles, self._packed),
         )  # fmt: skip
         return int(worst.max())
 
@@ -339,7 +340,7 @@ class PairContacts:
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
             self._seat = np.zeros(room, np.int32)
-            self._entry, self._partner = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
+            self._entry = np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
         if parts * owned > len(self._cursor):

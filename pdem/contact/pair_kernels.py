@@ -70,6 +70,7 @@ def evaluate_pairs(
     largest_overlap: float,
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
     period: NDArray[np.float64],
     frequency: NDArray[np.float64],
     materials: float,
@@ -89,13 +90,12 @@ def evaluate_pairs(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     seat: NDArray[np.int32],
-    partner: NDArray[np.int64],
     bound: NDArray[np.int32],
     history: NDArray[np.float64],
     work: NDArray[np.float64],
     loads: NDArray[np.float64],
-    walls: bool,
     wall: NDArray[np.float64],
+    wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
     shows: bool,
@@ -128,6 +128,8 @@ def evaluate_pairs(
     lower, higher, mark, seat : arrays
         By candidate: rows of its particles; written: 0 apart, 1 touching, 3 if the overlap exceeds
         `largest_overlap` smaller radii; its seat, or 0.
+    ids
+        Of all rows.
     inner, candidates, region, first_seat, room, live
         Candidates between owned particles, and all; by chunk: its first slot, its first seat, how many of both it has,
         and its contacts.
@@ -137,18 +139,18 @@ def evaluate_pairs(
         Written: energies of contacts that have ended, those of worker w from ``w * ENDS`` on.
     adds : bool
         Whether sums are made here: of the particles ``order[ready[t]:ready[t + 1]]`` after chunk t.
-    start, entry, partner, bound : arrays
+    start, entry, bound : arrays
         ``entry[start[p]:start[p + 1]]`` are p's candidates, as ``2 k`` where p is the lower and ``2 k + 1`` where it
-        is the higher particle, and `partner` has the other's id; the first ``bound[p]`` of them touch and are in the
-        order of partners, unless it is `UNORDERED`.
+        is the higher particle; the first ``bound[p]`` of them touch and are in the order of the partners' ids, unless
+        it is `UNORDERED`.
     history : (HISTORY * slots,) array
         Of the contact in each slot, in blocks, see `pdem.contact.pair_stages`; renewed.
     work : array
         Written: `BLOCK` contacts of each worker between two stages.
     loads : (LOADS * seats + spare,) array
         Written: what the contact in each seat does to its particles.
-    walls, wall : bool, (n, 6) array
-        Force and torque from the walls, if there are any.
+    wall, wall_row
+        Force and torque from the walls, (m, 6), and which row of these each particle has; empty without walls.
     half : float
         For how long forces act on the velocities [s], 0 for not at all.
     ahead, shows : bool
@@ -234,8 +236,9 @@ def evaluate_pairs(
                 for place in range(ready[chunk], ready[chunk + 1]):
                     p = order[np.uint64(place)] & ROW
                     moved = add_row(
-                        p, start, entry, seat, partner, bound, loads, walls, wall, half, ahead, shows, gravity, free,
-                        sides, reference, skin, image, packed, position, velocity, angular_velocity, force, torque,
+                        p, start, entry, seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead, shows,
+                        gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity,
+                        force, torque,
                     )  # fmt: skip
                     code = max(code, moved)
             chunk += 1

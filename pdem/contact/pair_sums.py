@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @inlined
 def order_row(
-    begin: int, end: int, entry: NDArray[np.int32], partner: NDArray[np.int64], seat: NDArray[np.int32]
-) -> int:
+    begin: int, end: int, entry: NDArray[np.int32], seat: NDArray[np.int32], lower: NDArray[np.int32],
+    higher: NDArray[np.int32], ids: NDArray[np.int64],
+) -> int:  # fmt: skip
     """Put the candidates that touch before the others, in the order of partners; return how many touch."""
     behind = begin
     for place in range(begin, end):
-        which, other = entry[place], partner[place]
+        which = entry[place]
         if seat[which >> 1] > 0:
-            entry[place], partner[place] = entry[behind], partner[behind]
-            entry[behind], partner[behind] = which, other
+            entry[place], entry[behind] = entry[behind], which
             behind += 1
-    sort_row(begin, behind, partner, entry)
+    sort_row(begin, behind, lower, higher, ids, entry)
     return behind - begin
 
 
@@ -36,11 +36,13 @@ def add_row(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     seat: NDArray[np.int32],
-    partner: NDArray[np.int64],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
-    walls: bool,
     wall: NDArray[np.float64],
+    wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
     shows: bool,
@@ -63,11 +65,12 @@ def add_row(
     written if it does not, or if somebody looks at them (`shows`).
     """
     if bound[p] < 0:
-        bound[p] = order_row(start[p], start[p + 1], entry, partner, seat)
+        bound[p] = order_row(start[p], start[p + 1], entry, seat, lower, higher, ids)
     fx, fy, fz, tx, ty, tz = sum_loads(entry, seat, loads, start[p], start[p] + bound[p])
-    if walls:
-        fx, fy, fz = fx + wall[p, 0], fy + wall[p, 1], fz + wall[p, 2]
-        tx, ty, tz = tx + wall[p, 3], ty + wall[p, 4], tz + wall[p, 5]
+    if len(wall) > 0:
+        w = wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
+        fx, fy, fz = fx + wall[w, 0], fy + wall[w, 1], fz + wall[w, 2]
+        tx, ty, tz = tx + wall[w, 3], ty + wall[w, 4], tz + wall[w, 5]
     code = FINE
     if half != 0.0:
         half_kick(p, half, gravity, free, (fx, fy, fz), (tx, ty, tz), packed)
@@ -89,11 +92,13 @@ def sum_forces(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     seat: NDArray[np.int32],
-    partner: NDArray[np.int64],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
-    walls: bool,
     wall: NDArray[np.float64],
+    wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
     shows: bool,
@@ -119,9 +124,9 @@ def sum_forces(
         code = FINE
         for place in range(worker * len(rows) // workers, (worker + 1) * len(rows) // workers):
             moved = add_row(
-                rows[place] & ROW, start, entry, seat, partner, bound, loads, walls, wall, half, ahead, shows,
-                gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity, force,
-                torque,
+                rows[place] & ROW, start, entry, seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead,
+                shows, gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity,
+                force, torque,
             )  # fmt: skip
             code = max(code, moved)
         worst[worker] = code

@@ -109,7 +109,8 @@ def wall_forces(
     material, centre, angular velocity, velocity, mean_turn, mean_velocity, inverse mass along each axis,
     inverse inertia, and 1 or 0 by whether its work is counted; `result` and `before` kind, feature, facet and history;
     `scratch` the three tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
-    Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total` (n, 6).
+    Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total`, from row 1
+    on in the order of `near`.
     """
     position, velocity, angular_velocity, radius, material = particles
     (vertices, normals, facet_wall, facet_side, facet_body, vertex_euler, wall_material, centre, wall_spin,
@@ -223,8 +224,8 @@ def wall_forces(
             work = gx * ex + gy * ey + gz * ez + bx * ox + by * oy + bz * oz
             new[HISTORY + 3, row] = old[HISTORY + 3, match[c]] + counted[w] * work * dt
             deep[q] |= overlap[c] > largest_overlap * r
-        total[p, 0], total[p, 1], total[p, 2] = fx, fy, fz
-        total[p, 3], total[p, 4], total[p, 5] = tx, ty, tz
+        total[q + 1, 0], total[q + 1, 1], total[q + 1, 2] = fx, fy, fz
+        total[q + 1, 3], total[q + 1, 4], total[q + 1, 5] = tx, ty, tz
 
 
 @kernel

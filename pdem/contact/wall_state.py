@@ -14,6 +14,7 @@ from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
 from pdem.contact.signed_features import signed_features, with_features
 from pdem.contact.signed_patches import SIGNED_COLUMNS
+from pdem.contact.wall_rows import WallRows
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.motion.walls import MovingWalls
 
-_GROWTH = 1.3
+_GROWTH = 1.1
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
 
@@ -57,21 +58,6 @@ class FacetLists(NamedTuple):
     candidates: NDArray[np.int64]
 
 
-class _Rows:
-    """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle."""
-
-    def __init__(self, rows: int, particles: int) -> None:
-        self.kind = np.zeros(rows, np.int8)
-        self.feature = np.zeros(rows, np.int64)
-        self.facet = np.zeros(rows, np.int64)
-        self.history = np.zeros((kernels.WALL_HISTORY, rows + 1))
-        self.counts = np.zeros(particles, np.int32)
-
-    def arrays(self) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return what the kernel takes."""
-        return self.kind, self.feature, self.facet, self.history
-
-
 class WallContacts:
     """Candidate facets of the owned particles and the contacts among them.
 
@@ -90,6 +76,10 @@ class WallContacts:
 
     Attributes
     ----------
+    total : (m, 6) array
+        Force and torque of those particles that have facets near; row 0 holds zeros.
+    total_row : (n,) int32 array
+        Which of these rows each owned particle has, 0 for none.
     measured : bool
         Whether forces have been found since the lists were made.
     """
@@ -109,11 +99,12 @@ class WallContacts:
         self._candidates = np.empty(0, np.int64)
         self._near_rows = self._near = np.empty(0, np.int32)
         self._deep = np.empty(0, np.bool_)
-        self._new, self._old = _Rows(0, 0), _Rows(0, 0)
+        self._new, self._old = WallRows(0, 0), WallRows(0, 0)
         self._force = np.zeros((6, 1))
         self._scratch = self._make_scratch(0)
         self._table = id_table.table_for(0)
-        self.total = np.zeros((0, 6))
+        self.total = np.zeros((1, 6))
+        self.total_row = np.zeros(0, np.int32)
         self.measured = False
 
     def _make_scratch(self, rows: int) -> tuple[NDArray[Any], ...]:
@@ -151,6 +142,8 @@ class WallContacts:
         self._lay_out(particles.count, found, carried.owner)
         self._reserve(particles.count)
         self.total[:] = 0.0
+        self.total_row[:] = 0
+        self.total_row[self._near] = np.arange(1, len(self._near) + 1)
         self._adopt(carried, ended)
         self.measured = False
 
@@ -217,10 +210,12 @@ class WallContacts:
         if rows > len(self._new.kind) or owned > len(self._new.counts):
             rows = int(_GROWTH * max(rows, len(self._new.kind)))
             room = int(_GROWTH * owned) + 16
-            self._new, self._old = _Rows(rows, room), _Rows(rows, room)
+            self._new, self._old = WallRows(rows, room), WallRows(rows, room)
             self._force = np.zeros((6, rows + 1))
             self._scratch = self._make_scratch(rows)
-            self.total = np.zeros((room, 6))
+            self.total_row = np.zeros(room, np.int32)
+        if len(self._near) >= len(self.total):
+            self.total = np.zeros((int(_GROWTH * len(self._near)) + 16, 6))
 
     def _adopt(self, carried: Carried, ended: ExactSums) -> None:
         self._new.counts[:] = 0

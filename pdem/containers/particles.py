@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_GROWTH = 1.25
+_GROWTH = 1.1
 
 
 class Particles:

@@ -21,7 +21,7 @@ from pdem.foundation.kernels import kernel, threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_GROWTH = 1.3
+_GROWTH = 1.1
 
 
 class HierarchicalGrid:

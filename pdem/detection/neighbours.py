@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
+from pdem.foundation.kernels import ROW, inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,12 +125,11 @@ def write_rows(
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
     entry: NDArray[np.int32],
-    partner: NDArray[np.int64],
 ) -> None:
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows, unsorted.
 
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
-    higher; beside it is the id of the partner. The number of a candidate does not depend on the parts.
+    higher. The number of a candidate does not depend on the parts.
     """
     for part in prange(parts):
         cursors = part * owned
@@ -147,68 +146,80 @@ def write_rows(
                 at = inner if alone else outer
                 inner += alone
                 outer += not alone
-                one, other = ids[i], ids[j]
-                swap = one > other
+                swap = ids[i] > ids[j]
                 lower[at] = j if swap else i
                 higher[at] = i if swap else j
                 if i < owned:
                     slot = cursor[cursors + i]
                     cursor[cursors + i] = slot + 1
                     entry[slot] = 2 * at + swap
-                    partner[slot] = other
                 if j < owned:
                     slot = cursor[cursors + j]
                     cursor[cursors + j] = slot + 1
                     entry[slot] = 2 * at + 1 - swap
-                    partner[slot] = one
 
 
 @inlined
-def _sink(key: NDArray[np.int64], value: NDArray[np.int32], first: int, root: int, size: int) -> None:
+def partner_of(
+    which: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64]
+) -> int:
+    """Return the id of the partner in an entry of a row."""
+    k = (which >> 1) & ROW
+    return ids[(lower[k] if which & 1 else higher[k]) & ROW]
+
+
+@inlined
+def _sink(
+    first: int, root: int, size: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64],
+    entry: NDArray[np.int32],
+) -> None:  # fmt: skip
     """Restore the heap below `root`."""
+    key = partner_of(entry[first + root], lower, higher, ids)
     while 2 * root + 1 < size:
         child = 2 * root + 1
-        if child + 1 < size and key[first + child] < key[first + child + 1]:
-            child += 1
-        if key[first + root] >= key[first + child]:
+        largest = partner_of(entry[first + child], lower, higher, ids)
+        if child + 1 < size:
+            other = partner_of(entry[first + child + 1], lower, higher, ids)
+            if largest < other:
+                child, largest = child + 1, other
+        if key >= largest:
             return
-        a, b = first + root, first + child
-        key[a], key[b] = key[b], key[a]
-        value[a], value[b] = value[b], value[a]
+        entry[first + root], entry[first + child] = entry[first + child], entry[first + root]
         root = child
 
 
 @inlined
-def sort_row(first: int, last: int, partner: NDArray[np.int64], entry: NDArray[np.int32]) -> None:
+def sort_row(
+    first: int, last: int, lower: NDArray[np.int32], higher: NDArray[np.int32], ids: NDArray[np.int64],
+    entry: NDArray[np.int32],
+) -> None:  # fmt: skip
     """Sort a part of a row by partner id: by insertion, and the long rows of large particles by a heap."""
     if last - first <= _SHORT:
         for place in range(first + 1, last):
-            key, value = partner[place], entry[place]
+            which = entry[place]
+            key = partner_of(which, lower, higher, ids)
             at = place
-            while at > first and partner[at - 1] > key:
-                partner[at] = partner[at - 1]
+            while at > first and partner_of(entry[at - 1], lower, higher, ids) > key:
                 entry[at] = entry[at - 1]
                 at -= 1
-            partner[at] = key
-            entry[at] = value
+            entry[at] = which
     else:
         size = last - first
         for root in range(size // 2 - 1, -1, -1):
-            _sink(partner, entry, first, root, size)
+            _sink(first, root, size, lower, higher, ids, entry)
         for end in range(size - 1, 0, -1):
-            a, b = first, first + end
-            partner[a], partner[b] = partner[b], partner[a]
-            entry[a], entry[b] = entry[b], entry[a]
-            _sink(partner, entry, first, 0, end)
+            entry[first], entry[first + end] = entry[first + end], entry[first]
+            _sink(first, 0, end, lower, higher, ids, entry)
 
 
 @threaded_kernel
 def sort_rows(
-    owned: int, start: NDArray[np.int64], partner: NDArray[np.int64], entry: NDArray[np.int32]
-) -> None:
+    owned: int, start: NDArray[np.int64], lower: NDArray[np.int32], higher: NDArray[np.int32],
+    ids: NDArray[np.int64], entry: NDArray[np.int32],
+) -> None:  # fmt: skip
     """Sort every row by partner id."""
     for p in prange(owned):
-        sort_row(start[p], start[p + 1], partner, entry)
+        sort_row(start[p], start[p + 1], lower, higher, ids, entry)
 
 
 @threaded_kernel
@@ -262,7 +273,9 @@ def find_candidates(
     row: NDArray[np.int32],
     other: NDArray[np.int64],
     start: NDArray[np.int64],
-    partner: NDArray[np.int64],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
     entry: NDArray[np.int32],
     number: NDArray[np.int32],
     candidate: NDArray[np.int32],
@@ -276,11 +289,11 @@ def find_candidates(
             high = end
             while low < high:
                 middle = (low + high) // 2
-                if partner[middle] < other[contact]:
+                if partner_of(entry[middle], lower, higher, ids) < other[contact]:
                     low = middle + 1
                 else:
                     high = middle
-            if low < end and partner[low] == other[contact]:
+            if low < end and partner_of(entry[low], lower, higher, ids) == other[contact]:
                 number[entry[low] >> 1] = contact + 1
                 candidate[contact] = entry[low] >> 1
 

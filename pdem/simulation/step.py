@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law import Law
-from pdem.contact.pair_contacts import Action
+from pdem.contact.pair_contacts import NO_WALLS, Action
 from pdem.motion.integration import GONE, LOST, drift
 from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
@@ -215,9 +215,9 @@ def evaluate(
     constants, particles, pairs = system.constants, system.particles, system.pairs
     packed = pairs.begin(particles, constants.density, packed=same_lists)
     law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
-    forces = evaluate_walls(system, packed, law, phases)
+    wall = evaluate_walls(system, packed, law, phases)
     system.shown = not ahead or system.exchange.size > 1
-    action = Action(forces, 0.5 * dt, constants.motion, ahead, system.shown, system.reference, system.skin)
+    action = Action(*wall, 0.5 * dt, constants.motion, ahead, system.shown, system.reference, system.skin)
     beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, action)
     note_pair(system, beyond)
     phases.lap("pairs")
@@ -237,15 +237,15 @@ def evaluate(
 
 def evaluate_walls(
     system: System, packed: NDArray[np.float64], law: Law, phases: Phases
-) -> NDArray[np.float64] | None:
-    """Evaluate the contacts with walls; return force and torque of the owned particles from them (n, 6)."""
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Evaluate the contacts with walls; return force and torque from them, and which row of it each particle has."""
     if system.walls is None:
-        return None
+        return NO_WALLS
     beyond = system.walls.evaluate(system.particles, packed, law, system.ended)
     if beyond:
         system.trouble.append((WALL, int(system.particles.id[beyond - 1]), 0))
     phases.lap("walls")
-    return system.walls.total
+    return system.walls.total, system.walls.total_row
 
 
 def note_pair(system: System, beyond: int) -> None:

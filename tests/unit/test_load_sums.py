@@ -23,13 +23,13 @@ def added(entry, slot, loads, begin, end):
 
 
 @numba.njit(**_EXACT)
-def ordered(begin, end, entry, partner, slot):
-    return order_row(begin, end, entry, partner, slot)
+def ordered(begin, end, entry, seat, lower, higher, ids):
+    return order_row(begin, end, entry, seat, lower, higher, ids)
 
 
 @numba.njit(**_EXACT)
-def in_order(begin, end, key, value):
-    sort_row(begin, end, key, value)
+def in_order(begin, end, lower, higher, ids, entry):
+    sort_row(begin, end, lower, higher, ids, entry)
 
 
 @numba.njit(**_EXACT)
@@ -50,31 +50,42 @@ def test_vectors_add_up_to_the_same_bits(seed, count):
     )
 
 
-@given(st.integers(0, 2**32), st.integers(0, 200))
+def row_of(rng, count):
+    """Return the row of particle 0, which has all others as partners, some as the lower and some as the higher one."""
+    ids, is_higher = rng.permutation(3 * count + 3)[: count + 1], rng.integers(0, 2, count)
+    other = 1 + rng.permutation(count)
+    lower, higher = (
+        np.where(is_higher, other, 0).astype(np.int32),
+        np.where(is_higher, 0, other).astype(np.int32),
+    )
+    entry = (2 * np.arange(count) + is_higher).astype(np.int32)
+    return lower, higher, ids, rng.permutation(entry), lambda entries: ids[other[entries >> 1]]
+
+
+@given(st.integers(0, 2**32), st.integers(5, 200))
 @settings(max_examples=60, deadline=None)
 def test_rows_of_any_length_are_sorted(seed, count):
-    rng = np.random.default_rng(seed)
-    key, value = rng.permutation(count + 5), rng.integers(0, 99, count + 5).astype(np.int32)
-    rows = np.stack((key, value))
-    in_order(2, 2 + count, key, value)
-    order = 2 + np.argsort(rows[0, 2 : 2 + count])
-    expected = np.concatenate((rows[:, :2], rows[:, order], rows[:, 2 + count :]), axis=1)
-    np.testing.assert_array_equal((key, value), expected)
+    lower, higher, ids, entry, partners = row_of(np.random.default_rng(seed), count)
+    before = entry.copy()
+    in_order(2, count - 3, lower, higher, ids, entry)
+    inside = before[2 : count - 3]
+    expected = [*before[:2], *inside[np.argsort(partners(inside))], *before[count - 3 :]]
+    np.testing.assert_array_equal(entry, expected)
 
 
-@given(st.integers(0, 2**32), st.integers(0, 120))
+@given(st.integers(0, 2**32), st.integers(2, 120))
 @settings(max_examples=60, deadline=None)
 def test_contacts_come_first_in_the_order_of_partners(seed, count):
     rng = np.random.default_rng(seed)
-    entry, partner = rng.permutation(2 * count + 2)[: count + 2].astype(np.int32), rng.permutation(count + 2)
-    slot = rng.integers(-3, 3, count + 1).clip(0).astype(np.int32)
-    before = dict(zip(partner.tolist(), entry.tolist(), strict=True))
-    touching = ordered(1, 1 + count, entry, partner, slot)
-    assert dict(zip(partner.tolist(), entry.tolist(), strict=True)) == before
-    first, rest = entry[1 : 1 + touching], entry[1 + touching : 1 + count]
-    assert (slot[first >> 1] > 0).all()
-    assert (slot[rest >> 1] == 0).all()
-    assert (np.diff(partner[1 : 1 + touching]) > 0).all()
+    lower, higher, ids, entry, partners = row_of(rng, count)
+    seat = rng.integers(-3, 3, count).clip(0).astype(np.int32)
+    before = entry.copy()
+    touching = ordered(1, count, entry, seat, lower, higher, ids)
+    assert sorted(entry) == sorted(before)
+    first, rest = entry[1 : 1 + touching], entry[1 + touching :]
+    assert (seat[first >> 1] > 0).all()
+    assert (seat[rest >> 1] == 0).all()
+    assert (np.diff(partners(first)) > 0).all()
 
 
 def test_what_is_fetched_is_left_alone():

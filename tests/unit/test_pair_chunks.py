@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pdem.contact import completion, pair_contacts, pair_slots
 from pdem.contact.load_rows import LoadRows
-from pdem.contact.pair_contacts import Action, PairContacts
+from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
 from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
 from pdem.contact.pair_stages import LOADS
@@ -30,7 +30,8 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
     lists, ended = PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
-    action = Action(wall, 1e-4, MOTION)
+    walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
+    action = Action(*walls, 1e-4, MOTION)
     beyond = []
     for step in range(2):
         if step:
@@ -101,7 +102,7 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
             packed = lists.begin(particles, LAW.density, packed=False)
-            action = Action(None, 0.5 * dt, motion, ahead, shows, place, skin)
+            action = Action(*NO_WALLS, 0.5 * dt, motion, ahead, shows, place, skin)
             codes = [
                 lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[1] for ghosts in (False, True)
             ]

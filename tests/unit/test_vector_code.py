@@ -21,7 +21,7 @@ import pytest
 from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
 from pdem.contact import pair_kernels
-from pdem.contact.pair_contacts import Action, PairContacts
+from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
 from pdem.contact.slot_kernels import CHUNK
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
@@ -60,7 +60,7 @@ def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
     particles, lists, ended = crowd(11, 500, 0), PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    action, given = Action(None, 1e-4, MOTION), []
+    action, given = Action(*NO_WALLS, 1e-4, MOTION), []
     with pytest.MonkeyPatch.context() as monkeypatch:
         kernel = pair_kernels.evaluate_pairs
 
