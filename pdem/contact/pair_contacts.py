@@ -129,7 +129,7 @@ class PairContacts:
             neighbours.invert(order, self._row_now)
         neighbours.look_up_by_row(
             self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
-            order is not None, self._row_now, self._row, self._other,
+            particles.column("radius"), order is not None, self._row_now, self._row, self._other,
         )  # fmt: skip
 
     def adopt(self, records: PairRecords, particles: Particles) -> None:
@@ -146,7 +146,9 @@ class PairContacts:
         self._reserve_carried(self.count)
         ids = particles.id
         self._table = id_table.indexed(ids, len(ids), self._table)
-        id_table.look_up_by_id(records.lower, records.higher, ids, self._table, self._row, self._other)
+        id_table.look_up_by_id(
+            records.lower, records.higher, ids, particles.column("radius"), self._table, self._row, self._other
+        )  # fmt: skip
 
     def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:
         """Make these pairs the candidates; contacts that were carried or adopted go on among them.
@@ -179,7 +181,6 @@ class PairContacts:
         neighbours.write_rows(
             parts, *pairs, owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
         )  # fmt: skip
-        neighbours.sort_rows(owned, self._start, self.lower, self.higher, ids, self._entry)
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
             rows[self.candidates : self.candidates + ROWS] = 0

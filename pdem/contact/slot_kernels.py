@@ -100,8 +100,8 @@ def give_slots(
     seat
         By candidate, 0 or one more than the number of its contact in `known`; written: its seat, or 0.
     touching, source
-        Written by slot: its candidate, and the slot that its contact has had. Slots that fill the last vector of a
-        chunk get its first candidate.
+        Written by slot: its candidate, and where the history of its contact has been. Slots that fill the last vector
+        of a chunk get its first candidate.
     bound
         Written: `UNORDERED` for particles with contacts.
     """
@@ -110,7 +110,7 @@ def give_slots(
         s = region[chunk]
         for k in range(first, last):
             if seat[k] > 0:
-                source[s] = known[seat[k] - 1]
+                source[s] = history_of(known[seat[k] - 1])
                 seat[k] = first_seat[chunk] + s - region[chunk]
                 touching[s] = k
                 bound[lower[k]] = bound[higher[k]] = UNORDERED
@@ -136,13 +136,14 @@ def move_histories(
     for column in range(HISTORY):
         behind = BLOCK * column
         for chunk in prange(chunks):
-            at = ends[chunk] - live[chunk] - region[chunk]
-            for s in range(region[chunk], region[chunk] + live[chunk]):
-                scratch[at + s] = history[history_of(source[s]) + behind]
+            first, at = np.uint64(region[chunk]), np.uint64(ends[chunk] - live[chunk])
+            for c in range(live[chunk]):
+                from_here = np.uint64(source[first + np.uint64(c)]) + np.uint64(behind)
+                scratch[at + np.uint64(c)] = history[from_here]
         for chunk in prange(chunks):
             last = region[chunk] + live[chunk]
             at = ends[chunk] - last
             for s in range(region[chunk], last):
-                history[history_of(s) + behind] = scratch[at + s]
+                history[history_of(s) + behind] = scratch[np.uint64(at + s)]
             for s in range(last, region[chunk] + whole_lanes(live[chunk])):
                 history[history_of(s) + behind] = 0.0

@@ -70,6 +70,7 @@ def look_up_by_id(
     lower_id: NDArray[np.int64],
     higher_id: NDArray[np.int64],
     ids: NDArray[np.int64],
+    radius: NDArray[np.float64],
     table: NDArray[np.int32],
     row: NDArray[np.int32],
     other: NDArray[np.int64],
@@ -79,10 +80,9 @@ def look_up_by_id(
     The table knows the owned particles.
     """
     for contact in range(len(lower_id)):
-        i = find_id(lower_id[contact], ids, table)
-        other[contact] = higher_id[contact]
-        row[contact] = i
-        if i < 0:
-            # not found is -1 as well: NOWHERE for the first, and for the second -2 - (-1) = -1
-            row[contact] = -2 - find_id(higher_id[contact], ids, table)
-            other[contact] = lower_id[contact]
+        i, j = find_id(lower_id[contact], ids, table), find_id(higher_id[contact], ids, table)
+        if i < 0 or (j >= 0 and radius[j] < radius[i]):
+            # not found is -1: -2 - (-1) is NOWHERE
+            row[contact], other[contact] = j if i >= 0 else -2 - j, lower_id[contact]
+        else:
+            row[contact], other[contact] = i, higher_id[contact]

@@ -1,4 +1,4 @@
-"""Candidate pairs as the step uses them: oriented by id, listed per particle in the order of partner ids.
+"""Candidate pairs as the step uses them: oriented by id, listed per particle.
 
 Also finds the candidates of the contacts there were before the lists were made, so that these keep their
 history whenever lists are made anew and wherever their particles live.
@@ -126,7 +126,7 @@ def write_rows(
     higher: NDArray[np.int32],
     entry: NDArray[np.int32],
 ) -> None:
-    """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows, unsorted.
+    """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
     higher. The number of a candidate does not depend on the parts.
@@ -213,16 +213,6 @@ def sort_row(
 
 
 @threaded_kernel
-def sort_rows(
-    owned: int, start: NDArray[np.int64], lower: NDArray[np.int32], higher: NDArray[np.int32],
-    ids: NDArray[np.int64], entry: NDArray[np.int32],
-) -> None:  # fmt: skip
-    """Sort every row by partner id."""
-    for p in prange(owned):
-        sort_row(start[p], start[p + 1], lower, higher, ids, entry)
-
-
-@threaded_kernel
 def invert(order: NDArray[np.int32], place: NDArray[np.int32]) -> None:
     """Write the place of each row in an order of all rows."""
     for at in prange(len(order)):
@@ -237,6 +227,7 @@ def look_up_by_row(
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
     ids: NDArray[np.int64],
+    radius: NDArray[np.float64],
     moved: bool,
     row_now: NDArray[np.int32],
     row: NDArray[np.int32],
@@ -248,23 +239,23 @@ def look_up_by_row(
     ----------
     count, candidate
         Contacts, and the candidate of each in the lists that are about to end.
-    owned, lower, higher, ids
-        Those lists, and the ids of their rows.
+    owned, lower, higher, ids, radius
+        Those lists, and the ids and radii of their rows.
     moved, row_now
         Whether owned particles change rows, and if so the new one of each.
     row, other
-        Written: the row of the lower particle if it is owned, else -2 - the row of the higher; the id of its
-        partner.
+        Written: the row p of the lower particle if it is owned, or of the higher one if that is owned and smaller,
+        for its row of candidates is shorter; -2 - p if the lower one is not owned. The id of p's partner.
     """
     for contact in prange(count):
         k = max(candidate[contact], 0)
         i, j = lower[k], higher[k]
         mine = i < owned
-        p = i if mine else j
-        if moved:
-            p = row_now[p]
+        if not mine or (j < owned and radius[j] < radius[i]):
+            i, j = j, i
+        p = row_now[i] if moved else i
         row[contact] = p if mine else -2 - p
-        other[contact] = ids[j] if mine else ids[i]
+        other[contact] = ids[j]
 
 
 @threaded_kernel
@@ -284,18 +275,13 @@ def find_candidates(
     for contact in prange(count):
         candidate[contact] = -1
         if row[contact] != NOWHERE:
-            p = row[contact] if row[contact] >= 0 else -2 - row[contact]
-            low, end = start[p], start[p + 1]
-            high = end
-            while low < high:
-                middle = (low + high) // 2
-                if partner_of(entry[middle], lower, higher, ids) < other[contact]:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < end and partner_of(entry[low], lower, higher, ids) == other[contact]:
-                number[entry[low] >> 1] = contact + 1
-                candidate[contact] = entry[low] >> 1
+            p = (row[contact] if row[contact] >= 0 else -2 - row[contact]) & ROW
+            place, end = start[p], start[p + 1]
+            while place < end and partner_of(entry[place], lower, higher, ids) != other[contact]:
+                place += 1
+            if place < end:
+                number[entry[place] >> 1] = contact + 1
+                candidate[contact] = entry[place] >> 1
 
 
 @kernel

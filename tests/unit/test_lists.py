@@ -32,7 +32,7 @@ def pairs_of(rng: np.random.Generator, rows: int, share: float) -> NearPairs:
 
 
 def particles_of(ids: np.ndarray, ghosts: int) -> Particles:
-    particles = Particles({"id": ids})
+    particles = Particles({"id": ids, "radius": 1.0 + ids * 7919 % 5})
     particles.count, particles.ghosts = len(ids) - ghosts, ghosts
     return particles
 
@@ -50,7 +50,7 @@ def in_rows(lists: PairContacts, ids: np.ndarray, owned: int) -> list[list[tuple
     slot_of[lists.touching] = lists._slots.known
     slot = slot_of[lists._entry[: start[-1]] >> 1]
     history = (lists._slots.in_slots(slot) * (slot > 0)).T.tolist()
-    return [list(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
+    return [sorted(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 
 
 systems = st.tuples(
