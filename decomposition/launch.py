@@ -24,6 +24,8 @@ _LAUNCHERS = (
 # Launchers that name the rank but not how many there are: only MPI itself can tell.
 _SILENT_LAUNCHERS = (("a PMIx launcher", "PMIX_RANK"), ("PALS", "PALS_RANKID"))
 _OPEN_MPI = _LAUNCHERS[0][0]
+# How names of variables begin that are for the started process alone, not for what that starts.
+_PRIVATE = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "HYDI_", "PALS_", "SLURM_")
 _YIELD = "MPIR_CVAR_ENABLE_HEAVY_YIELD"
 
 
@@ -72,6 +74,11 @@ def launched_ranks(environment: Mapping[str, str] | None = None) -> int:
     """Return the number of ranks the launcher announces: 1 without one, or if it does not say."""
     launch = read_launch(environment)
     return 1 if launch is None or launch.ranks is None else launch.ranks
+
+
+def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a process that is no rank, whoever has started this one."""
+    return {name: value for name, value in environment.items() if not name.startswith(_PRIVATE)}
 
 
 def check_library(library: str, launch: Launch | None) -> None:

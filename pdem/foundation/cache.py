@@ -90,23 +90,29 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def serialise_writes() -> None:
-    """Let numba write to a cache folder from one process at a time.
+    """Let processes that share a cache folder write to it at the same time.
 
-    Numba reads a function's index, picks the next free file name and writes both, without a lock: two
-    processes that add different signatures of one function can then pick one name, and an entry of the index
-    leads to the other's machine code. Calling this more than once is harmless.
+    Numba reads a function's index, picks the next free file name and writes index and machine code, without a lock:
+    two processes that add different signatures of one function can then pick one name, and an entry of the index leads
+    to the other's machine code. It leads to a file of older sources while only the index is written. Here
+
+    * an index is read and written under a lock: no entry is lost;
+    * machine code has a file name of its own by what it is for: even where there are no locks a name never leads to
+      other code;
+    * it is there before the index names it; both are put in place whole, by numba itself.
+
+    Calling this more than once is harmless.
     """
-    store = IndexDataCacheFile
-    if getattr(store.save, "serialised", False):
-        return
-    unguarded = store.save
+    IndexDataCacheFile.save = _save
 
-    def save(self: IndexDataCacheFile, key: object, data: object) -> None:
-        with exclusive(Path(self._cache_path) / "write.lock"):
-            unguarded(self, key, data)
 
-    save.serialised = True  # type: ignore[attr-defined]
-    store.save = save
+def _save(self: IndexDataCacheFile, key: object, data: object) -> None:
+    """Do what ``IndexDataCacheFile.save`` does."""
+    content = self._dump((self._source_stamp, key))
+    name = self._data_name(int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big"))
+    self._save_data(name, data)
+    with exclusive(Path(self._cache_path) / "write.lock"):
+        self._save_index({**self._load_index(), key: name})
 
 
 def is_marked(tag: str) -> bool:

@@ -48,6 +48,13 @@ def launched() -> tuple[int, int, int]:
     return launch.rank, ranks, launch.ranks_on_node or ranks
 
 
+def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a process that is started from here and is no rank."""
+    from decomposition.launch import without_launcher as without
+
+    return without(environment)
+
+
 def threads_of(communicator: Any = None, threads: int | None = None) -> int:
     """Return the threads this rank shall run on: those given, or its share of the node. Collective."""
     if threads is not None:

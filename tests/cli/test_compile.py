@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner
 
 from pdem.case.model import Case
 from pdem.cli import main
-from pdem.simulation import warm
+from pdem.foundation.machine import available_cores
+from pdem.simulation import helper, warm
 from rank_harness.parent import mpirun
 
 ROOT = Path(__file__).resolve().parents[2]
 
 # Machine code that a process holds after `exercise`, which is what `pdem compile` calls, and after runs: whether it was
 # compiled or found on disk does not matter.
-PROGRAM = """
-import sys
+HELD = """
+import json, sys
 from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
-from pdem.simulation.warm import exercise
+from pdem.simulation.warm import exercise, help_exercise
 
 def held():
     modules = [module for name, module in sys.modules.items() if name.startswith(("pdem", "decomposition"))]
     kernels = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
     return {(one.py_func.__qualname__, str(types)) for one in kernels for types in one.overloads}
-
-exercise(Case.read(sys.argv[1]))
+"""
+PROGRAM = (
+    HELD
+    + """
+case = Case.read(sys.argv[1])
+exercise(case)
 built = held()
 for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.0012"]):
     try:
@@ -43,6 +50,7 @@ missing = sorted(held() - built)
 assert len(built) > (40 if case.walls else 20), "this test no longer sees the kernels"
 assert not missing, missing
 """
+)
 PISTON = (
     "particles[0].fill.count=60", "domain.gravity=[0.0, 0.0, -200.0]", "detection.skin=0.0", "time.end=0.001",
 )  # fmt: skip
@@ -69,15 +77,131 @@ def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks
     assert done.returncode == 0, done.stderr
 
 
-def test_walls_are_left_out_where_a_case_has_none(monkeypatch):
+@pytest.fixture
+def calls(monkeypatch):
+    """Return the numbers of walls of the cases that `exercise` runs, and the marks that it finds and leaves."""
     called, marked = [], set()
     monkeypatch.setattr(warm, "_run", lambda case, meshes, threads: called.append(len(case.walls)))
     monkeypatch.setattr(warm, "is_marked", marked.__contains__)
+    monkeypatch.setattr(warm, "mark", marked.add)
+    return called, marked
+
+
+def test_walls_are_left_out_where_a_case_has_none(monkeypatch, calls):
+    called, marked = calls
+    monkeypatch.setattr(warm, "Helper", NoHelper)
     case = Case.read(ROOT / "cases" / "polydisperse_box.toml")
     warm.exercise(case)
     assert called == [0]
+    assert not marked
     warm.exercise()
-    assert called[1:] == [len(warm._case("hgrid", walled=True).walls), 0]
+    assert called[1:] == [0, len(warm._case("hgrid", walled=True).walls)]
     assert warm.tag(case) != warm.tag()
     marked.add(warm.tag())  # once all kernels are there nothing is missing
     assert warm.tag(case) == warm.tag()
+
+
+class NoHelper:
+    """Notes whether one would have been started."""
+
+    needed: ClassVar[list[bool]] = []
+
+    def __init__(self, module, function, *, needed):
+        assert getattr(sys.modules[module], function) is warm.help_exercise
+        self.needed.append(needed)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def wait(self):
+        pass
+
+
+def test_a_machine_that_has_the_kernels_of_walls_starts_no_helper(monkeypatch, calls):
+    monkeypatch.setattr(warm, "Helper", NoHelper)
+    NoHelper.needed.clear()
+    for _ in range(2):
+        warm.exercise()
+    assert NoHelper.needed == [True, False]
+
+
+def test_all_is_called_where_the_helper_fails(monkeypatch, calls):
+    def missing():
+        pass
+
+    monkeypatch.setattr(warm, "help_exercise", missing)  # the helper has no such function
+    monkeypatch.setattr(helper, "available_cores", lambda: 2)
+    with pytest.warns(RuntimeWarning, match="no attribute 'missing'"):
+        warm.exercise()
+    assert calls[0] == [0, len(warm._case("hgrid", walled=True).walls)]
+
+
+def test_the_helper_compiles_nothing_in_vain():
+    show = HELD + "\nglobals()[sys.argv[1]]()\nprint(json.dumps(sorted(held())))"
+    helped, built = (
+        {tuple(kernel) for kernel in json.loads(run(["-c", show, name], os.environ).stdout)}
+        for name in ("help_exercise", "exercise")
+    )
+    assert {"wall_forces", "visit", "_share", "add_driven_loads", "_find_owners"} <= {
+        name for name, _ in helped
+    }
+    assert not {"evaluate_pairs", "search", "drift"} & {name for name, _ in helped}
+    assert len(built) > 2 * len(helped) > 20, "this test no longer sees the kernels"
+    assert not helped - built
+
+
+# Imported by every Python that finds it: writes what numba compiles, process by process.
+NOTES = """
+import atexit, json, os
+from numba.core import event
+compiled = []
+class Notes(event.Listener):
+    def on_start(self, one):
+        pass
+    def on_end(self, one):
+        kernel = one.data["dispatcher"].py_func
+        if kernel.__module__.startswith(("pdem", "decomposition")):
+            compiled.append((kernel.__module__, kernel.__qualname__, str(one.data["args"])))
+def write():
+    with open(f"{os.environ['NOTES']}/{os.getpid()}.json", "w") as file:
+        json.dump(compiled, file)
+event.register("numba:compile", Notes())
+atexit.register(write)
+"""
+
+
+def run(arguments, environment):
+    done = subprocess.run(
+        [sys.executable, *arguments], env={**environment, "PYTHONPATH": environment.get("PYTHONPATH", str(ROOT))},
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(available_cores() < 2, reason="a helper is started where there are two cores")
+def test_a_cold_machine_compiles_every_kernel_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(NOTES)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {
+        "PDEM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        "NOTES": str(tmp_path),
+    }  # fmt: skip
+
+    def compiled(*arguments):
+        run(["-m", "pdem", *arguments], environment)
+        notes = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+        for path in tmp_path.glob("*.json"):
+            path.unlink()
+        return [{tuple(kernel) for kernel in one} for one in notes]
+
+    first, second = compiled("compile")
+    assert min(len(first), len(second)) > 40
+    assert not first & second
+    assert compiled("new", "piston")
+    settings = [word for setting in PISTON for word in ("--set", setting)]
+    assert compiled("run", "piston.toml", "--quiet", *settings) == [set()]

@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+import pdem.foundation.kernels  # noqa: F401 - has numba's files written safely
 from pdem.foundation import cache
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,6 +133,34 @@ def test_two_processes_that_store_signatures_of_one_kernel_lose_neither(tmp_path
         assert writer.returncode == 0
     store = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
     assert [store.load(key) for key in "ab"] == ["a", "b"]
+
+
+def test_a_name_never_leads_to_other_code_even_without_locks(tmp_path, monkeypatch):
+    from numba.core.caching import IndexDataCacheFile
+
+    stores = [IndexDataCacheFile(str(tmp_path), "kernel", stamp) for stamp in ("old", "new")]
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "exclusive", lambda path: nullcontext())
+        for store in stores:
+            patch.setattr(store, "_load_index", lambda: {})  # as it was before the others wrote
+            for key in "ab":
+                store.save(key, f"{key} {store._source_stamp}")
+    assert len(list(tmp_path.glob("*.nbc"))) == 4
+    assert [stores[1].load(key) for key in "ab"] == [None, "b new"], "an entry may be lost, none may be wrong"
+    assert [stores[0].load(key) for key in "ab"] == [None, None]
+
+
+def test_machine_code_is_there_before_the_index_names_it(tmp_path, monkeypatch):
+    from numba.core.caching import IndexDataCacheFile
+
+    def interrupted(name, data):
+        raise KeyboardInterrupt
+
+    store = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    monkeypatch.setattr(store, "_save_data", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.save("a", "a")
+    assert store._load_index() == {}
 
 
 THREADS = """
