@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pdem.contact.pair_stages import BLOCK, LOADS
 from pdem.contact.slot_kernels import CHUNK, LANES
 
-_GROWTH = 1.3
+_GROWTH = 1.1
 
 MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK
 """Rows that a chunk needs if all of its candidates touch."""
@@ -84,6 +84,6 @@ class LoadRows:
     def _reserve(self) -> None:
         """Make room for all rows, keeping what is there, and for one number that is read behind the last row."""
         if LOADS * self._next >= len(self.numbers):
-            grown = np.zeros(LOADS * (int(1.1 * self._next) + BLOCK))
+            grown = np.zeros(LOADS * (int(_GROWTH * self._next) + BLOCK))
             grown[: len(self.numbers)] = self.numbers
             self.numbers = grown

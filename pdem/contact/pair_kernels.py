@@ -173,7 +173,7 @@ def evaluate_pairs(
             first = region[chunk]
             behind = first - first_seat[chunk]
             changes = deeper = 0
-            ask_for(first, first - behind, history, loads)
+            ask_for(first, BLOCK, history)
             for block in range(bottom, top, BLOCK):
                 many = min(BLOCK, top - block)
                 bring_places(at, block, many, lower, higher, packed, work)
@@ -219,8 +219,7 @@ def evaluate_pairs(
             whole = whole_lanes(count)
             for block in range(0, whole, BLOCK):
                 b, many = first + block, min(BLOCK, whole - block)
-                ask_for(b + BLOCK, b + BLOCK - behind, history, loads)
-                bring(at, b, many, touching, lower, higher, packed, work)
+                bring(at, b, many, touching, lower, higher, packed, work, history)
                 if block > 0:
                     hand_out(at, b - BLOCK - behind, BLOCK, work, loads)
                 approach(at, many, dt, period, frequency, work)

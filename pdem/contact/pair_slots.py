@@ -16,10 +16,10 @@ from pdem.contact.slot_kernels import CHUNK, LANES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_GROWTH = 1.3
-_MARGIN = 1.1  # less than for other arrays: slots take most of the memory
+_GROWTH = 1.1
+_MARGIN = 1.05  # less than for other arrays: slots take most of the memory
 
-# for contacts that begin before a region has to be moved, besides an eighth of those a chunk has
+# for contacts that begin before a region has to be moved, besides a sixteenth of those a chunk has
 _SPARE = 8 + LANES
 
 
@@ -150,7 +150,7 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, seat, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = np.minimum(BLOCK * _blocks(live + live // 8 + _SPARE), MOST)
+        room[:] = np.minimum(BLOCK * _blocks(live + live // 16 + _SPARE), MOST)
         self.loads.divide(begins, window, room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room

@@ -107,12 +107,10 @@ def move_history(a: int, b: int, history: NDArray[np.float64]) -> None:
 
 
 @inlined
-def ask_for(first: int, seat: int, history: NDArray[np.float64], loads: NDArray[np.float64]) -> None:
-    """Have histories of the block of slots from `first` on, and loads of as many seats, brought near in time."""
-    for line in range(BLOCK * HISTORY // LINE):
+def ask_for(first: int, count: int, history: NDArray[np.float64]) -> None:
+    """Have as many numbers as `count` histories have, from the block of the slot `first` on, brought near in time."""
+    for line in range(count * HISTORY // LINE):
         fetch(history, np.uint64(HISTORY * first + LINE * line))
-    for line in range(BLOCK * LOADS // LINE):
-        fetch(loads, np.uint64(LOADS * seat + LINE * line))
 
 
 @inlined
@@ -174,12 +172,16 @@ def compare(
 @inlined
 def bring(
     at: int, first: int, count: int, touching: NDArray[np.int32], lower: NDArray[np.int32], higher: NDArray[np.int32],
-    packed: NDArray[np.float64], work: NDArray[np.float64],
+    packed: NDArray[np.float64], work: NDArray[np.float64], history: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Write what is packed of the particles of contacts, in the slots from `first` on, into columns."""
+    """Write what is packed of the particles of contacts, in the slots from `first` on, into columns.
+
+    Meanwhile the histories of the next block are asked for, a few at a time: many at once would have to wait.
+    """
     for c in range(0, count, ROWS):
         s = np.uint64(first) + np.uint64(c)
         w = np.uint64(at) + np.uint64(c)
+        ask_for(first + BLOCK + c, ROWS, history)
         k, m, n, o = (
             touching[s] & ROW,
             touching[s + ONE] & ROW,
