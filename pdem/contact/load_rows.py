@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.contact.pair_stages import BLOCK, LOADS
-from pdem.contact.slot_kernels import CHUNK, LANES
+from pdem.contact.slot_kernels import MOST
 
 _GROWTH = 1.1
-
-MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK
-"""Rows that a chunk needs if all of its candidates touch."""
 
 
 class LoadRows:
@@ -67,14 +64,12 @@ class LoadRows:
         self._next += int(own.sum())
         self._reserve()
 
-    def make_room(self, chunk: int) -> bool:
-        """Have a chunk have room for all of its candidates; return whether it has other rows now."""
-        if not self._kept[chunk]:
-            return False
-        self.first[chunk] = self._next
-        self._next += MOST
+    def more(self, rows: int) -> int:
+        """Return the first of so many rows that no chunk has."""
+        first = self._next
+        self._next += rows
         self._reserve()
-        return True
+        return first
 
     @property
     def memory(self) -> int:

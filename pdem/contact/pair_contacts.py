@@ -273,8 +273,9 @@ class PairContacts:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher,
                 particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), self.inner,
-                self.candidates, slots.region, slots.loads.first, slots.room, slots.live, self._mark, slots.touching,
-                slots.ended, not ghosts, self._ready, self._order, self._start, self._entry, self._seat, self._bound,
+                self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
+                slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
+                self._start, self._entry, self._seat, self._bound,
                 slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))
@@ -282,7 +283,7 @@ class PairContacts:
             for worker in np.flatnonzero(runs[kernels.ENDED]):
                 first = worker * kernels.ENDS
                 add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
-            runs = slots.rest(runs, self._seat)
+            runs = slots.rest(runs)
         return beyond, code
 
     def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:

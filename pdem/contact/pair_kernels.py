@@ -39,26 +39,59 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_row
-from pdem.contact.slot_kernels import LANES, UNORDERED, chunk_range, whole_lanes
-from pdem.foundation.kernels import ROW, prange, uncounted_kernel
+from pdem.contact.slot_kernels import LANES, MOST, UNORDERED, chunk_range, whole_lanes
+from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
 from pdem.motion.integration import FINE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RUN = 6
+RUN = 10
 """Numbers of a run of chunks that one worker takes. Given:"""
 
 BEGIN, END = 0, 1
-"""its first chunk and the one behind its last; and written:"""
+"""its first chunk and the one behind its last; written:"""
 
-STOP, ENDED, DEEP, MOVED = range(2, RUN)
+STOP, ENDED, DEEP, MOVED = range(2, 6)
 """the chunk where it has come to (`END` if it had room for all), how many contacts have ended, a candidate whose
 overlap is beyond the limit + 1, or 0, and the largest code of particles that have moved on (see
-`pdem.motion.integration.FINE`)."""
+`pdem.motion.integration.FINE`); and renewed:"""
+
+SLOTS, SLOTS_END, SEATS, SEATS_END = range(6, RUN)
+"""slots and seats for chunks whose own do not suffice, from the first free one to that behind the last."""
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
+
+
+@inlined
+def find_room(
+    worker: int,
+    chunk: int,
+    count: int,
+    runs: NDArray[np.int64],
+    region: NDArray[np.int64],
+    first_seat: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    room: NDArray[np.int32],
+    touching: NDArray[np.int32],
+    seat: NDArray[np.int32],
+    history: NDArray[np.float64],
+) -> bool:
+    """Move a chunk of `count` contacts to where it has room for all candidates; return whether there is a place."""
+    new, seats = runs[SLOTS, worker], runs[SEATS, worker]
+    if new + MOST > runs[SLOTS_END, worker] or (kept[chunk] and seats + MOST > runs[SEATS_END, worker]):
+        return False
+    old = region[chunk]
+    for c in range(count):
+        touching[new + c] = touching[old + c]
+        move_history(old + c, new + c, history)
+    if kept[chunk]:
+        for c in range(count):
+            seat[touching[new + c]] = seats + c
+        first_seat[chunk], runs[SEATS, worker] = seats, seats + MOST
+    region[chunk], room[chunk], runs[SLOTS, worker] = new, MOST, new + MOST
+    return True
 
 
 @uncounted_kernel
@@ -79,6 +112,7 @@ def evaluate_pairs(
     candidates: int,
     region: NDArray[np.int64],
     first_seat: NDArray[np.int64],
+    kept: NDArray[np.bool_],
     room: NDArray[np.int32],
     live: NDArray[np.int32],
     mark: NDArray[np.int8],
@@ -130,9 +164,9 @@ def evaluate_pairs(
         `largest_overlap` smaller radii; its seat, or 0.
     ids
         Of all rows.
-    inner, candidates, region, first_seat, room, live
-        Candidates between owned particles, and all; by chunk: its first slot, its first seat, how many of both it has,
-        and its contacts.
+    inner, candidates, region, first_seat, kept, room, live
+        Candidates between owned particles, and all; by chunk: its first slot, its first seat, whether it has as many
+        seats as slots (or one for each candidate), how many slots, and its contacts.
     touching : int32 array
         The candidate of each slot.
     ended : (4, workers * ENDS) array
@@ -183,8 +217,15 @@ def evaluate_pairs(
                 changes += begun
                 deeper += beneath
             count = live[chunk]
-            if min(count + changes, top - bottom) + LANES > room[chunk] or ending + changes > ENDS:
+            if ending + changes > ENDS:
                 break
+            if min(count + changes, top - bottom) + LANES > room[chunk]:
+                if not find_room(
+                    worker, chunk, count, runs, region, first_seat, kept, room, touching, seat, history
+                ):
+                    break
+                first = region[chunk]
+                behind = first - first_seat[chunk]
             if changes + deeper > 0:
                 for c in range(bottom, top):
                     beyond = c + 1 if mark[c] > 1 else beyond

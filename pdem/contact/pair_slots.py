@@ -8,10 +8,10 @@ import numpy as np
 
 from pdem.contact import slot_kernels as kernels
 from pdem.contact.law import HISTORY
-from pdem.contact.load_rows import MOST, LoadRows
-from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, STOP
+from pdem.contact.load_rows import LoadRows
+from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, COLUMNS
-from pdem.contact.slot_kernels import CHUNK, LANES
+from pdem.contact.slot_kernels import CHUNK, LANES, MOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +22,14 @@ _MARGIN = 1.05  # less than for other arrays: slots take most of the memory
 # for contacts that begin before a region has to be moved, besides a sixteenth of those a chunk has
 _SPARE = 8 + LANES
 
+_MOVES = 8  # chunks of a worker that can be moved in a step before it has to stop for others to make room
+
 
 class PairSlots:
     """Histories of contacts by slot, and what finds them.
 
     How many contacts a chunk of candidates is going to have is not known when lists are made: its region has some slots
-    to spare, and is moved behind all others when these do not suffice.
+    to spare, and is moved when these do not suffice, to where a worker has larger ones in reserve.
 
     Attributes
     ----------
@@ -57,6 +59,7 @@ class PairSlots:
         self.ended = np.zeros((4, 0))
         self._source = np.zeros(0, np.int32)
         self._known = np.zeros(0, np.int32)
+        self._reserved = np.zeros((RUN - SLOTS, 0), np.int64)
         self._listed: int | None = 0
         self._next = BLOCK
         self._reserve(self._next)
@@ -156,6 +159,7 @@ class PairSlots:
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
         self._reserve(self._next)
+        self._reserved = self._reserved[:, :0]
         kernels.give_slots(
             chunks, inner, candidates, self.region, self.loads.first, known, lower, higher, seat, self.touching, bound,
             self._source,
@@ -178,31 +182,31 @@ class PairSlots:
         runs = np.zeros((RUN, workers), np.int64)
         begins = worker_begins(first, last, workers)
         runs[BEGIN], runs[END] = begins[:-1], begins[1:]
+        if self._reserved.shape[1] == workers:
+            runs[SLOTS:] = self._reserved
+        self._reserved = runs[SLOTS:]
+        self._restock(runs)
         return runs
 
-    def rest(self, runs: NDArray[np.int64], seat: NDArray[np.int32]) -> NDArray[np.int64] | None:
-        """Return runs of what workers had no room for, None if they had; `seat` has that of each candidate."""
-        short = np.flatnonzero(runs[STOP] < runs[END])
-        for worker in short:
-            self._move_to_end(runs[STOP, worker], seat)
-        if len(short) == 0:
+    def rest(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return runs of what workers had no room for, None if they had."""
+        if (runs[STOP] == runs[END]).all():
             return None
         runs[BEGIN] = runs[STOP]
+        self._restock(runs)
         return runs
 
-    def _move_to_end(self, chunk: int, seat: NDArray[np.int32]) -> None:
-        """Move the region of a chunk behind all others, with room for all of its candidates."""
-        if self.room[chunk] >= MOST:
-            return
-        count, old, new = int(self.live[chunk]), int(self.region[chunk]), self._next
-        blocks = _blocks(count)
-        self._next += MOST
+    def _restock(self, runs: NDArray[np.int64]) -> None:
+        """See that every worker has slots and seats in reserve."""
+        most = _MOVES * MOST
+        for worker in np.flatnonzero(runs[SLOTS_END] - runs[SLOTS] < most // 2):
+            runs[SLOTS, worker], runs[SLOTS_END, worker] = self._next, self._next + most
+            self._next += most
         self._reserve(self._next)
-        self.history[new // BLOCK :][:blocks] = self.history[old // BLOCK :][:blocks]
-        self.touching[new : new + count] = self.touching[old : old + count]
-        if self.loads.make_room(chunk):
-            seat[self.touching[new : new + count]] = self.loads.first[chunk] + np.arange(count)
-        self.region[chunk], self.room[chunk] = new, MOST
+        if self.loads.kept(self.chunks).any():
+            for worker in np.flatnonzero(runs[SEATS_END] - runs[SEATS] < most // 2):
+                first = self.loads.more(most)
+                runs[SEATS, worker], runs[SEATS_END, worker] = first, first + most
 
     def _reserve_known(self, count: int) -> None:
         if len(self._known) < count:

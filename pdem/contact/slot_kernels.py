@@ -23,6 +23,9 @@ CHUNK = 512
 LANES = 8
 """Contacts are evaluated in multiples of this, the most that any processor takes at once."""
 
+MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK
+"""Slots, or seats, that a chunk needs if all of its candidates touch."""
+
 
 UNORDERED = -1
 """In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""

@@ -209,9 +209,9 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
     """From no contacts to thousands in one step, and from thousands to none, which nobody has made room for."""
     rest, moves = PairSlots.rest, []
 
-    def watched(self, runs, slot):
+    def watched(self, runs):
         moves.append(runs[STOP] < runs[END])
-        return rest(self, runs, slot)
+        return rest(self, runs)
 
     monkeypatch.setattr(PairSlots, "rest", watched)
     found = []
