@@ -22,7 +22,7 @@ import numpy as np
 from pdem.contact.law import STORED
 from pdem.contact.pair_stages import (
     BLOCK,
-    COLUMNS,
+    WORK,
     approach,
     ask_for,
     begin_history,
@@ -200,7 +200,7 @@ def evaluate_pairs(
         ending = 0
         beyond = 0
         code = FINE
-        at = worker * COLUMNS * BLOCK
+        at = worker * WORK
         filled = -1.0
         while chunk < runs[END, worker]:
             bottom, top = chunk_range(chunk, inner, candidates)

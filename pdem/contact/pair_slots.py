@@ -10,7 +10,7 @@ from pdem.contact import slot_kernels as kernels
 from pdem.contact.law import HISTORY
 from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
-from pdem.contact.pair_stages import BLOCK, COLUMNS
+from pdem.contact.pair_stages import BLOCK, WORK
 from pdem.contact.slot_kernels import CHUNK, LANES, MOST
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class PairSlots:
         Histories of contacts, in blocks of slots.
     loads : LoadRows
         What contacts do to their particles.
-    work : (workers * COLUMNS * BLOCK,) array
+    work : (workers * WORK,) array
         Room for the stages of the contact law.
     touching : (room,) int32 array
         Candidate of each slot.
@@ -177,7 +177,7 @@ class PairSlots:
             return None
         if self.ended.shape[1] < workers * ENDS:
             self.ended = np.zeros((4, workers * ENDS))
-            self.work = np.zeros(workers * COLUMNS * BLOCK)
+            self.work = np.zeros(workers * WORK)
         self._listed = None
         runs = np.zeros((RUN, workers), np.int64)
         begins = worker_begins(first, last, workers)

@@ -64,7 +64,9 @@ what the stages of `pdem.contact.law` tell each other."""
 )
 """Columns of what contacts do to their particles, see `LOADS`."""
 
-COLUMNS = 36 + COEFFICIENTS
+WORK = BLOCK * (36 + COEFFICIENTS) + 64
+"""Numbers of the columns of one worker, and some that keep those of the next away: a line of the cache that two workers
+write to goes to and fro between them."""
 
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_stages import LOADS
-from pdem.foundation.fields import FIELDS
+from pdem.motion.integration import PACKED
 from pdem.simulation.machine_speed import machine_speed
 
 if TYPE_CHECKING:
@@ -48,33 +47,19 @@ contact, effective mass; after it forces and torques, and their sums at both par
 OF_CANDIDATE = Arithmetic(13, 12)
 """A candidate: its distance by the nearest image, compared with reach and with the largest overlap."""
 
-OF_PARTICLE = Arithmetic(42, 71, 5)
+OF_PARTICLE = Arithmetic(39, 61, 2)
 """A particle: two half kicks, the drift, periodic sides, how far it has gone since lists were made."""
 
-
-def _sizes(*names: str) -> int:
-    return sum(FIELDS[name].allocate(1).nbytes for name in names)
-
-
-_MOVED = ("position", "image", "velocity", "angular_velocity")
-
-BYTES_OF_PARTICLE = (
-    # half a kick and the drift: read, written; place when lists were made, skin
-    _sizes("material", "radius", "force", "torque", *_MOVED) + _sizes(*_MOVED) + 4 * NUMBER
-    # contacts read what they need of it
-    + _sizes("position", "radius", "velocity", "angular_velocity", "material")
-    # sums and the other half of the kick: written; where its row begins, how long it is, and when it is complete
-    + _sizes("velocity", "angular_velocity", "force", "torque") + PLACE + 2 * ROW
-)  # fmt: skip
-"""Of a particle. It is read twice, because no contact can be evaluated before its particles have moved; the copy that
-contacts read in place of the columns is not counted, as it need not be."""
+BYTES_OF_PARTICLE = 2 * NUMBER * PACKED + 4 * NUMBER + PLACE + 2 * ROW
+"""Of a particle: its packed row, read and written; its place when lists were made, skin; where its row of candidates
+begins, how many of these touch, and when it is complete. Columns are written only when somebody looks at them."""
 
 BYTES_OF_CANDIDATE = 2 * ROW + ROW
 """Of a candidate: its particles; its slot."""
 
-BYTES_OF_CONTACT = ROW + 2 * ROW + NUMBER * 2 * HISTORY + LOADS * NUMBER
-"""Of a contact: its candidate; its entries in the rows of both particles; its history, read and written; force and two
-torques, written once, and added up while they are in the caches."""
+BYTES_OF_CONTACT = ROW + 2 * ROW + NUMBER * 2 * HISTORY
+"""Of a contact: its candidate; its entries in the rows of both particles; its history, read and written. What it does
+to its particles need not leave the caches before it has been added up."""
 
 
 @dataclass(frozen=True)

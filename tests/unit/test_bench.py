@@ -72,7 +72,7 @@ def test_bounds_of_known_work():
     assert work.arithmetic.divisions == pytest.approx(
         bench_limits.OF_PARTICLE.divisions + 2 * contact.divisions
     )
-    assert work.bytes == pytest.approx(456 + 4 * 12 + 2 * 276)
+    assert work.bytes == pytest.approx(240 + 4 * 12 + 2 * 204)
     limits = Limits("bed", 500.0, bench_limits.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
     assert limits.bounds == pytest.approx(
         {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
@@ -148,7 +148,7 @@ def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
     assert result.steps == 3
     assert result.resident_bytes > result.bytes_per_particle * result.particles
     assert limits.nanoseconds == pytest.approx(1e9 / result.rate)
-    assert limits.work.bytes > 452
+    assert limits.work.bytes > 240
     assert "1 facets" not in str(result)  # a floor is no mesh
 
 
