@@ -47,6 +47,11 @@ def columns_of(
     return rows[:, PLACE:SIZE], rows[:, SPEED:LIGHTNESS], rows[:, SPIN:MATERIAL]
 
 
+STILL = 1e-120
+"""A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each
+step, down to where numbers lose their digits, and many processors most of their speed."""
+
+
 class Motion(NamedTuple):
     """What all particles move by.
 
@@ -66,6 +71,12 @@ class Motion(NamedTuple):
 
 
 @inlined_geometry
+def _noticed(speed: float) -> float:
+    """Return a speed, or 0 where it is below `STILL`; what is no number stays none."""
+    return 0.0 if abs(speed) < STILL else speed
+
+
+@inlined_geometry
 def half_kick(
     p: int,
     half: float,
@@ -79,12 +90,13 @@ def half_kick(
     at = PACKED * (p & ROW)
     lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
     turning = 2.5 * lightness / (radius * radius)
-    packed[at + SPEED] += free[0] * half * (force[0] * lightness + gravity[0])
-    packed[at + SPEED + 1] += free[1] * half * (force[1] * lightness + gravity[1])
-    packed[at + SPEED + 2] += free[2] * half * (force[2] * lightness + gravity[2])
-    packed[at + SPIN] += free[3] * half * (torque[0] * turning)
-    packed[at + SPIN + 1] += free[4] * half * (torque[1] * turning)
-    packed[at + SPIN + 2] += free[5] * half * (torque[2] * turning)
+    for axis in range(3):
+        place = at + SPEED + axis
+        packed[place] = _noticed(
+            packed[place] + free[axis] * half * (force[axis] * lightness + gravity[axis])
+        )
+        place = at + SPIN + axis
+        packed[place] = _noticed(packed[place] + free[3 + axis] * half * (torque[axis] * turning))
 
 
 @inlined_geometry

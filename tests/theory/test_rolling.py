@@ -133,3 +133,20 @@ def hold(run, identities, steps):
         own.force[rows] = -mass[:, None] * run.system.constants.gravity
         own.torque[rows] = 0.0
         run.advance(1)
+
+
+def test_what_comes_to_rest_is_at_rest(tmp_path):
+    """Friction takes the same share of a small speed in every step: without an end, down to 1e-320 m/s, slowly."""
+    law = {"friction": 0.5, "restitution": 0.4, "rolling_friction": 0.1}
+    run = on_plane(tmp_path, 0.0, law, velocity=(1e-117, 1e-118, 0.0), spin=(0.0, 1e-116, 1e-117), step=4e-5)
+    run.advance(10)
+    before = run.gather()
+    assert 1e-120 < abs(before["velocity"][0, 0]) < 1e-100
+    run.advance(8000)
+    after, walls = run.gather(), run.system.wall_records()
+    assert (after["velocity"][0, :2] == 0.0).all()
+    assert (after["angular_velocity"] == 0.0).all()
+    assert len(walls.id) == 1
+    for numbers in (*(after[name] for name in ("velocity", "force", "torque")), walls.history):
+        sizes = np.abs(numbers[numbers != 0.0])
+        assert (sizes > 1e-290).all()
