@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.contact.load_sums import sum_loads
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
-from pdem.motion.integration import FINE, drift_particle, half_kick, unpack_particle
+from pdem.motion.integration import FINE, move, unpack_particle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,15 +71,13 @@ def add_row(
         w = wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
         fx, fy, fz = fx + wall[w, 0], fy + wall[w, 1], fz + wall[w, 2]
         tx, ty, tz = tx + wall[w, 3], ty + wall[w, 4], tz + wall[w, 5]
-    code = FINE
-    if half != 0.0:
-        half_kick(p, half, gravity, free, (fx, fy, fz), (tx, ty, tz), packed)
-    if ahead:
-        half_kick(p, half, gravity, free, (fx, fy, fz), (tx, ty, tz), packed)
-        code = drift_particle(p, 2.0 * half, sides, reference, skin, image, packed)
-    else:
+    if not ahead:
         force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
         torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+    code = move(
+        p, 2.0 * half, gravity, free, sides, reference, skin, image, packed, (fx, fy, fz), (tx, ty, tz),
+        0 if half == 0.0 else (2 if ahead else 1), ahead,
+    )  # fmt: skip
     if shows:
         unpack_particle(p, packed, position, velocity, angular_velocity)
     return code

@@ -78,57 +78,94 @@ def _noticed(speed: float) -> float:
 
 @inlined_geometry
 def half_kick(
-    p: int,
     half: float,
+    lightness: float,
+    radius: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
+    v: tuple[float, float, float],
+    w: tuple[float, float, float],
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
-    packed: NDArray[np.float64],
-) -> None:
-    """Let force, torque and gravity act on a sphere for a time `half` [s]."""
-    at = PACKED * (p & ROW)
-    lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
     turning = 2.5 * lightness / (radius * radius)
-    for axis in range(3):
-        place = at + SPEED + axis
-        packed[place] = _noticed(
-            packed[place] + free[axis] * half * (force[axis] * lightness + gravity[axis])
-        )
-        place = at + SPIN + axis
-        packed[place] = _noticed(packed[place] + free[3 + axis] * half * (torque[axis] * turning))
+    return (
+        (
+            _noticed(v[0] + free[0] * half * (force[0] * lightness + gravity[0])),
+            _noticed(v[1] + free[1] * half * (force[1] * lightness + gravity[1])),
+            _noticed(v[2] + free[2] * half * (force[2] * lightness + gravity[2])),
+        ),
+        (
+            _noticed(w[0] + free[3] * half * (torque[0] * turning)),
+            _noticed(w[1] + free[4] * half * (torque[1] * turning)),
+            _noticed(w[2] + free[5] * half * (torque[2] * turning)),
+        ),
+    )
 
 
 @inlined_geometry
-def drift_particle(
+def _drift_along(
+    p: int,
+    axis: int,
+    way: float,
+    before: float,
+    sides: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    image: NDArray[np.int32],
+) -> tuple[float, float, bool]:
+    """Return the coordinate of a sphere after a way, how far that is from its reference, and whether it has left."""
+    x = before + way
+    wraps = math.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
+    if wraps != 0:
+        x -= sides[PERIOD, axis] * wraps
+        image[p, axis] += np.int32(wraps)
+    away = nearest_image(x - reference[p, axis], sides[PERIOD, axis], sides[FREQUENCY, axis])
+    return x, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+
+
+@inlined_geometry
+def move(
     p: int,
     dt: float,
+    gravity: NDArray[np.float64],
+    free: NDArray[np.float64],
     sides: NDArray[np.float64],
     reference: NDArray[np.float64],
     skin: NDArray[np.float64],
     image: NDArray[np.int32],
     packed: NDArray[np.float64],
+    force: tuple[float, float, float],
+    torque: tuple[float, float, float],
+    kicks: int,
+    drifts: bool,
 ) -> int:
-    """Move a sphere for a step; on periodic axes it is wrapped. What is returned see `FINE`."""
+    """Kick a sphere `kicks` times for half a step, and let it drift for a step; return see `FINE`.
+
+    On periodic axes it is wrapped. Only what is packed is written, and that last: what might overlap with it in memory
+    would have to be read again.
+    """
     at = PACKED * (p & ROW)
-    radius = packed[at + SIZE]
-    moved = 0.0
-    away = 0.0
-    outside = False
-    for axis in range(3):
-        way = dt * packed[at + SPEED + axis]
-        x = packed[at + PLACE + axis] + way
-        wraps = math.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
-        if wraps != 0:
-            x -= sides[PERIOD, axis] * wraps
-            image[p, axis] += np.int32(wraps)
-        packed[at + PLACE + axis] = x
-        outside |= (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
-        moved += way * way
-        x = nearest_image(x - reference[p, axis], sides[PERIOD, axis], sides[FREQUENCY, axis])
-        away += x * x
-    code = GONE if outside else (FINE if away <= skin[p] * skin[p] else STALE)
-    return code if moved <= radius * radius else LOST + p
+    lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
+    v = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
+    w = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
+    if kicks > 0:
+        v, w = half_kick(0.5 * dt, lightness, radius, gravity, free, v, w, force, torque)
+    if kicks > 1:
+        v, w = half_kick(0.5 * dt, lightness, radius, gravity, free, v, w, force, torque)
+    code = FINE
+    if drifts:
+        a, b, c = dt * v[0], dt * v[1], dt * v[2]
+        x, dx, left = _drift_along(p, 0, a, packed[at + PLACE], sides, reference, image)
+        y, dy, right = _drift_along(p, 1, b, packed[at + PLACE + 1], sides, reference, image)
+        z, dz, down = _drift_along(p, 2, c, packed[at + PLACE + 2], sides, reference, image)
+        stale = dx * dx + dy * dy + dz * dz > skin[p] * skin[p]
+        packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2] = x, y, z
+        code = GONE if left | right | down else (STALE if stale else FINE)
+        code = code if a * a + b * b + c * c <= radius * radius else LOST + p
+    packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2] = v
+    packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2] = w
+    return code
 
 
 @inlined_geometry
@@ -244,11 +281,10 @@ def drift(
     worst = 0
     for p in prange(owned):
         pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
-        half_kick(
-            p, 0.5 * dt, gravity, free, (force[p, 0], force[p, 1], force[p, 2]),
-            (torque[p, 0], torque[p, 1], torque[p, 2]), packed,
+        code = move(
+            p, dt, gravity, free, sides, reference, skin, image, packed, (force[p, 0], force[p, 1], force[p, 2]),
+            (torque[p, 0], torque[p, 1], torque[p, 2]), 1, True,
         )  # fmt: skip
-        code = drift_particle(p, dt, sides, reference, skin, image, packed)
         unpack_particle(p, packed, position, velocity, angular_velocity)
         worst = max(worst, code)
     return worst
