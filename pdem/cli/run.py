@@ -200,8 +200,8 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
     how.check(communicator)
     load_kernels(communicator, case, threads, how.flag)
     stop_if_asked(communicator, how.flag)
-    state = held[0].groups if held else None
-    return how.to_the_end(Simulation(case, communicator, threads=threads, state=state), findings)
+    groups = [held.pop().groups if held else None]  # emptied by the call: the run has no use for it later
+    return how.to_the_end(Simulation(case, communicator, threads=threads, state=groups.pop()), findings)
 
 
 def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Finding]]:

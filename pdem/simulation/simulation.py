@@ -101,13 +101,13 @@ class Simulation:
             parts.blocks,
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
-        handed = adopt(self.system, groups)
+        contacts, counters = [adopt(self.system, groups)], groups["counters"]
+        del groups, state  # lists take as much memory again: what is not needed any more goes before
         if moving is not None:
             moving.place(self.time, self.system.time_of(self.step - 1))
         self.phases.start()
-        relist(self.system, handed, self.phases)
+        relist(self.system, contacts.pop(), self.phases)
         self._begin(continued)
-        counters = groups["counters"]
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
 
     @classmethod
@@ -134,7 +134,9 @@ class Simulation:
         held = read_checkpoint(checkpoint)
         if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
-        return cls(case_of(held), comm, threads=threads, state=held.groups)
+        case, groups = case_of(held), [held.groups]
+        del held
+        return cls(case, comm, threads=threads, state=groups.pop())
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""

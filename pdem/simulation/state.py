@@ -88,7 +88,7 @@ def adopt(
     if system.exchange.rank == 0:
         system.ended.limbs[:] = counters["ended"]
     return (
-        PairRecords(pairs["lower"][near], pairs["higher"][near], pairs["history"][near].T.copy()),
+        PairRecords(pairs["lower"][near], pairs["higher"][near], pairs["history"][near].T),
         WallRecords(
             walls["id"][own], walls["kind"][own], walls["feature"][own], walls["facet"][own],
             walls["history"][own].T.copy(),

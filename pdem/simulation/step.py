@@ -146,6 +146,7 @@ def relist(system: System, handed: Records | None, phases: Phases) -> None:
     Their contacts are those there were, unless others are handed over.
     """
     carried = regroup(system, handed)
+    del handed  # at the begin of a run it may hold all contacts once more
     system.detections += 1
     phases.lap("detect")
     particles = system.particles
