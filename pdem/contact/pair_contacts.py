@@ -18,6 +18,8 @@ from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from pdem.contact.law import Law
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pdem.motion.integration import Motion
 
 _GROWTH = 1.1
+_PIECE = 1 << 16  # contacts
+
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 """In an `Action` without walls."""
 
@@ -314,6 +318,13 @@ class PairContacts:
     def histories(self) -> NDArray[np.float64]:
         """Histories of all contacts, shape (HISTORY, count); a copy."""
         return self._slots.histories
+
+    def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
+        known = self._slots.known
+        for first in range(0, len(known), _PIECE):
+            slots = known[first : first + _PIECE]
+            yield self._slots.touching[slots], self._slots.in_slots(slots)
 
     @property
     def touching(self) -> NDArray[np.int32]:

@@ -163,11 +163,13 @@ def particle_energies(columns: Mapping[str, NDArray[Any]], constants: Constants)
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
     pairs, constants, column = system.pairs, system.constants, system.particles.column
     limbs = np.zeros((5, sums.limbs.shape[1]), np.int64)
-    touching = pairs.touching
-    number, largest = _pair_energies(
-        system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
-        column("material"), len(constants.density), constants.table, pairs.histories, limbs,
-    )  # fmt: skip
+    number, largest = 0, 0.0
+    for touching, histories in pairs.pieces():
+        seen, overlap = _pair_energies(
+            system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
+            column("material"), len(constants.density), constants.table, histories, limbs,
+        )  # fmt: skip
+        number, largest = number + seen, max(largest, overlap)
     for name, row in zip(("elastic", "tangential", *LOSSES), limbs, strict=True):
         sums.limbs[TERMS.index(name)] += row
     return int(number), float(largest)

@@ -180,3 +180,18 @@ def test_a_crowd_at_a_coarse_step_is_not_fed(tmp_path, squeeze, step):
     assert end["translation"] + end["rotation"] < 0.05 * moving
     lost = sum(end[name] for name in ("normal_damping", "sliding", "rolling"))
     assert total_energy(end) + lost < total_energy(start) + 0.05 * moving
+
+
+def test_energies_do_not_depend_on_how_many_contacts_are_read_at_a_time(tmp_path, monkeypatch):
+    sites = np.stack(np.meshgrid(*[np.arange(4.0)] * 3), axis=-1).reshape(-1, 3)
+    velocity = np.random.default_rng(4).uniform(-0.1, 0.1, sites.shape)
+    law = {"friction": 0.3, "restitution": 0.6}
+    run = simulate(tmp_path, Grains(1.9e-3 * sites, 1e-3, velocity), law=law)
+    run.advance(20)
+    found = []
+    for piece in (1 << 16, 7, 1):
+        monkeypatch.setattr("pdem.contact.pair_contacts._PIECE", piece)
+        found.append((run.energies(), run.measures().pair_contacts, run.measures().largest_overlap))
+    assert found[0] == found[1] == found[2]
+    assert found[0][1] > 50
+    assert found[0][0]["elastic"] > 0.0
