@@ -71,7 +71,8 @@ class RankExchange:
     ) -> None:
         self._communicator = world.communicator.Dup()
         self._mpi = load_mpi()
-        self.rank, self.size, self.threads = world.rank, world.size, world.threads
+        self.rank, self.size = world.rank, world.size
+        self.threads, self.crowded = world.threads, world.crowded
         self._axes = axes_of(method, lower, upper)
         self._cuts: Cuts = cut(np.zeros((0, 3)), self.size, self._axes)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)

@@ -93,6 +93,11 @@ class World:
         """Number of ranks on this node."""
         return int(self.node.size)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether the ranks of this node have more threads than cores."""
+        return self.node_size * self.threads > self.cores
+
 
 def start_world(threads: int | None = None) -> World | None:
     """Start MPI if a launcher has started more than this one process.

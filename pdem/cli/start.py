@@ -89,10 +89,7 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
     communicator = started[0]
 
     def on_threads() -> int | None:
-        from pdem.foundation.kernels import set_threads
-
-        own = distributed.threads_of(communicator, threads)
-        set_threads(own)  # before any kernel is called: the first call makes the pool
+        own = distributed.start_threads(communicator, threads)  # before any kernel is called
         code = work(communicator, own)
         distributed.release(communicator)
         return code

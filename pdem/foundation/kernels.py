@@ -5,14 +5,15 @@ Contraction (fused multiply-add) is the only floating-point freedom granted to t
 their order and NaN checks stay valid.
 
 Importing this module decides, before anything is compiled, where machine code is kept (see
-`pdem.foundation.cache`) and which threads run the parallel loops: numba's own pool, the one that is on every
-machine, unless ``NUMBA_THREADING_LAYER`` says otherwise.
+`pdem.foundation.cache`). Which threads run the parallel loops is decided when they start, see `set_threads`.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
+import sys
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
@@ -39,10 +40,10 @@ def _avoid_gathers() -> None:
         numba.config.CPU_FEATURES = f"{features},+prefer-no-gather"
 
 
+_WAITING = "OMP_WAIT_POLICY"
+
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
-if "NUMBA_THREADING_LAYER" not in os.environ:
-    numba.config.THREADING_LAYER = "workqueue"
 serialise_writes()
 _avoid_gathers()
 
@@ -79,16 +80,22 @@ def uncounted_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(parallel=True, _nrt=False, **_OPTIONS)(function)
 
 
-def set_threads(count: int) -> None:
+def set_threads(count: int, *, crowded: bool = False) -> None:
     """Run the threaded kernels of this process on `count` threads from now on.
 
     The pool of threads is made once per process: with ``NUMBA_NUM_THREADS`` threads where the user has set
     that, else with as many as the first call asks for. Later calls may ask for as many or fewer.
 
+    The pool is OpenMP's where the system has it, unless ``NUMBA_THREADING_LAYER`` says otherwise: its threads stay
+    awake for some milliseconds after a loop. Those of numba's own pool fall asleep at once, and to wake them takes
+    as long as a thousand contacts.
+
     Parameters
     ----------
     count : int
         Number of threads, at least 1.
+    crowded : bool
+        Whether there are more threads than cores on this node, all ranks together: then they shall wait asleep.
 
     Raises
     ------
@@ -100,7 +107,7 @@ def set_threads(count: int) -> None:
             f"{count} threads asked for: at least 1 is needed; give a positive number of threads"
         )
     if not _pool._is_initialized:
-        _start_pool(max(count, int(os.environ.get("NUMBA_NUM_THREADS", "0"))))
+        _start_pool(max(count, int(os.environ.get("NUMBA_NUM_THREADS", "0"))), crowded)
     if count > _pool.NUM_THREADS:
         raise LaunchError(
             f"{count} threads asked for, but this process has started {_pool.NUM_THREADS}: "
@@ -114,8 +121,28 @@ def threads() -> int:
     return int(numba.get_num_threads())
 
 
-def _start_pool(count: int) -> None:
+def _start_pool(count: int, crowded: bool) -> None:
     """Start `count` threads; numba by itself starts one per core in every rank, idle ones included."""
     numba.config.NUMBA_NUM_THREADS = _pool.NUM_THREADS = count
+    # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
+    if "NUMBA_THREADING_LAYER" not in os.environ:
+        numba.config.THREADING_LAYER = "omp" if count > 1 and _has_openmp(crowded) else "workqueue"
     _pool._launch_threads()
     call_directly()
+
+
+def _has_openmp(crowded: bool) -> bool:
+    """Load OpenMP, if there is any. How its threads wait is read then, from the environment."""
+    if sys.platform != "linux":
+        return False
+    told = crowded and _WAITING not in os.environ
+    if told:
+        os.environ[_WAITING] = "passive"
+    try:
+        importlib.import_module("numba.np.ufunc.omppool")
+    except ImportError:
+        return False
+    finally:
+        if told:
+            del os.environ[_WAITING]
+    return True

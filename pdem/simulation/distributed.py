@@ -55,15 +55,17 @@ def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
     return without(environment)
 
 
-def threads_of(communicator: Any = None, threads: int | None = None) -> int:
-    """Return the threads this rank shall run on: those given, or its share of the node. Collective."""
-    if threads is not None:
-        return threads
-    if communicator is None:
-        return default_threads()
-    from decomposition.mpi import describe
+def start_threads(communicator: Any = None, threads: int | None = None) -> int:
+    """Start the threads of this rank, those given or its share of the node; return how many. Collective."""
+    from pdem.foundation.kernels import set_threads
 
-    return describe(communicator).threads
+    pool: Any = Alone(threads or default_threads())
+    if communicator is not None and communicator.size > 1:
+        from decomposition.mpi import describe
+
+        pool = describe(communicator, threads)
+    set_threads(pool.threads, crowded=pool.crowded)
+    return int(pool.threads)
 
 
 def exchange_of(case: Case, communicator: Any = None, threads: int | None = None) -> Exchange:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from pdem.containers.rows import OwnRows, order_of
+from pdem.foundation.machine import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,11 +88,14 @@ class Exchange(Protocol):
         Number of this rank, and how many there are.
     threads : int
         Threads of this rank.
+    crowded : bool
+        Whether the ranks of this node have more threads than cores.
     """
 
     rank: int
     size: int
     threads: int
+    crowded: bool
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
         """Return which of all particles, the same columns on every rank, this rank shall own."""
@@ -197,6 +201,7 @@ class Alone:
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
+        self.crowded = threads > available_cores()
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
         """Return all particles."""

@@ -85,7 +85,7 @@ class Simulation:
         self.case = case
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
-        set_threads(exchange.threads)
+        set_threads(exchange.threads, crowded=exchange.crowded)
         parts, notice = once_per_node(comm if case.walls else None, partial(parts_of, case, meshes))
         self.meshes: list[Mesh] = parts.meshes
         continued = bool(exchange.share(state is not None))

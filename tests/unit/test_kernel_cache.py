@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -189,6 +190,14 @@ print(numba.threading_layer())
 """
 
 
+def _has_openmp() -> bool:
+    try:
+        importlib.import_module("numba.np.ufunc.omppool")
+    except ImportError:
+        return False
+    return sys.platform == "linux"
+
+
 @pytest.mark.parametrize(
     ("counts", "given", "pool"),
     [((1,), {}, 1), ((3, 1, 2), {}, 3), ((1, 4), {"NUMBA_NUM_THREADS": "4"}, 4)],
@@ -203,4 +212,28 @@ def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
     *shown, refusal, layer = result.stdout.splitlines()
     assert [int(line) for line in shown] == list(counts)
     assert refusal.startswith(f"{pool + 1} threads asked for, but this process has started {pool}: ")
-    assert layer == "workqueue"
+    assert layer == ("omp" if pool > 1 and _has_openmp() else "workqueue")
+
+
+@pytest.mark.skipif(not _has_openmp(), reason="the system has no OpenMP")
+@pytest.mark.parametrize(
+    ("crowded", "given", "asleep"),
+    [(False, {}, False), (True, {}, True), (True, {"OMP_WAIT_POLICY": "active"}, False)],
+)
+def test_threads_wait_asleep_where_there_are_more_than_cores(crowded, given, asleep):
+    script = (
+        "import os; from pdem.foundation.kernels import set_threads\n"
+        f"set_threads(2, crowded={crowded}); print(os.environ.get('OMP_WAIT_POLICY', ''))"
+    )
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "NUMBA_"))
+    }
+    environment = kept | given | {"PYTHONPATH": str(ROOT), "OMP_DISPLAY_ENV": "verbose"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    shown = re.search(r"GOMP_SPINCOUNT *= *'(\w+)'", done.stderr)
+    assert shown is not None
+    assert (shown[1] == "0") == asleep
+    assert done.stdout.strip() == given.get(
+        "OMP_WAIT_POLICY", ""
+    )  # programs started from here are told nothing
