@@ -52,7 +52,7 @@ def add_driven_loads(
     materials = len(density)
     for q in range(len(near)):
         p = near[q]
-        for c in range(start[p], start[p] + counts[p]):
+        for c in range(start[q], start[q] + counts[q]):
             w = facet_wall[facet[c]]
             if driven_row[w] < 0:
                 continue

@@ -228,7 +228,9 @@ def evaluate_pairs(
                 behind = first - first_seat[chunk]
             if changes + deeper > 0:
                 for c in range(bottom, top):
-                    if mark[c] == (1 if seat[c] > 0 else 0):  # nearly all: a test that says the same costs little
+                    if mark[c] == (
+                        1 if seat[c] > 0 else 0
+                    ):  # nearly all: a test that says the same costs little
                         continue
                     beyond = c + 1 if mark[c] > 1 else beyond
                     if mark[c] > 0 and seat[c] == 0:

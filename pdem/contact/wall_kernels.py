@@ -1,6 +1,7 @@
 """Kernels of the contacts between particles and walls.
 
-The rows of one particle's facet candidates also hold its contacts, so nothing can overflow and threads never meet.
+Lists are kept for the particles that are near a wall only, in their order, and so are counts. The rows of one
+particle's facet candidates also hold its contacts, so nothing can overflow and threads never meet.
 By the double hierarchy contacts come nearest first, and histories go on by feature (facet, edge, vertex), and from one
 feature to the next of the same wall where the normal has hardly turned: a sphere that rolls across an edge keeps
 its friction. By the signed contact sum contacts are patches (`pdem.contact.patch_history`).
@@ -11,18 +12,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.law import DAMPED, HISTORY, OVERLAP, ROLLED, SLID, STORED, TINY, contact_law
 from pdem.contact.patch_history import match_patches
 from pdem.contact.signed_sum import resolve_signed
 from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernels import inlined, kernel, prange, uncounted_kernel
+from pdem.foundation.kernels import ROW, inlined, kernel, prange, uncounted_kernel
+from pdem.foundation.prefetch import LINE, fetch
 from pdem.foundation.sums import add_exactly
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
 
 if TYPE_CHECKING:
     from typing import Any
 
-    import numpy as np
     from numpy.typing import NDArray
 
 WALL_HISTORY = HISTORY + 4
@@ -30,6 +34,9 @@ WALL_HISTORY = HISTORY + 4
 
 SAME_PATCH = 0.9
 """Cosine between old and new normal from which on a contact on a new feature continues an old one."""
+
+SOON = 4
+"""So many particles ahead memory is asked for the next."""
 
 LOADS = 7
 """Columns of a wall's loads: force (3) [N], torque about its centre (3) [N m], power delivered [W]."""
@@ -75,6 +82,14 @@ def _match(
             old_kind[match[c] - 1] = -1
 
 
+@inlined
+def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
+    """Have the packed row of a particle brought near in time."""
+    at = np.uint64(PACKED * (p & ROW))
+    fetch(packed, at)
+    fetch(packed, at + np.uint64(LINE))
+
+
 @uncounted_kernel
 def wall_forces(
     signed: bool,
@@ -83,7 +98,7 @@ def wall_forces(
     dt: float,
     step: float,
     largest_overlap: float,
-    particles: tuple[Any, ...],
+    packed: NDArray[np.float64],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     candidates: NDArray[np.int64],
@@ -104,15 +119,14 @@ def wall_forces(
 
     Contacts are resolved by the signed contact sum or the double hierarchy. The lever arm of friction is the radius
     less `shortened` overlaps (0 or 1: multiplied, neither rounds, and the default costs no branch).
-    Facets to test are ``candidates[start[p]:end[p]]``. `particles` are the columns position, velocity,
-    angular_velocity, radius, material; `walls` vertices, normals, facet_wall, facet_side, facet_body, vertex_euler,
+    Facets to test are ``candidates[start[q]:end[q]]`` for ``near[q]``. `packed` are rows of particles as
+    `pdem.motion.integration` has them; `walls` vertices, normals, facet_wall, facet_side, facet_body, vertex_euler,
     material, centre, angular velocity, velocity, mean_turn, mean_velocity, inverse mass along each axis,
     inverse inertia, and 1 or 0 by whether its work is counted; `result` and `before` kind, feature, facet and history;
     `scratch` the three tables of `resolve_signed`, point, normal, overlap, overlap by energy, weight and the matches.
     Contact forces and moments on the particles go to `force` (6, rows + 1), their sums to `total`, from row 1
     on in the order of `near`.
     """
-    position, velocity, angular_velocity, radius, material = particles
     (vertices, normals, facet_wall, facet_side, facet_body, vertex_euler, wall_material, centre, wall_spin,
      wall_velocity, mean_turn, mean_velocity, wall_lightness, wall_turning, counted) = walls  # fmt: skip
     real, integer, tally, point, normal, overlap, energetic, weight, match = scratch
@@ -123,24 +137,27 @@ def wall_forces(
     materials = len(density)
     rate = 1.0 / step
     for q in prange(len(near)):
-        p = near[q]
-        first, last = start[p], end[p]
-        r = radius[p]
+        ask_for_row(near[min(q + SOON, len(near) - 1)], packed)
+        at = PACKED * (near[q] & ROW)
+        x, y, z, r = packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE]
+        sx, sy, sz = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
+        material = int(packed[at + MATERIAL])
+        first, last = start[q], end[q]
         if signed:
             count = resolve_signed(
-                position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
+                x, y, z, r, candidates, first, last, vertices, normals,
                 facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
                 vertex_facets, facet_side, facet_body, vertex_euler, facet_wall, wall_material, coefficient,
-                material[p] * materials, real, integer, tally, kind, feature, facet, point, normal, overlap, energetic,
+                material * materials, real, integer, tally, kind, feature, facet, point, normal, overlap, energetic,
                 weight, signed, first, last,  # features make patches: the same machine code as for users
             )  # fmt: skip
             match_patches(
-                r, first, count, counts_before[p], facet, normal, overlap, old_kind, old_facet, old, facet_wall,
+                r, first, count, counts_before[q], facet, normal, overlap, old_kind, old_facet, old, facet_wall,
                 match,
             )  # fmt: skip
         else:
             count = resolve_h2(
-                position[p, 0], position[p, 1], position[p, 2], r, candidates, first, last, vertices, normals,
+                x, y, z, r, candidates, first, last, vertices, normals,
                 facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
                 vertex_facets, real, integer, first, last, kind, feature, facet, point, normal, overlap, first,
                 last,
@@ -148,11 +165,11 @@ def wall_forces(
             for c in range(first, first + count):
                 energetic[c], weight[c] = overlap[c], 1
             _match(
-                first, count, counts_before[p], kind, feature, facet, normal, old_kind, old_feature, old_facet,
+                first, count, counts_before[q], kind, feature, facet, normal, old_kind, old_feature, old_facet,
                 old, facet_wall, match,
             )  # fmt: skip
-        counts[p] = count
-        mass = sphere_mass(density[material[p]], r)
+        counts[q] = count
+        mass = sphere_mass(density[material], r)
         fx = fy = fz = tx = ty = tz = 0.0
         deep[q] = False
         for c in range(first, first + count):
@@ -177,10 +194,9 @@ def wall_forces(
             hx = mean_turn[w, 0, 0] * ax + mean_turn[w, 0, 1] * ay + mean_turn[w, 0, 2] * az
             hy = mean_turn[w, 1, 0] * ax + mean_turn[w, 1, 1] * ay + mean_turn[w, 1, 2] * az
             hz = mean_turn[w, 2, 0] * ax + mean_turn[w, 2, 1] * ay + mean_turn[w, 2, 2] * az
-            vx = velocity[p, 0] - (mean_velocity[w, 0] + hx)
-            vy = velocity[p, 1] - (mean_velocity[w, 1] + hy)
-            vz = velocity[p, 2] - (mean_velocity[w, 2] + hz)
-            sx, sy, sz = angular_velocity[p, 0], angular_velocity[p, 1], angular_velocity[p, 2]
+            vx = packed[at + SPEED] - (mean_velocity[w, 0] + hx)
+            vy = packed[at + SPEED + 1] - (mean_velocity[w, 1] + hy)
+            vz = packed[at + SPEED + 2] - (mean_velocity[w, 2] + hz)
             ux = vx - arm * (sy * mz - sz * my)
             uy = vy - arm * (sz * mx - sx * mz)
             uz = vz - arm * (sx * my - sy * mx)
@@ -204,7 +220,7 @@ def wall_forces(
             px, py, pz, qx, qy, qz, bx, by, bz, jx, jy, jz, push, stored, damped, slid, rolled = contact_law(
                 dt, rate, overlap[c], earlier, (nx, ny, nz), (mx, my, mz), (ux, uy, uz),
                 0.5 * ((sx + ox) * nx + (sy + oy) * ny + (sz + oz) * nz), (sx - ox, sy - oy, sz - oz), r,
-                effective, lightness, inertia, coefficient, material[p] * materials + wall_material[w], h > 0,
+                effective, lightness, inertia, coefficient, material * materials + wall_material[w], h > 0,
                 (old[0, h], old[1, h], old[2, h], old[3, h], old[4, h], old[5, h], old[6, h], old[7, h],
                  old[8, h], old[9, h], old[10, h]),
             )  # fmt: skip
@@ -230,17 +246,16 @@ def wall_forces(
 
 @kernel
 def list_ended(
-    near: NDArray[np.int32],
+    near: int,
     start: NDArray[np.int64],
     counts: NDArray[np.int32],
     kind: NDArray[np.int8],
     ended: NDArray[np.int32],
 ) -> int:
-    """List the history rows of the particles `near` that nothing continues; return how many."""
+    """List the history rows, of so many particles near a wall, that nothing continues; return how many."""
     number = 0
-    for q in range(len(near)):
-        p = near[q]
-        for row in range(start[p], start[p] + counts[p]):
+    for q in range(near):
+        for row in range(start[q], start[q] + counts[q]):
             if kind[row] >= 0:
                 ended[number] = row + 1
                 number += 1
@@ -249,7 +264,7 @@ def list_ended(
 
 @kernel
 def add_loads(
-    near: NDArray[np.int32],
+    near: int,
     start: NDArray[np.int64],
     counts: NDArray[np.int32],
     facet: NDArray[np.int64],
@@ -262,9 +277,8 @@ def add_loads(
     limbs: NDArray[np.int64],
 ) -> None:
     """Add force, torque about the centre and power of the particles on each wall to exact sums (W * 7)."""
-    for q in range(len(near)):
-        p = near[q]
-        for c in range(start[p], start[p] + counts[p]):
+    for q in range(near):
+        for c in range(start[q], start[q] + counts[q]):
             w = facet_wall[facet[c]]
             fx, fy, fz = -force[0, c + 1], -force[1, c + 1], -force[2, c + 1]
             ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
@@ -289,10 +303,11 @@ def lay_out(
     found_start: NDArray[np.int64],
     found: NDArray[np.int64],
     owner: NDArray[np.int32],
+    near: NDArray[np.int32],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     candidates: NDArray[np.int64],
-    near: NDArray[np.int32],
+    number_of: NDArray[np.int32],
 ) -> int:
     """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
 
@@ -304,10 +319,11 @@ def lay_out(
         Facets near each particle, in one array.
     owner
         Particle of each contact, or -1.
-    start, end, candidates
-        Written: the first row of each particle (owned + 1), the end of those with a facet to test, their facets.
-    near
-        Written: the particles that have rows.
+    near, start, end, candidates
+        Written: the particles that have rows; the first row of each and the one behind the last of all; the end of
+        those with a facet to test; their facets.
+    number_of
+        Written: the number of each owned particle among those, from 1 on, or 0.
 
     Returns
     -------
@@ -315,28 +331,31 @@ def lay_out(
         How many of those there are.
     """
     for p in range(owned):
-        end[p] = 0
+        number_of[p] = 0
     for contact in range(len(owner)):
         if owner[contact] >= 0:
-            end[owner[contact]] += 1
+            number_of[owner[contact]] += 1
     number = 0
     start[0] = 0
     for p in range(owned):
-        first, tested = start[p], found_start[p + 1] - found_start[p]
-        rows = max(tested, end[p])
-        for row in range(rows):
-            candidates[first + row] = found[found_start[p] + row] if row < tested else 0
-        end[p] = first + tested
-        start[p + 1] = first + rows
+        tested = found_start[p + 1] - found_start[p]
+        rows = max(tested, number_of[p])
+        number_of[p] = 0
         if rows > 0:
-            near[number] = p
+            first = start[number]
+            for row in range(rows):
+                candidates[first + row] = found[found_start[p] + row] if row < tested else 0
+            near[number], end[number] = p, first + tested
             number += 1
+            start[number] = first + rows
+            number_of[p] = number
     return number
 
 
 @kernel
 def scatter_records(
     owner: NDArray[np.int32],
+    number_of: NDArray[np.int32],
     start: NDArray[np.int64],
     kind: NDArray[np.int8],
     feature: NDArray[np.int64],
@@ -352,13 +371,13 @@ def scatter_records(
     """Put records into the rows of their particles; list those that find no room, return how many."""
     missing = 0
     for record in range(len(owner)):
-        p = owner[record]
-        if p < 0 or counts[p] >= start[p + 1] - start[p]:
+        q = number_of[owner[record]] - 1 if owner[record] >= 0 else -1
+        if q < 0 or counts[q] >= start[q + 1] - start[q]:
             lost[missing] = record
             missing += 1
             continue
-        row = start[p] + counts[p]
-        counts[p] += 1
+        row = start[q] + counts[q]
+        counts[q] += 1
         new_kind[row] = kind[record]
         new_feature[row] = feature[record]
         new_facet[row] = facet[record]

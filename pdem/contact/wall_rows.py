@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WallRows:
-    """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle."""
+    """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle near a wall."""
 
     def __init__(self, rows: int, particles: int) -> None:
         self.kind = np.zeros(rows, np.int8)

@@ -19,7 +19,6 @@ from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
-from pdem.motion.integration import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,7 @@ class Carried(NamedTuple):
 
 
 class FacetLists(NamedTuple):
-    """Facets to test: of particle ``p`` in `near` those in ``candidates[start[p]:end[p]]``."""
+    """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""
 
     near: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -94,11 +93,9 @@ class WallContacts:
         self._materials = np.array(materials, np.int32)
         self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh, blocks)
-        self._start = np.zeros(1, np.int64)
-        self._end = np.zeros(0, np.int64)
         self._candidates = np.empty(0, np.int64)
-        self._near_rows = self._near = np.empty(0, np.int32)
-        self._deep = np.empty(0, np.bool_)
+        self._near = np.empty(0, np.int32)
+        self._make_lists(0)
         self._new, self._old = WallRows(0, 0), WallRows(0, 0)
         self._force = np.zeros((6, 1))
         self._scratch = self._make_scratch(0)
@@ -115,6 +112,10 @@ class WallContacts:
             np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows),
             np.empty(rows, np.int64), np.empty(rows, np.int64),
         )  # fmt: skip
+
+    def _make_lists(self, near: int) -> None:
+        self._near_rows, self._deep = np.empty(near, np.int32), np.empty(near, np.bool_)
+        self._start, self._end = np.zeros(near + 1, np.int64), np.empty(near, np.int64)
 
     def take_candidates(
         self,
@@ -140,10 +141,8 @@ class WallContacts:
         found = self._facets_near(reference, reaches)
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
-        self._reserve(particles.count)
+        self._reserve()
         self.total[:] = 0.0
-        self.total_row[:] = 0
-        self.total_row[self._near] = np.arange(1, len(self._near) + 1)
         self._adopt(carried, ended)
         self.measured = False
 
@@ -194,36 +193,34 @@ class WallContacts:
         most = len(found[1]) + len(owner)
         if most > len(self._candidates):
             self._candidates = np.zeros(int(_GROWTH * most) + 16, np.int64)
-        if owned + 1 > len(self._start):
-            room = int(_GROWTH * owned) + 16
-            self._start, self._end = np.zeros(room + 1, np.int64), np.zeros(room, np.int64)
-            self._near_rows = np.empty(room, np.int32)
+        if min(owned, most) > len(self._near_rows):
+            self._make_lists(int(_GROWTH * min(owned, most)) + 16)
+        if owned > len(self.total_row):
+            self.total_row = np.zeros(int(_GROWTH * owned) + 16, np.int32)
         number = kernels.lay_out(
-            owned, *found, owner, self._start, self._end, self._candidates, self._near_rows
+            owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self.total_row
         )
         self._near = self._near_rows[:number]
-        if len(self._deep) < number:
-            self._deep = np.empty(len(self._near_rows), np.bool_)
 
-    def _reserve(self, owned: int) -> None:
-        rows = int(self._start[owned])
-        if rows > len(self._new.kind) or owned > len(self._new.counts):
+    def _reserve(self) -> None:
+        near = len(self._near)
+        rows = int(self._start[near])
+        if rows > len(self._new.kind) or near > len(self._new.counts):
             rows = int(_GROWTH * max(rows, len(self._new.kind)))
-            room = int(_GROWTH * owned) + 16
+            room = len(self._near_rows)
             self._new, self._old = WallRows(rows, room), WallRows(rows, room)
             self._force = np.zeros((6, rows + 1))
             self._scratch = self._make_scratch(rows)
-            self.total_row = np.zeros(room, np.int32)
-        if len(self._near) >= len(self.total):
-            self.total = np.zeros((int(_GROWTH * len(self._near)) + 16, 6))
+        if near >= len(self.total):
+            self.total = np.zeros((int(_GROWTH * near) + 16, 6))
 
     def _adopt(self, carried: Carried, ended: ExactSums) -> None:
         self._new.counts[:] = 0
         self._old.counts[:] = 0
         records, lost = carried.records, np.empty(len(carried.owner), np.int32)
         missing = kernels.scatter_records(
-            carried.owner, self._start, records.kind, records.feature, records.facet, records.history,
-            *self._new.arrays(), self._new.counts, lost,
+            carried.owner, self.total_row, self._start, records.kind, records.feature, records.facet,
+            records.history, *self._new.arrays(), self._new.counts, lost,
         )  # fmt: skip
         self.end(records.history, lost[:missing], ended)
 
@@ -234,17 +231,15 @@ class WallContacts:
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
 
-    def evaluate(self, particles: Particles, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
+    def evaluate(self, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
         Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self._new, self._old = self._old, self._new
-        column = particles.column
-        walls = self.walls
+        walls, near = self.walls, len(self._near)
         kernels.wall_forces(
-            self._signed, self._shortened, self._near, law.dt, law.step, law.largest_overlap,
-            (*columns_of(packed), column("radius"), column("material")),
+            self._signed, self._shortened, self._near, law.dt, law.step, law.largest_overlap, packed,
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
              walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
@@ -252,12 +247,12 @@ class WallContacts:
             self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
             self._old.counts, law.density, law.table.reshape(-1), self._force, self.total, self._deep,
         )  # fmt: skip
-        ending = np.empty(int(self._old.counts.sum()), np.int32)
+        ending = np.empty(int(self._old.counts[:near].sum()), np.int32)
         if len(ending):
-            number = kernels.list_ended(self._near, self._start, self._old.counts, self._old.kind, ending)
+            number = kernels.list_ended(near, self._start, self._old.counts, self._old.kind, ending)
             self.end(self._old.history, ending[:number], ended)
         self.measured = True
-        deep = np.flatnonzero(self._deep[: len(self._near)])
+        deep = np.flatnonzero(self._deep[:near])
         return int(self._near[deep[-1]]) + 1 if len(deep) else 0
 
     def measure(
@@ -266,15 +261,15 @@ class WallContacts:
     ) -> None:  # fmt: skip
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
-        self.evaluate(particles, packed, Law(density, table, 0.0, 1.0, np.inf), ended)
+        self.evaluate(packed, Law(density, table, 0.0, 1.0, np.inf), ended)
         self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return particle and row of each contact, by particle and distance."""
-        counts = self._new.counts[self._near]
-        owner = np.repeat(self._near.astype(np.int64), counts)
-        inside = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return owner, self._start[owner] + inside
+        near = len(self._near)
+        counts = self._new.counts[:near]
+        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
 
     def records(self, particles: Particles) -> WallRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
@@ -292,7 +287,7 @@ class WallContacts:
     @property
     def count(self) -> int:
         """Number of contacts."""
-        return int(self._new.counts[self._near].sum())
+        return int(self._new.counts[: len(self._near)].sum())
 
     def elastic_state(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
         """Return particle, overlap [m] and material of the wall of each contact."""
@@ -312,7 +307,7 @@ class WallContacts:
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
         walls = self.walls
         kernels.add_loads(
-            self._near, self._start, self._new.counts, self._new.facet, self._scratch[3], walls.facet_wall,
+            len(self._near), self._start, self._new.counts, self._new.facet, self._scratch[3], walls.facet_wall,
             walls.centre, walls.angular_velocity, walls.velocity, self._force, sums.limbs,
         )  # fmt: skip
         sums.normalise()
@@ -320,7 +315,9 @@ class WallContacts:
 
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate facets of each owned particle."""
-        return np.diff(self._start[: owned + 1])
+        rows = np.zeros(owned, np.int64)
+        rows[self._near] = np.diff(self._start[: len(self._near) + 1])
+        return rows
 
     def loaded(
         self, particles: Particles, step: float, density: NDArray[np.float64], table: NDArray[np.float64]
@@ -355,11 +352,12 @@ class WallContacts:
 
         def features_of(contact: int) -> tuple[dict[str, NDArray[Any]], bool]:
             p = int(owner[contact])
+            q = self.total_row[p] - 1
             pair = int(particles.column("material")[p]) * len(density)
             wall = self._materials[self.walls.facet_wall[columns["facet"][contact]]]
             x, y, z = particles.column("position")[p].tolist()
             found = signed_features(
-                (x, y, z), float(particles.column("radius")[p]), self._candidates[self._start[p] : self._end[p]],
+                (x, y, z), float(particles.column("radius")[p]), self._candidates[self._start[q] : self._end[q]],
                 self.walls.mesh, self.walls.vertices, self.walls.normals, self._materials, table.reshape(-1), pair,
             )  # fmt: skip
             return found, bool(table[pair + wall, HERTZIAN] > 0.5)

@@ -39,14 +39,6 @@ LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
 inverse or 0; limits beyond which a particle is gone [m]."""
 
 
-def columns_of(
-    packed: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return positions, velocities and angular velocities (n, 3) in packed rows; views."""
-    rows = packed.reshape(-1, PACKED)
-    return rows[:, PLACE:SIZE], rows[:, SPEED:LIGHTNESS], rows[:, SPIN:MATERIAL]
-
-
 STILL = 1e-120
 """A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each
 step, down to where numbers lose their digits, and many processors most of their speed."""

@@ -242,7 +242,7 @@ def evaluate_walls(
     """Evaluate the contacts with walls; return force and torque from them, and which row of it each particle has."""
     if system.walls is None:
         return NO_WALLS
-    beyond = system.walls.evaluate(system.particles, packed, law, system.ended)
+    beyond = system.walls.evaluate(packed, law, system.ended)
     if beyond:
         system.trouble.append((WALL, int(system.particles.id[beyond - 1]), 0))
     phases.lap("walls")

@@ -66,8 +66,8 @@ def intersect(
     """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
     for q in prange(len(near)):
         p = near[q]
-        row = start[p]
-        for place in range(start[p], end[p]):
+        row = start[q]
+        for place in range(start[q], end[q]):
             facet = candidates[place]
             if sphere_touches_facet(
                 position[p, 0], position[p, 1], position[p, 2], radius[p], facet, vertices, normals,
@@ -75,7 +75,7 @@ def intersect(
             ):  # fmt: skip
                 touched[row] = facet
                 row += 1
-        touched_end[p] = row
+        touched_end[q] = row
 
 
 @threaded_kernel
@@ -98,7 +98,7 @@ def resolve(
     real, integer, kind, feature, facet, point, normal, overlap = scratch
     for q in prange(len(near)):
         p = near[q]
-        first, last = start[p], end[p]
+        first, last = start[q], end[q]
         counts[q] = resolve_h2(
             position[p, 0], position[p, 1], position[p, 2], radius[p], candidates, first, last, vertices,
             normals, facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
@@ -127,9 +127,8 @@ def stages(simulation: Simulation) -> Stages:
     )
     direct = _shortest(lambda: resolve(*begin, lists.end, candidates, *place, topology, scratch, counts))
     split = _shortest(lambda: resolve(*begin, touched_end, touched, *place, topology, scratch, counts))
-    potential, hit = (
-        int((end[lists.near] - lists.start[lists.near]).sum()) for end in (lists.end, touched_end)
-    )
+    near = len(lists.near)
+    potential, hit = (int((end[:near] - lists.start[:near]).sum()) for end in (lists.end, touched_end))
     return Stages(potential, hit, int(counts.sum()), fast, split, direct)
 
 
