@@ -13,6 +13,7 @@ from pdem.contact.pair_slots import PairSlots, chunks_in, worker_begins
 from pdem.contact.pair_sums import sum_forces
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
+from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
 from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
@@ -224,7 +225,7 @@ class PairContacts:
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
-            self._packed = np.empty(int(_GROWTH * rows) * PACKED + PACKED)
+            self._packed = line_zeros(int(_GROWTH * rows) * PACKED + PACKED)
         return self._packed
 
     def begin(

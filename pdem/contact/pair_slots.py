@@ -12,6 +12,7 @@ from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, WORK
 from pdem.contact.slot_kernels import CHUNK, LANES, MOST
+from pdem.foundation.arrays import line_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +178,7 @@ class PairSlots:
             return None
         if self.ended.shape[1] < workers * ENDS:
             self.ended = np.zeros((4, workers * ENDS))
-            self.work = np.zeros(workers * WORK)
+            self.work = line_zeros(workers * WORK)
         self._listed = None
         runs = np.zeros((RUN, workers), np.int64)
         begins = worker_begins(first, last, workers)
@@ -217,7 +218,9 @@ class PairSlots:
         if slots <= len(self.touching):
             return
         room = BLOCK * _blocks(int(_MARGIN * slots) + CHUNK)
-        self.history = _longer(self.history, room // BLOCK)
+        history = line_zeros((room // BLOCK, HISTORY, BLOCK))
+        history[: len(self.history)] = self.history
+        self.history = history
         self.touching, self._source = _longer(self.touching, room), _longer(self._source, room)
 
 

@@ -1,0 +1,34 @@
+"""Arrays that begin where a line of the cache does.
+
+Vectors as long as such a line, or half as long, then never lie across two of them, each of which would have to be
+read. What numpy gives begins at a multiple of 16 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+LINE_BYTES = 64
+
+
+def line_zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Return an array of zeros, in the order of C, whose first number is the first of a line of the cache.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        As `numpy.zeros` takes it.
+    dtype
+        Likewise.
+    """
+    kind = np.dtype(dtype)
+    size = kind.itemsize * math.prod((shape,) if isinstance(shape, int) else shape)
+    held = np.zeros(size + LINE_BYTES, np.uint8)
+    first = -held.ctypes.data % LINE_BYTES
+    return held[first : first + size].view(kind).reshape(shape)
