@@ -307,7 +307,7 @@ class PairContacts:
         worst = np.zeros(self._workers, np.int64)
         sum_forces(
             worst, late, self._start, self._entry, self._seat, self.lower, self.higher, particles.column("id"),
-            self._bound, self._slots.loads.numbers, *action.on(particles, self._packed),
+            self._bound, self._slots.loads.numbers, self._slots.work, *action.on(particles, self._packed),
         )  # fmt: skip
         return int(worst.max())
 

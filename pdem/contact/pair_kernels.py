@@ -38,9 +38,9 @@ from pdem.contact.pair_stages import (
     push,
     shear,
 )
-from pdem.contact.pair_sums import add_row
+from pdem.contact.pair_sums import add_rows
 from pdem.contact.slot_kernels import LANES, MOST, UNORDERED, chunk_range, whole_lanes
-from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.motion.integration import FINE
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def evaluate_pairs(
     history : (HISTORY * slots,) array
         Of the contact in each slot, in blocks, see `pdem.contact.pair_stages`; renewed.
     work : array
-        Written: `BLOCK` contacts of each worker between two stages.
+        Written: `BLOCK` contacts of each worker between two stages, and particles that go on.
     loads : (LOADS * seats + spare,) array
         Written: what the contact in each seat does to its particles.
     wall, wall_row
@@ -277,14 +277,12 @@ def evaluate_pairs(
                 block = (whole - 1) & -BLOCK
                 hand_out(at, first + block - behind, whole - block, work, loads)
             if adds:
-                for place in range(ready[chunk], ready[chunk + 1]):
-                    p = order[np.uint64(place)] & ROW
-                    moved = add_row(
-                        p, start, entry, seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead, shows,
-                        gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity,
-                        force, torque,
-                    )  # fmt: skip
-                    code = max(code, moved)
+                moved = add_rows(
+                    at, ready[chunk], ready[chunk + 1], order, start, entry, seat, lower, higher, ids, bound, loads,
+                    wall, wall_row, half, ahead, shows, gravity, free, sides, reference, skin, image, packed, position,
+                    velocity, angular_velocity, force, torque, work,
+                )  # fmt: skip
+                code, filled = max(code, moved), -1.0
             chunk += 1
         runs[STOP, worker], runs[ENDED, worker] = chunk, ending
         runs[DEEP, worker], runs[MOVED, worker] = beyond, code

@@ -147,6 +147,8 @@ class PairSlots:
         """
         known = self.known
         self.inner, self.candidates = inner, candidates
+        if len(self.work) < WORK * (len(begins) - 1):
+            self.work = line_zeros(WORK * (len(begins) - 1))
         chunks = self.chunks
         if len(self.live) < chunks:
             most = int(_GROWTH * chunks) + 16
@@ -178,7 +180,6 @@ class PairSlots:
             return None
         if self.ended.shape[1] < workers * ENDS:
             self.ended = np.zeros((4, workers * ENDS))
-            self.work = line_zeros(workers * WORK)
         self._listed = None
         runs = np.zeros((RUN, workers), np.int64)
         begins = worker_begins(first, last, workers)

@@ -372,4 +372,12 @@ def hand_out(at: int, seat: int, count: int, work: NDArray[np.float64], loads: N
     """
     for c in range(0, count, ROWS):
         row = np.uint64(LOADS * seat) + np.uint64(LOADS * c)
-        _take(work, np.uint64(at) + np.uint64(c) + T0, loads, row)
+        _take(
+            work,
+            np.uint64(at) + np.uint64(c) + T0,
+            loads,
+            row,
+            row + np.uint64(LOADS),
+            row + np.uint64(2 * LOADS),
+            row + np.uint64(3 * LOADS),
+        )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pdem.contact.load_sums import sum_loads
+from pdem.contact.pair_stages import WORK
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
 from pdem.motion.integration import FINE, move, unpack_particle
+from pdem.motion.moving_blocks import BLOCK, FX, FY, FZ, SKIN, TX, TY, TZ, X0, Y0, Z0, move_block
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -31,8 +34,36 @@ def order_row(
 
 
 @inlined
-def add_row(
+def sum_row(
     p: int,
+    start: NDArray[np.int64],
+    entry: NDArray[np.int32],
+    seat: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    higher: NDArray[np.int32],
+    ids: NDArray[np.int64],
+    bound: NDArray[np.int32],
+    loads: NDArray[np.float64],
+    wall: NDArray[np.float64],
+    wall_row: NDArray[np.int32],
+) -> tuple[float, float, float, float, float, float]:
+    """Return force and torque on one owned particle, in the order of its partners' ids, then its walls'."""
+    if bound[p] < 0:
+        bound[p] = order_row(start[p], start[p + 1], entry, seat, lower, higher, ids)
+    fx, fy, fz, tx, ty, tz = sum_loads(entry, seat, loads, start[p], start[p] + bound[p])
+    if len(wall) > 0:
+        w = wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
+        fx, fy, fz = fx + wall[w, 0], fy + wall[w, 1], fz + wall[w, 2]
+        tx, ty, tz = tx + wall[w, 3], ty + wall[w, 4], tz + wall[w, 5]
+    return fx, fy, fz, tx, ty, tz
+
+
+@inlined
+def add_rows(
+    at: int,
+    first: int,
+    last: int,
+    order: NDArray[np.int32],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     seat: NDArray[np.int32],
@@ -58,28 +89,41 @@ def add_row(
     angular_velocity: NDArray[np.float64],
     force: NDArray[np.float64],
     torque: NDArray[np.float64],
+    work: NDArray[np.float64],
 ) -> int:
-    """Add up the forces on one owned particle in the order of its partners' ids, then its walls', and let them act.
+    """Add up the forces on the owned particles ``order[first:last]``, and let them act.
 
-    With `ahead` it goes on with the next step at once; what is returned see `pdem.motion.integration.FINE`. Columns are
-    written if it does not, or if somebody looks at them (`shows`).
+    With `ahead` they go on with the next step at once; what is returned see `pdem.motion.integration.FINE`. Columns of
+    particles are written if they do not, or if somebody looks at them (`shows`). `work` has `COLUMNS` numbers to write
+    to from `at` on.
     """
-    if bound[p] < 0:
-        bound[p] = order_row(start[p], start[p + 1], entry, seat, lower, higher, ids)
-    fx, fy, fz, tx, ty, tz = sum_loads(entry, seat, loads, start[p], start[p] + bound[p])
-    if len(wall) > 0:
-        w = wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
-        fx, fy, fz = fx + wall[w, 0], fy + wall[w, 1], fz + wall[w, 2]
-        tx, ty, tz = tx + wall[w, 3], ty + wall[w, 4], tz + wall[w, 5]
-    if not ahead:
-        force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
-        torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
-    code = move(
-        p, 2.0 * half, gravity, free, sides, reference, skin, image, packed, (fx, fy, fz), (tx, ty, tz),
-        0 if half == 0.0 else (2 if ahead else 1), ahead,
-    )  # fmt: skip
-    if shows:
-        unpack_particle(p, packed, position, velocity, angular_velocity)
+    code = FINE
+    for block in range(first, last, BLOCK):
+        count = min(BLOCK, last - block)
+        for c in range(count):
+            p, w = order[np.uint64(block + c)] & ROW, np.uint64(at) + np.uint64(c)
+            fx, fy, fz, tx, ty, tz = sum_row(
+                p, start, entry, seat, lower, higher, ids, bound, loads, wall, wall_row
+            )
+            if ahead:
+                work[w + FX], work[w + FY], work[w + FZ] = fx, fy, fz
+                work[w + TX], work[w + TY], work[w + TZ] = tx, ty, tz
+                work[w + X0], work[w + Y0], work[w + Z0] = reference[p, 0], reference[p, 1], reference[p, 2]
+                work[w + SKIN] = skin[p]
+            else:
+                force[p, 0], force[p, 1], force[p, 2] = fx, fy, fz
+                torque[p, 0], torque[p, 1], torque[p, 2] = tx, ty, tz
+                move(
+                    p, 2.0 * half, gravity, free, sides, reference, skin, image, packed, (fx, fy, fz), (tx, ty, tz),
+                    0 if half == 0.0 else 1, False,
+                )  # fmt: skip
+        if ahead:
+            moved = move_block(at, block, count, order, 2.0 * half, gravity, free, sides, image, packed, work)
+            code = max(code, moved)
+        if shows:
+            for c in range(count):
+                p = order[np.uint64(block + c)] & ROW
+                unpack_particle(p, packed, position, velocity, angular_velocity)
     return code
 
 
@@ -95,6 +139,7 @@ def sum_forces(
     ids: NDArray[np.int64],
     bound: NDArray[np.int32],
     loads: NDArray[np.float64],
+    work: NDArray[np.float64],
     wall: NDArray[np.float64],
     wall_row: NDArray[np.int32],
     half: float,
@@ -119,12 +164,8 @@ def sum_forces(
     """
     workers = len(worst)
     for worker in prange(workers):
-        code = FINE
-        for place in range(worker * len(rows) // workers, (worker + 1) * len(rows) // workers):
-            moved = add_row(
-                rows[place] & ROW, start, entry, seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead,
-                shows, gravity, free, sides, reference, skin, image, packed, position, velocity, angular_velocity,
-                force, torque,
-            )  # fmt: skip
-            code = max(code, moved)
-        worst[worker] = code
+        worst[worker] = add_rows(
+            worker * WORK, worker * len(rows) // workers, (worker + 1) * len(rows) // workers, rows, start, entry,
+            seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead, shows, gravity, free, sides,
+            reference, skin, image, packed, position, velocity, angular_velocity, force, torque, work,
+        )  # fmt: skip

@@ -67,43 +67,43 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
 
 
 def columns_to_rows(count: int, stride: int) -> Callable[..., None]:
-    """Make a function for kernels that writes four rows, which follow each other, from columns.
+    """Make a function for kernels that writes the begins of four rows from columns.
 
     Parameters
     ----------
     count, stride : int
-        Columns, which are the length of a row; from one column to the next.
+        Columns; from one column to the next.
 
     Returns
     -------
     function
         Of the flat array of columns, where the first of these rows begins in it, the flat array of rows, and where
-        these rows begin in that. Places as for `rows_to_columns`.
+        the four begin in that. Places as for `rows_to_columns`.
     """
 
-    def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], row: int) -> None:
+    def plain(columns: NDArray[Any], at: int, rows: NDArray[Any], a: int, b: int, c: int, d: int) -> None:
         for column in range(count):
-            for place in range(ROWS):
-                rows[int(row) + count * place + column] = columns[int(at) + column * stride + place]
+            for place, row in enumerate((a, b, c, d)):
+                rows[int(row) + column] = columns[int(at) + column * stride + place]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         columns, rows = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
-        at, row = arguments[1], arguments[3]
+        at, begins = arguments[1], arguments[3:]
         for column in range(0, count - 1, 2):
             one, other = (_load(builder, columns, at, (column + k) * stride, _FOUR) for k in range(2))
             for behind, lanes in enumerate(_ZIPPED):
                 both = _shuffle(builder, one, other, lanes)
                 for place, half in ((behind, (0, 1)), (behind + 2, (2, 3))):
-                    _store(builder, _shuffle(builder, both, both, half), rows, row, count * place + column)
+                    _store(builder, _shuffle(builder, both, both, half), rows, begins[place], column)
         if count % 2:
             last = _load(builder, columns, at, (count - 1) * stride, _FOUR)
-            for place in range(ROWS):
+            for place, begin in enumerate(begins):
                 number = builder.extract_element(last, ir.Constant(_LANE, place))
-                _store(builder, number, rows, row, count * place + count - 1)
+                _store(builder, number, rows, begin, count - 1)
         return context.get_dummy_value()
 
-    def typed(context: Any, columns: Any, at: Any, rows: Any, row: Any) -> Any:
-        return types.void(columns, at, rows, row), generate
+    def typed(context: Any, columns: Any, at: Any, rows: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return types.void(columns, at, rows, a, b, c, d), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 

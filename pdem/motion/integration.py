@@ -12,7 +12,6 @@ whichever kernel they end up.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,41 +78,38 @@ def half_kick(
     w: tuple[float, float, float],
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+) -> tuple[float, float, float, float, float, float]:
     """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
     turning = 2.5 * lightness / (radius * radius)
     return (
-        (
-            _noticed(v[0] + free[0] * half * (force[0] * lightness + gravity[0])),
-            _noticed(v[1] + free[1] * half * (force[1] * lightness + gravity[1])),
-            _noticed(v[2] + free[2] * half * (force[2] * lightness + gravity[2])),
-        ),
-        (
-            _noticed(w[0] + free[3] * half * (torque[0] * turning)),
-            _noticed(w[1] + free[4] * half * (torque[1] * turning)),
-            _noticed(w[2] + free[5] * half * (torque[2] * turning)),
-        ),
+        _noticed(v[0] + free[0] * half * (force[0] * lightness + gravity[0])),
+        _noticed(v[1] + free[1] * half * (force[1] * lightness + gravity[1])),
+        _noticed(v[2] + free[2] * half * (force[2] * lightness + gravity[2])),
+        _noticed(w[0] + free[3] * half * (torque[0] * turning)),
+        _noticed(w[1] + free[4] * half * (torque[1] * turning)),
+        _noticed(w[2] + free[5] * half * (torque[2] * turning)),
     )
 
 
 @inlined_geometry
-def _drift_along(
-    p: int,
-    axis: int,
-    way: float,
-    before: float,
-    sides: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    image: NDArray[np.int32],
-) -> tuple[float, float, bool]:
-    """Return the coordinate of a sphere after a way, how far that is from its reference, and whether it has left."""
+def move_along(
+    axis: int, way: float, before: float, reference: float, sides: NDArray[np.float64]
+) -> tuple[float, float, float, bool]:
+    """Return the coordinate of a sphere after a way, and what is to be known of it.
+
+    That is by how many periods it was taken back, how far it is from the reference, and whether it has left the box.
+    """
     x = before + way
-    wraps = math.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
-    if wraps != 0:
-        x -= sides[PERIOD, axis] * wraps
-        image[p, axis] += np.int32(wraps)
-    away = nearest_image(x - reference[p, axis], sides[PERIOD, axis], sides[FREQUENCY, axis])
-    return x, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+    turns = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
+    x -= sides[PERIOD, axis] * turns
+    away = nearest_image(x - reference, sides[PERIOD, axis], sides[FREQUENCY, axis])
+    return x, turns, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+
+
+@inlined_geometry
+def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bool:
+    """Tell whether a way is longer than the radius, or where it ends (`away` is a square) is no finite place."""
+    return not (a * a + b * b + c * c + 0.0 * away <= radius * radius)
 
 
 @inlined_geometry
@@ -139,24 +135,29 @@ def move(
     """
     at = PACKED * (p & ROW)
     lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
-    v = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
-    w = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
-    if kicks > 0:
-        v, w = half_kick(0.5 * dt, lightness, radius, gravity, free, v, w, force, torque)
-    if kicks > 1:
-        v, w = half_kick(0.5 * dt, lightness, radius, gravity, free, v, w, force, torque)
+    u0, u1, u2 = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
+    s0, s1, s2 = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
+    for _ in range(kicks):
+        u0, u1, u2, s0, s1, s2 = half_kick(
+            0.5 * dt, lightness, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
+        )
     code = FINE
     if drifts:
-        a, b, c = dt * v[0], dt * v[1], dt * v[2]
-        x, dx, left = _drift_along(p, 0, a, packed[at + PLACE], sides, reference, image)
-        y, dy, right = _drift_along(p, 1, b, packed[at + PLACE + 1], sides, reference, image)
-        z, dz, down = _drift_along(p, 2, c, packed[at + PLACE + 2], sides, reference, image)
-        stale = dx * dx + dy * dy + dz * dz > skin[p] * skin[p]
+        a, b, c = dt * u0, dt * u1, dt * u2
+        x, tx, dx, left = move_along(0, a, packed[at + PLACE], reference[p, 0], sides)
+        y, ty, dy, right = move_along(1, b, packed[at + PLACE + 1], reference[p, 1], sides)
+        z, tz, dz, down = move_along(2, c, packed[at + PLACE + 2], reference[p, 2], sides)
+        if (tx != 0.0) | (ty != 0.0) | (tz != 0.0):
+            image[p, 0] += np.int32(tx)
+            image[p, 1] += np.int32(ty)
+            image[p, 2] += np.int32(tz)
+        away = dx * dx + dy * dy + dz * dz
+        stale = away > skin[p] * skin[p]
         packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2] = x, y, z
         code = GONE if left | right | down else (STALE if stale else FINE)
-        code = code if a * a + b * b + c * c <= radius * radius else LOST + p
-    packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2] = v
-    packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2] = w
+        code = LOST + p if went_too_far(a, b, c, away, radius) else code
+    packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2] = u0, u1, u2
+    packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2] = s0, s1, s2
     return code
 
 
