@@ -1,8 +1,9 @@
-"""When the contacts of each particle are complete, and for how long it has to be remembered what they do.
+"""When each particle comes up, when its contacts are complete, and how long it has to be remembered what they do.
 
 A worker evaluates one chunk of candidates after the other, and adds up the forces on a particle as soon as the last of
-its candidates has been looked at. What a contact does to its particles is needed for as many chunks as lie between the
-first and the last one of a particle; where most particles are complete soon, it needs little room.
+its candidates has been looked at; what is known of a particle is asked for before the first of them is. What a contact
+does to its particles is needed for as many chunks as lie between the first and the last one of a particle; where most
+particles are complete soon, it needs little room.
 """
 
 from __future__ import annotations
@@ -29,35 +30,41 @@ def note_chunks(
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     chunk: NDArray[np.int32],
-    span: NDArray[np.int32],
+    opening: NDArray[np.int32],
 ) -> None:
-    """Write after which chunk of candidates the contacts of each particle are complete.
+    """Write with which chunk of candidates each particle comes up, and after which its contacts are complete.
 
-    `begins` are the first chunks of the workers and the one behind all. The last stands for particles that are late:
-    with a candidate from `inner` on, with candidates of several workers, or with none. Of all others `span` becomes how
-    many chunks lie between the first and the last one; of these -1.
+    `begins` are the first chunks of the workers and the one behind all. The last stands in `chunk` for particles that
+    are late: with a candidate from `inner` on, with candidates of several workers, or with none; in `opening`, where
+    the first chunks are written, for those that have none before `inner`.
     """
     for p in prange(owned):
         first, last = inner, -1
         for place in range(start[p], start[p + 1]):
             first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
-        chunk[p], span[p] = begins[-1], -1
+        chunk[p] = opening[p] = begins[-1]
+        if first < inner:
+            opening[p] = chunk_of(first, inner)
         if 0 <= last < inner:
-            low, high = chunk_of(first, inner), chunk_of(last, inner)
+            high = chunk_of(last, inner)
             worker = np.searchsorted(begins, high, side="right") - 1
-            if begins[worker] <= low:
-                chunk[p], span[p] = high, high - low
+            if begins[worker] <= opening[p]:
+                chunk[p] = high
 
 
 @kernel
-def _count_spans(owned: int, span: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Count particles by span; the last number is for all longer ones."""
+def _count_spans(
+    owned: int, late: int, chunk: NDArray[np.int32], opening: NDArray[np.int32], counts: NDArray[np.int64]
+) -> None:
+    """Count particles that are not late by the chunks between first and last; longer ones by the last number."""
     for p in range(owned):
-        if span[p] >= 0:
-            counts[min(span[p], len(counts) - 1)] += 1
+        if chunk[p] != late:
+            counts[min(chunk[p] - opening[p], len(counts) - 1)] += 1
 
 
-def window_of(owned: int, begins: NDArray[np.int64], span: NDArray[np.int32]) -> int:
+def window_of(
+    owned: int, begins: NDArray[np.int64], chunk: NDArray[np.int32], opening: NDArray[np.int32]
+) -> int:
     """Return the number of chunks for which loads are remembered; 0 if all are, to the end of the step.
 
     It is enough for all particles that are not late, or, if the rest would need more than twice as many, for nearly
@@ -65,7 +72,7 @@ def window_of(owned: int, begins: NDArray[np.int64], span: NDArray[np.int32]) ->
     """
     most = int(np.diff(begins).min()) // _PART
     counts = np.zeros(most + 1, np.int64)
-    _count_spans(owned, span, counts)
+    _count_spans(owned, int(begins[-1]), chunk, opening, counts)
     reached, total = np.cumsum(counts[:most]), int(counts.sum())
     for_nearly_all, for_all = (
         1 + int(np.searchsorted(reached, number)) for number in (total - total // _FEW, total)
@@ -76,10 +83,10 @@ def window_of(owned: int, begins: NDArray[np.int64], span: NDArray[np.int32]) ->
 
 
 @threaded_kernel
-def put_off(owned: int, window: int, late: int, span: NDArray[np.int32], chunk: NDArray[np.int32]) -> None:
+def put_off(owned: int, window: int, late: int, opening: NDArray[np.int32], chunk: NDArray[np.int32]) -> None:
     """Have particles late whose candidates lie in more chunks than loads are remembered for."""
     for p in prange(owned):
-        if span[p] >= window:
+        if chunk[p] - opening[p] >= window:
             chunk[p] = late
 
 
@@ -104,18 +111,18 @@ def mark_kept(
 
 
 @kernel
-def list_ready(
-    owned: int, chunk: NDArray[np.int32], ready: NDArray[np.int64], order: NDArray[np.int32]
+def list_by_chunk(
+    owned: int, chunk: NDArray[np.int32], first: NDArray[np.int64], order: NDArray[np.int32]
 ) -> None:
-    """List particles by the chunk that completes them: ``order[ready[t]:ready[t + 1]]``, and then the late ones."""
-    ready[:] = 0
+    """List particles by chunk: those of chunk t, in their order, are ``order[first[t]:first[t + 1]]``."""
+    first[:] = 0
     for p in range(owned):
-        ready[chunk[p] + 1] += 1
-    for t in range(1, len(ready)):
-        ready[t] += ready[t - 1]
+        first[chunk[p] + 1] += 1
+    for t in range(1, len(first)):
+        first[t] += first[t - 1]
     for p in range(owned):
-        order[ready[chunk[p]]] = p
-        ready[chunk[p]] += 1
-    for t in range(len(ready) - 1, 0, -1):
-        ready[t] = ready[t - 1]
-    ready[0] = 0
+        order[first[chunk[p]]] = p
+        first[chunk[p]] += 1
+    for t in range(len(first) - 1, 0, -1):
+        first[t] = first[t - 1]
+    first[0] = 0

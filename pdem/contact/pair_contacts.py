@@ -109,8 +109,8 @@ class PairContacts:
         self._bound = np.empty(0, np.int32)
         self._table = id_table.table_for(0)
         self._workers = 1
-        self._chunk, self._order = np.empty(0, np.int32), np.empty(0, np.int32)
-        self._ready = np.zeros(2, np.int64)
+        self._chunk, self._order, self._newcomer = (np.empty(0, np.int32) for _ in range(3))
+        self._ready, self._first_new = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
     @property
     def count(self) -> int:
@@ -191,7 +191,7 @@ class PairContacts:
             rows[self.candidates : self.candidates + ROWS] = 0
 
     def _list_ready(self, owned: int, rows: int) -> tuple[NDArray[np.int64], int]:
-        """Note after which candidates the contacts of each owned particle are complete.
+        """Note with which candidates each owned particle comes up, and after which its contacts are complete.
 
         Returns what `LoadRows.divide` needs to know: the first chunks of the workers, and how long loads are kept.
         """
@@ -200,20 +200,23 @@ class PairContacts:
         steps = int(begins[-1]) + 2
         if len(self._bound) < rows:
             self._bound = np.zeros(int(_GROWTH * rows) + 16, np.int32)
-            self._chunk, self._order = (np.empty(len(self._bound), np.int32) for _ in range(2))
+            self._chunk, self._order, self._newcomer = (
+                np.empty(len(self._bound), np.int32) for _ in range(3)
+            )
         self._bound[:rows] = 0
         if len(self._ready) < steps:
-            self._ready = np.empty(int(_GROWTH * steps) + 16, np.int64)
-        span = self._cursor  # has done its work
-        completion.note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk, span)
-        window, late = completion.window_of(owned, begins, span), steps - 2
+            self._ready, self._first_new = (np.empty(int(_GROWTH * steps) + 16, np.int64) for _ in range(2))
+        opening = self._cursor  # has done its work
+        completion.note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk, opening)
+        completion.list_by_chunk(owned, opening, self._first_new[:steps], self._newcomer)
+        window, late = completion.window_of(owned, begins, self._chunk, opening), steps - 2
         if window:
-            completion.put_off(owned, window, late, span, self._chunk)
+            completion.put_off(owned, window, late, opening, self._chunk)
             kept = self._slots.loads.kept(chunks_in(self.inner) + chunks_in(self.candidates - self.inner))
             completion.mark_kept(
                 len(kept), self.inner, self.candidates, late, self.lower, self.higher, self._chunk, kept
             )
-        completion.list_ready(owned, self._chunk, self._ready[:steps], self._order)
+        completion.list_by_chunk(owned, self._chunk, self._ready[:steps], self._order)
         return begins, window
 
     def records(self, particles: Particles) -> PairRecords:
@@ -280,7 +283,7 @@ class PairContacts:
                 particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), self.inner,
                 self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
                 slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
-                self._start, self._entry, self._seat, self._bound,
+                self._first_new, self._newcomer, self._start, self._entry, self._seat, self._bound,
                 slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
             )  # fmt: skip
             beyond = max(beyond, int(runs[kernels.DEEP].max()))

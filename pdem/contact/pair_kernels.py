@@ -39,9 +39,9 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_rows
-from pdem.contact.slot_kernels import LANES, MOST, UNORDERED, chunk_range, whole_lanes
+from pdem.contact.slot_kernels import CHUNK, LANES, MOST, UNORDERED, chunk_range, whole_lanes
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
-from pdem.motion.integration import FINE
+from pdem.motion.integration import FINE, ask_for_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,6 +59,9 @@ overlap is beyond the limit + 1, or 0, and the largest code of particles that ha
 
 SLOTS, SLOTS_END, SEATS, SEATS_END = range(6, RUN)
 """slots and seats for chunks whose own do not suffice, from the first free one to that behind the last."""
+
+PARTS = CHUNK // BLOCK
+"""In so many parts what the next chunk needs is asked for: all at once would have to wait."""
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
@@ -94,6 +97,20 @@ def find_room(
     return True
 
 
+@inlined
+def ask_for_newcomers(
+    chunk: int, part: int, first_new: NDArray[np.int64], newcomer: NDArray[np.int32], packed: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Have a part of the rows that a chunk will be the first to read brought near in time.
+
+    Nothing else tells the processor where these lie, and each would be waited for.
+    """
+    first, many = first_new[chunk], first_new[chunk + 1] - first_new[chunk]
+    each = (many + PARTS - 1) // PARTS
+    for place in range(first + part * each, first + min((part + 1) * each, many)):
+        ask_for_row(newcomer[np.uint64(place)], packed)
+
+
 @uncounted_kernel
 def evaluate_pairs(
     runs: NDArray[np.int64],
@@ -121,6 +138,8 @@ def evaluate_pairs(
     adds: bool,
     ready: NDArray[np.int64],
     order: NDArray[np.int32],
+    first_new: NDArray[np.int64],
+    newcomer: NDArray[np.int32],
     start: NDArray[np.int64],
     entry: NDArray[np.int32],
     seat: NDArray[np.int32],
@@ -173,6 +192,8 @@ def evaluate_pairs(
         Written: energies of contacts that have ended, those of worker w from ``w * ENDS`` on.
     adds : bool
         Whether sums are made here: of the particles ``order[ready[t]:ready[t + 1]]`` after chunk t.
+    first_new, newcomer : arrays
+        The particles that chunk t is the first to look at, ``newcomer[first_new[t]:first_new[t + 1]]``.
     start, entry, bound : arrays
         ``entry[start[p]:start[p + 1]]`` are p's candidates, as ``2 k`` where p is the lower and ``2 k + 1`` where it
         is the higher particle; the first ``bound[p]`` of them touch and are in the order of the partners' ids, unless
@@ -209,6 +230,8 @@ def evaluate_pairs(
             changes = deeper = 0
             ask_for(first, BLOCK, history)
             for block in range(bottom, top, BLOCK):
+                if adds and chunk + 1 < runs[END, worker]:
+                    ask_for_newcomers(chunk + 1, (block - bottom) // BLOCK, first_new, newcomer, packed)
                 many = min(BLOCK, top - block)
                 bring_places(at, block, many, lower, higher, packed, work)
                 begun, beneath = compare(

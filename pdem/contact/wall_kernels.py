@@ -20,9 +20,8 @@ from pdem.contact.patch_history import match_patches
 from pdem.contact.signed_sum import resolve_signed
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, uncounted_kernel
-from pdem.foundation.prefetch import LINE, fetch
 from pdem.foundation.sums import add_exactly
-from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, SPEED, SPIN, ask_for_row
 
 if TYPE_CHECKING:
     from typing import Any
@@ -80,14 +79,6 @@ def _match(
                     match[c] = o + 1
         if match[c] > 0:
             old_kind[match[c] - 1] = -1
-
-
-@inlined
-def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
-    """Have the packed row of a particle brought near in time."""
-    at = np.uint64(PACKED * (p & ROW))
-    fetch(packed, at)
-    fetch(packed, at + np.uint64(LINE))
 
 
 @uncounted_kernel

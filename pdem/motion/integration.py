@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image, sphere_mass
-from pdem.foundation.kernels import ROW, prange, threaded_kernel
+from pdem.foundation.kernels import ROW, inlined, prange, threaded_kernel
+from pdem.foundation.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +37,14 @@ PLACE, SIZE, SPEED, LIGHTNESS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
 LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
 """Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
 inverse or 0; limits beyond which a particle is gone [m]."""
+
+
+@inlined
+def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
+    """Have the packed row of a particle brought near in time."""
+    at = np.uint64(PACKED * (p & ROW))
+    fetch(packed, at)
+    fetch(packed, at + np.uint64(LINE))
 
 
 STILL = 1e-120

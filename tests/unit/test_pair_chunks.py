@@ -194,7 +194,10 @@ def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers,
 @given(st.lists(st.integers(-1, 40), max_size=200), st.lists(st.integers(0, 60), min_size=1, max_size=4))
 def test_the_window_suits_nearly_all_particles(spans, lengths) -> None:
     begins = np.concatenate(([0], np.cumsum(lengths)))
-    window = completion.window_of(len(spans), begins, np.array(spans, np.int32))
+    opening = np.full(len(spans), 7, np.int32)
+    chunk = np.array([begins[-1] if span < 0 else 7 + span for span in spans], np.int32)
+    spans = [-1 if one == begins[-1] else span for one, span in zip(chunk, spans, strict=True)]
+    window = completion.window_of(len(spans), begins, chunk, opening)
     timely = [one for one in spans if one >= 0]
     if window:
         assert window <= min(lengths) // completion._PART
