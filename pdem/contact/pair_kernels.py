@@ -61,7 +61,7 @@ SLOTS, SLOTS_END, SEATS, SEATS_END = range(6, RUN)
 """slots and seats for chunks whose own do not suffice, from the first free one to that behind the last."""
 
 PARTS = CHUNK // BLOCK
-"""In so many parts what the next chunk needs is asked for: all at once would have to wait."""
+"""In so many parts it is asked for what will be needed: all at once would have to wait."""
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
@@ -228,11 +228,11 @@ def evaluate_pairs(
             first = region[chunk]
             behind = first - first_seat[chunk]
             changes = deeper = 0
-            ask_for(first, BLOCK, history)
             for block in range(bottom, top, BLOCK):
                 if adds and chunk + 1 < runs[END, worker]:
                     ask_for_newcomers(chunk + 1, (block - bottom) // BLOCK, first_new, newcomer, packed)
                 many = min(BLOCK, top - block)
+                ask_for(first + (block - bottom) // PARTS, BLOCK // PARTS, history)
                 bring_places(at, block, many, lower, higher, packed, work)
                 begun, beneath = compare(
                     at, block, many, largest_overlap, period, frequency, seat, mark, work

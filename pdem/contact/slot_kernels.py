@@ -17,7 +17,7 @@ from pdem.foundation.kernels import inlined, prange, threaded_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CHUNK = 512
+CHUNK = 1024
 """Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
 
 LANES = 8
