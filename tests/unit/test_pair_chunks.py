@@ -173,11 +173,11 @@ def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers,
     found = []
     for part in (3, 10**9):
         monkeypatch.setattr(completion, "_PART", part)
-        particles = crowd(8, 1200, ghosts)
-        place, rng = particles.column("position")[:1200], np.random.default_rng(1)
+        particles = crowd(8, 2400, ghosts)
+        place, rng = particles.column("position")[:2400], np.random.default_rng(1)
         order = np.argsort(place[:, 0])
-        order[rng.integers(0, 1200 - ghosts, shuffled)] = order[rng.integers(0, 1200 - ghosts, shuffled)]
-        place[:] = place[order] * (4.0, 0.5, 0.5) + rng.uniform(0.0, 0.1, place.shape)
+        order[rng.integers(0, 2400 - ghosts, shuffled)] = order[rng.integers(0, 2400 - ghosts, shuffled)]
+        place[:] = place[order] * (8.0, 0.35, 0.35) + rng.uniform(0.0, 0.1, place.shape)
         lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers)
         found.append((seen(lists, particles), lost, beyond))
         assert lists.count > 2 * CHUNK
@@ -221,7 +221,7 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
     for spare in (0, CHUNK):
         moves.clear()
         monkeypatch.setattr(pair_slots, "_SPARE", spare)
-        particles = crowd(3, 1500 if few == "ends" else 500, 0)
+        particles = crowd(3, 1500 if few == "ends" else 1000, 0)
         if few == "ends":
             particles.column("velocity")[:] *= 100.0
         workers = 1 if few == "ends" else 2
