@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _GROWTH = 1.1
 _MARGIN = 1.05  # less than for other arrays: slots take most of the memory
 
-# for contacts that begin before a region has to be moved, besides a sixteenth of those a chunk has
+# for contacts that begin before a region has to be moved, besides a sixth of those a chunk has
 _SPARE = 8 + LANES
 
 _MOVES = 8  # chunks of a worker that can be moved in a step before it has to stop for others to make room
@@ -156,7 +156,7 @@ class PairSlots:
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
         kernels.count_known(chunks, inner, candidates, seat, self.live)
         live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = np.minimum(BLOCK * _blocks(live + live // 16 + _SPARE), MOST)
+        room[:] = np.minimum(BLOCK * _blocks(live + live // 6 + _SPARE), MOST)
         self.loads.divide(begins, window, room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room

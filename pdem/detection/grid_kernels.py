@@ -260,21 +260,21 @@ def search(
     start: NDArray[np.int32],
     order: NDArray[np.int32],
     period: NDArray[np.float64],
+    room: NDArray[np.int64],
     first: NDArray[np.int32],
     second: NDArray[np.int32],
     found: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> None:
-    """Find every pair once; chunk c writes ``found[c]`` of them to its segment, whose last place is spare.
+    """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
 
+    Those for which there is no place before the last one, ``room[c + 1] - 1``, are only counted.
     Coordinates in `spheres`, and `period`, are in the order of the cells' axes.
     """
-    segment = len(first) // SEGMENTS
     depth = len(levels.limit)
     for turn in prange(SEGMENTS):
         chunk = (turn * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
-        at = chunk * segment
-        stop = at + segment - 1
+        at, stop = room[chunk], room[chunk + 1] - 1
         checks = accesses = 0
         for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):
             own = level_of[order[slot]]
@@ -287,6 +287,6 @@ def search(
                 )  # fmt: skip
                 checks += tested
                 accesses += visited
-        found[chunk] = at - chunk * segment
+        found[chunk] = at - room[chunk]
         counters[chunk, 0] = checks
         counters[chunk, 1] = accesses

@@ -60,7 +60,8 @@ class HierarchicalGrid:
         self._period = np.where(periodic, np.asarray(upper) - np.asarray(lower), 0.0)
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
-        self._make_room(16)
+        self._room = np.zeros(SEGMENTS + 1, dtype=np.int64)
+        self._make_room()
         self._extents = np.empty(SEGMENTS * depth * grid_levels.EXTENTS)
         self._before = np.zeros(0, dtype=np.int64)
         self._start = np.zeros(1, dtype=np.int32)
@@ -72,10 +73,12 @@ class HierarchicalGrid:
         self._order = np.empty(count, dtype=np.int32)
         self._spheres = np.empty(4 * count)
 
-    def _make_room(self, segment: int) -> None:
-        self._first = np.empty(SEGMENTS * segment, dtype=np.int32)
+    def _make_room(self) -> None:
+        """Give each segment room for what was found there last, and no less than it has."""
+        wanted = np.maximum((_GROWTH * self._found).astype(np.int64) + 16, np.diff(self._room))
+        self._room[1:] = np.cumsum(wanted)
+        self._first = np.empty(self._room[-1], dtype=np.int32)
         self._second = np.empty_like(self._first)
-        self._begin = np.arange(SEGMENTS) * segment
 
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
@@ -130,13 +133,12 @@ class HierarchicalGrid:
         while True:
             grid.search(
                 count, self._top_down, self._levels, self._level_of, self._spheres, self._start, self._order,
-                period, self._first, self._second, self._found, self._counters,
+                period, self._room, self._first, self._second, self._found, self._counters,
             )  # fmt: skip
-            most = int(self._found.max())
-            if most < len(self._first) // SEGMENTS:
+            if (self._found < np.diff(self._room)).all():
                 break
-            self._make_room(int(_GROWTH * most) + 16)
-        return NearPairs(self._first, self._second, self._begin, self._found)
+            self._make_room()
+        return NearPairs(self._first, self._second, self._room[:-1], self._found)
 
     @property
     def checks(self) -> int:
