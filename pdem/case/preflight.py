@@ -26,7 +26,7 @@ from pdem.case.messages import shown_key
 from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
 from pdem.case.wall_checks import mesh_findings, unit_doubts
-from pdem.foundation.machine import cores_of_all_ranks
+from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -247,6 +247,13 @@ def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Findi
         yield Finding("warning", "processes", f"{text}: {remedy}")
     else:
         yield Finding("info", "processes", text)
+    if threads > 1 and not has_openmp():
+        text = (
+            "no OpenMP library is found: threads fall asleep after each loop of a step, and are slow to wake"
+        )
+        yield Finding(
+            "warning", "processes", f"{text}; install libgomp (package libgomp1 or libgomp), or use ranks"
+        )
     count = len(particles["radius"])
     if ranks > max(count, 1):
         yield Finding("warning", "processes", f"{ranks} ranks for {count} particles: some have nothing to do")

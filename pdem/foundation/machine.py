@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +52,15 @@ def core_quota(path: Path = _QUOTA) -> float:
 def available_cores() -> int:
     """Return the number of cores this process may keep busy: its affinity, within a container's quota."""
     return max(1, int(min(len(usable_cores()), core_quota())))
+
+
+def has_openmp(library: str = "libgomp.so.1") -> bool:
+    """Tell whether this system has OpenMP, whose threads stay awake from loop to loop, where pdem would use it."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return sys.platform != "linux"
+    return True
 
 
 def default_threads(

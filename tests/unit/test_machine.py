@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -12,6 +13,7 @@ from pdem.foundation.machine import (
     core_quota,
     cores_of_all_ranks,
     default_threads,
+    has_openmp,
 )
 
 
@@ -45,6 +47,12 @@ def test_quota_of_a_container(tmp_path, text, cores):
     file.write_text(text)
     assert core_quota(file) == cores
     assert core_quota(tmp_path / "missing") == math.inf
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asked for on Linux only")
+def test_openmp_is_there_if_it_can_be_loaded():
+    assert has_openmp("libc.so.6")
+    assert not has_openmp("libno-such-thing.so.1")
 
 
 def test_a_quota_limits_the_cores(monkeypatch):

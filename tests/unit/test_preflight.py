@@ -234,10 +234,20 @@ def test_memory_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ranks_and_threads_are_compared_with_cores_and_particles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(preflight_module, "has_openmp", lambda: True)
     assert bad(ranks=2) == []
     (line,) = bad(ranks=2, threads=2)
     assert "2 ranks x 2 threads on 2 cores" in line
     assert any("5 ranks for 3 particles" in line for line in bad(ranks=5))
+
+
+def test_threads_that_have_to_be_woken_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(preflight_module, "has_openmp", lambda: False)
+    assert bad(threads=1) == []
+    (line,) = bad(threads=2)
+    assert "no OpenMP library" in line
+    assert "install libgomp" in line
 
 
 def test_a_case_without_particles_is_no_error() -> None:
