@@ -131,11 +131,12 @@ def _measured(communicator: Any, threads: int, wish: _Wish, name: str) -> Iterat
 
 def _finish(document: dict[str, Any], before: list[Kept], wish: _Wish) -> None:
     """Compare with what was kept, and write."""
-    from pdem.simulation.bench_kept import compared, keep, write
+    from pdem.output.storage import write_json
+    from pdem.simulation.bench_kept import compared, keep
 
     for line in compared(document, before):
         click.echo(line)
     if wish.file is not None:
-        write(Path(wish.file), document)
+        write_json(Path(wish.file), document)
     if wish.keep is not None:
         click.echo(f"kept in {keep(wish.keep, document)}")

@@ -136,6 +136,7 @@ def measure(
     """Measure one run from a checkpoint, on the ranks there are; started by ``pdem scaling run``."""
 
     def work(communicator: Any, own: int) -> int:
+        from pdem.output.storage import write_json
         from pdem.scaling.measure import measure_run, read_start
         from pdem.simulation.simulation import Simulation
 
@@ -144,7 +145,7 @@ def measure(
         simulation = Simulation(case, communicator, threads=own, state=state)
         measured = measure_run(simulation, steps, warm_up)
         if measured is not None:
-            _write(file, {"case": name or str(start), "weak": weak, **measured})
+            write_json(file, {"case": name or str(start), "weak": weak, **measured})
         return 0
 
     return collective(work, threads)
@@ -209,6 +210,7 @@ def plan(
     """
 
     def work() -> int:
+        from pdem.output.storage import write_json
         from pdem.scaling.plan import plan as make_plan
         from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
         from pdem.scaling.results import PLAN_FILE, with_measured
@@ -222,8 +224,7 @@ def plan(
         larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
         document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
         if output is not None:
-            output.mkdir(parents=True, exist_ok=True)
-            _write(output / PLAN_FILE, document)
+            write_json(output / PLAN_FILE, document)
         return _show_plan(output, document, plots)
 
     return serial(work)
@@ -257,12 +258,3 @@ def _show(folder: Path | None, stem: str, title: str, sections: Sequence[Section
         for path in write_report(folder, stem, title, sections):
             click.echo(f"wrote {path}")
     return 0
-
-
-def _write(file: Path, document: dict[str, Any]) -> None:
-    from pdem.foundation.errors import InputError
-
-    try:
-        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror}); name another folder") from None

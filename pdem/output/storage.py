@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import tempfile
 from contextlib import contextmanager
@@ -67,6 +68,23 @@ def reason(error: BaseException) -> str:
         return os.strerror(error.errno)
     lines = str(error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document to a file, in a folder that is made if there is none.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({reason(error)}); name another file or folder"
+        ) from None
 
 
 def sync_file(path: Path) -> None:

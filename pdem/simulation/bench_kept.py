@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import InputError
-from pdem.output.storage import reason
+from pdem.output.storage import reason, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,25 +113,8 @@ def keep(folder: str | Path, document: dict[str, Any]) -> Path:
     how = f"{document['ranks']}x{document['threads']}"
     name = f"{document['environment']['pdem']}_{moment:%Y-%m-%d_%H%M%S}_{how}.json"
     path = Path(folder) / name
-    write(path, document)
+    write_json(path, document)
     return path
-
-
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Write results to a file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({reason(error)}); name another file or folder"
-        ) from None
 
 
 def compared(document: dict[str, Any], kept: Iterable[Kept]) -> Iterator[str]:
