@@ -107,7 +107,6 @@ class PairContacts:
         self._row_now, self._candidate = np.empty(0, np.int32), np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
         self._bound = np.empty(0, np.int32)
-        self._table = id_table.table_for(0)
         self._workers = 1
         self._chunk, self._order, self._newcomer = (np.empty(0, np.int32) for _ in range(3))
         self._ready, self._first_new = np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -137,7 +136,7 @@ class PairContacts:
             particles.column("radius"), order is not None, self._row_now, self._row, self._other,
         )  # fmt: skip
 
-    def adopt(self, records: PairRecords, particles: Particles) -> None:
+    def adopt(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
         """Have these contacts, known by ids, from the making of new lists on, instead of those there are.
 
         Parameters
@@ -146,13 +145,13 @@ class PairContacts:
             All contacts of owned particles.
         particles : Particles
             In the rows for which lists are going to be made.
+        table : int32 array
+            Of their ids, see `pdem.detection.id_table.indexed`.
         """
         self._slots.hold(records.history)
         self._reserve_carried(self.count)
-        ids = particles.id
-        self._table = id_table.indexed(ids, len(ids), self._table)
         id_table.look_up_by_id(
-            records.lower, records.higher, ids, particles.column("radius"), self._table, self._row, self._other
+            records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
         )  # fmt: skip
 
     def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:

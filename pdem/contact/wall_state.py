@@ -99,7 +99,6 @@ class WallContacts:
         self._new, self._old = WallRows(0, 0), WallRows(0, 0)
         self._force = np.zeros((6, 1))
         self._scratch = self._make_scratch(0)
-        self._table = id_table.table_for(0)
         self.total = np.zeros((1, 6))
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
@@ -174,12 +173,14 @@ class WallContacts:
             owner = place[owner]
         return Carried(owner, self.records(particles))
 
-    def adopt(self, records: WallRecords, particles: Particles) -> Carried:
-        """Return contacts known by ids for the making of lists of particles in these rows."""
-        ids = particles.id
-        self._table = id_table.indexed(ids, len(ids), self._table)
+    @staticmethod
+    def adopt(records: WallRecords, particles: Particles, table: NDArray[np.int32]) -> Carried:
+        """Return contacts known by ids for the making of lists of particles in these rows.
+
+        The table is one of their ids, see `pdem.detection.id_table.indexed`.
+        """
         rows = np.empty(len(records.id), np.int32)
-        id_table.find_rows(records.id, ids, self._table, rows)
+        id_table.find_rows(records.id, particles.id, table, rows)
         return Carried(rows, records)
 
     def _lay_out(

@@ -52,16 +52,11 @@ def find_rows(
         rows[place] = find_id(wanted[place], ids, table)
 
 
-def table_for(count: int) -> NDArray[np.int32]:
-    """Return a table for `index_ids` that holds `count` ids."""
-    return np.empty(1 << max(4, (2 * count).bit_length()), dtype=np.int32)
-
-
-def indexed(ids: NDArray[np.int64], count: int, table: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a table that holds the rows of `count` ids: `table`, or a longer one."""
-    if len(table) < 2 * count:
-        table = table_for(count)
-    index_ids(ids, count, table)
+def indexed(ids: NDArray[np.int64], table: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+    """Return a table that holds the rows of these ids: the one given, or a longer one."""
+    if table is None or len(table) < max(16, 2 * len(ids)):
+        table = np.empty(1 << max(4, (2 * len(ids)).bit_length()), dtype=np.int32)
+    index_ids(ids, len(ids), table)
     return table
 
 

@@ -11,7 +11,7 @@ from pdem.detection import sphere_cell_kernels as kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_GROWTH = 1.25
+_GROWTH = 1.1
 
 
 class SphereCells:

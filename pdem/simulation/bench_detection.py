@@ -18,6 +18,7 @@ from pdem.contact.pair_contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.cell_sizes import automatic_cell_sizes
+from pdem.detection.id_table import indexed
 from pdem.detection.overhead import search_times, uncorrelated_spheres
 from pdem.detection.searches import make_search
 from pdem.foundation.kernels import set_threads
@@ -153,6 +154,7 @@ def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairConta
     contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
     ids, half = particles.id, slice(0, contacts.candidates, 2)
     lower, higher = ids[contacts.lower[half]], ids[contacts.higher[half]]
-    contacts.adopt(PairRecords(lower, higher, np.zeros((HISTORY, len(lower)))), particles)
+    records = PairRecords(lower, higher, np.zeros((HISTORY, len(lower))))
+    contacts.adopt(records, particles, indexed(ids))
     contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
     return contacts

@@ -173,8 +173,9 @@ def regroup(system: System, handed: Records | None) -> Carried | None:
     if order is not None:
         particles.reorder(order)
     if handed is not None:
-        system.pairs.adopt(handed[0], particles)
-        carried = None if walls is None else walls.adopt(handed[1], particles)
+        table = system.rows_by_id()
+        system.pairs.adopt(handed[0], particles, table)
+        carried = None if walls is None else walls.adopt(handed[1], particles, table)
     return carried
 
 

@@ -12,6 +12,7 @@ from pdem.contact.wall_kernels import WALL_HISTORY
 from pdem.contact.wall_state import WallContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
+from pdem.detection.id_table import indexed
 from pdem.detection.searches import make_search
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.tuning import SkinTuner
@@ -126,6 +127,7 @@ class System:
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)
         self._reach = np.zeros(0)
+        self._table = np.empty(0, np.int32)
         self.wall_margin = 0.0
         self.trouble: list[tuple[int, int, int]] = []
         self.begun: int | None = None
@@ -219,10 +221,15 @@ class System:
         )
         return owned, ghosts
 
+    def rows_by_id(self) -> NDArray[np.int32]:
+        """Return a table of the rows in which the owned particles are now, see `pdem.detection.id_table`."""
+        self._table = indexed(self.particles.id, self._table)
+        return self._table
+
     def memory(self) -> int:
         """Return the bytes that particles, contacts and lists of this rank hold."""
         parts: list[Any] = [self.particles, self.pairs, self.search]
         if self.walls is not None:
             parts.append(self.walls)
-        own = self._reference.nbytes + self._skin.nbytes + self._reach.nbytes
-        return own + sum(part.memory for part in parts)
+        own = (self._reference, self._skin, self._reach, self._table)
+        return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

@@ -16,6 +16,7 @@ from pdem.contact.pair_contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection import grid_kernels, neighbours
+from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
@@ -73,7 +74,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     touching = np.flatnonzero(rng.random(lists.candidates) < 0.6)
     known = ids[lists.lower[touching]], ids[lists.higher[touching]]
     history = rng.random((HISTORY, len(touching)))
-    lists.adopt(PairRecords(*known, history), before)
+    lists.adopt(PairRecords(*known, history), before, indexed(before.id))
     lists.take_candidates(pairs_of_candidates(lists), before, ended)
     assert not ended.limbs.any()
 
@@ -81,7 +82,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     after = particles_of(np.concatenate((ids[:owned][order], rng.permutation(ids[owned:]))), ghosts)
     near = pairs_of(rng, rows, share)
     by_ids = PairContacts()
-    by_ids.adopt(PairRecords(*known, history), after)
+    by_ids.adopt(PairRecords(*known, history), after, indexed(after.id))
     lists.carry(before, order)
     found = {}
     for one, way in (("rows", lists), ("ids", by_ids)):
