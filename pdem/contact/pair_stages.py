@@ -30,6 +30,7 @@ from pdem.foundation.kernels import ROW, inlined
 from pdem.foundation.prefetch import LINE, fetch
 from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
 from pdem.motion.integration import PACKED
+from pdem.motion.moving_blocks import COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,9 +65,9 @@ what the stages of `pdem.contact.law` tell each other."""
 )
 """Columns of what contacts do to their particles, see `LOADS`."""
 
-WORK = BLOCK * (36 + COEFFICIENTS) + 64
-"""Numbers of the columns of one worker, and some that keep those of the next away: a line of the cache that two workers
-write to goes to and fro between them."""
+WORK = max(BLOCK * (36 + COEFFICIENTS), COLUMNS) + 64
+"""Numbers of the columns of one worker, for contacts or particles that move on, and some that keep those of the next
+away: a line of the cache that two workers write to goes to and fro between them."""
 
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
