@@ -248,12 +248,9 @@ def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Findi
     else:
         yield Finding("info", "processes", text)
     if threads > 1 and not has_openmp():
-        text = (
-            "no OpenMP library is found: threads fall asleep after each loop of a step, and are slow to wake"
-        )
-        yield Finding(
-            "warning", "processes", f"{text}; install libgomp (package libgomp1 or libgomp), or use ranks"
-        )
+        text = "no OpenMP library is found: threads fall asleep after each loop, and are slow to wake"
+        remedy = "install libgomp (package libgomp1 or libgomp), or use ranks"
+        yield Finding("warning", "processes", f"{text}; {remedy}")
     count = len(particles["radius"])
     if ranks > max(count, 1):
         yield Finding("warning", "processes", f"{ranks} ranks for {count} particles: some have nothing to do")

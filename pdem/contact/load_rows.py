@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pdem.contact.pair_stages import BLOCK, LOADS
 from pdem.contact.slot_kernels import MOST
-from pdem.foundation.arrays import line_zeros
+from pdem.foundation.arrays import lengthened
 
 _GROWTH = 1.1
 
@@ -80,6 +80,4 @@ class LoadRows:
     def _reserve(self) -> None:
         """Make room for all rows, keeping what is there, and for one number that is read behind the last row."""
         if LOADS * self._next >= len(self.numbers):
-            grown = line_zeros(LOADS * (int(_GROWTH * self._next) + BLOCK))
-            grown[: len(self.numbers)] = self.numbers
-            self.numbers = grown
+            self.numbers = lengthened(self.numbers, LOADS * (int(_GROWTH * self._next) + BLOCK))

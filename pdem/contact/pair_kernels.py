@@ -39,8 +39,9 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_rows
-from pdem.contact.slot_kernels import CHUNK, LANES, MOST, UNORDERED, chunk_range, whole_lanes
+from pdem.contact.slot_kernels import CHUNK, MOST, UNORDERED, chunk_range
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.foundation.transposition import LANES, whole_lanes
 from pdem.motion.integration import FINE, ask_for_row
 
 if TYPE_CHECKING:
@@ -251,9 +252,8 @@ def evaluate_pairs(
                 behind = first - first_seat[chunk]
             if changes + deeper > 0:
                 for c in range(bottom, top):
-                    if mark[c] == (
-                        1 if seat[c] > 0 else 0
-                    ):  # nearly all: a test that says the same costs little
+                    # nearly all are as they were: a test that says the same costs little
+                    if mark[c] == (1 if seat[c] > 0 else 0):
                         continue
                     beyond = c + 1 if mark[c] > 1 else beyond
                     if mark[c] > 0 and seat[c] == 0:
@@ -262,7 +262,7 @@ def evaluate_pairs(
                         touching[s], seat[c] = c, s - behind
                         bound[lower[c]] = bound[higher[c]] = UNORDERED
                         begin_history(s, history)
-                    elif mark[c] == 0 and seat[c] > 0:
+                    elif mark[c] == 0:
                         s = seat[c] + behind
                         if lower[c] < owned:
                             place = worker * ENDS + ending

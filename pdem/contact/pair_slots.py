@@ -11,8 +11,9 @@ from pdem.contact.law import HISTORY
 from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, WORK
-from pdem.contact.slot_kernels import CHUNK, LANES, MOST
-from pdem.foundation.arrays import line_zeros
+from pdem.contact.slot_kernels import CHUNK, MOST
+from pdem.foundation.arrays import lengthened, line_zeros
+from pdem.foundation.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -219,10 +220,8 @@ class PairSlots:
         if slots <= len(self.touching):
             return
         room = BLOCK * _blocks(int(_MARGIN * slots) + CHUNK)
-        history = line_zeros((room // BLOCK, HISTORY, BLOCK))
-        history[: len(self.history)] = self.history
-        self.history = history
-        self.touching, self._source = _longer(self.touching, room), _longer(self._source, room)
+        self.history = lengthened(self.history, room // BLOCK)
+        self.touching, self._source = lengthened(self.touching, room), lengthened(self._source, room)
 
 
 def chunks_in(candidates: int) -> int:
@@ -239,10 +238,3 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
 def _blocks(slots: Any) -> Any:
     """Return how many blocks hold so many slots."""
     return -(-slots // BLOCK)
-
-
-def _longer(rows: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return an array with room for more, keeping what it holds."""
-    grown = np.zeros((room, *rows.shape[1:]), rows.dtype)
-    grown[: len(rows)] = rows
-    return grown

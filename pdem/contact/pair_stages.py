@@ -112,7 +112,7 @@ def move_history(a: int, b: int, history: NDArray[np.float64]) -> None:
 @inlined
 def ask_for(first: int, count: int, history: NDArray[np.float64]) -> None:
     """Have as many numbers as `count` histories have, from the block of the slot `first` on, brought near in time."""
-    for line in range(count * HISTORY // LINE):
+    for line in range((count * HISTORY + LINE - 1) // LINE):
         fetch(history, np.uint64(HISTORY * first + LINE * line))
 
 

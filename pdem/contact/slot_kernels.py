@@ -13,15 +13,13 @@ import numpy as np
 from pdem.contact.law import HISTORY
 from pdem.contact.pair_stages import BLOCK, history_of
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.foundation.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHUNK = 1024
 """Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
-
-LANES = 8
-"""Contacts are evaluated in multiples of this, the most that any processor takes at once."""
 
 MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK
 """Slots, or seats, that a chunk needs if all of its candidates touch."""
@@ -46,12 +44,6 @@ def chunk_range(chunk: int, inner: int, candidates: int) -> tuple[int, int]:
         return chunk * CHUNK, min(inner, (chunk + 1) * CHUNK)
     first = inner + (chunk - behind) * CHUNK
     return first, min(candidates, first + CHUNK)
-
-
-@inlined
-def whole_lanes(count: int) -> int:
-    """Return the smallest multiple of `LANES` that is not below `count`."""
-    return -(-count // LANES) * LANES
 
 
 @threaded_kernel

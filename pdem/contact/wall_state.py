@@ -283,7 +283,8 @@ class WallContacts:
     @property
     def lists(self) -> FacetLists:
         """The present lists; views of buffers."""
-        return FacetLists(self._near, self._start, self._end, self._candidates)
+        near = len(self._near)
+        return FacetLists(self._near, self._start[:near], self._end[:near], self._candidates)
 
     @property
     def count(self) -> int:

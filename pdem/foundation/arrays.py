@@ -32,3 +32,10 @@ def line_zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> N
     held = np.zeros(size + LINE_BYTES, np.uint8)
     first = -held.ctypes.data % LINE_BYTES
     return held[first : first + size].view(kind).reshape(shape)
+
+
+def lengthened(rows: NDArray[Any], length: int) -> NDArray[Any]:
+    """Return such an array with room for more rows, which holds those there are."""
+    longer = line_zeros((length, *rows.shape[1:]), rows.dtype)
+    longer[: len(rows)] = rows
+    return longer

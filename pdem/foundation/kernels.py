@@ -126,12 +126,12 @@ def _start_pool(count: int, crowded: bool) -> None:
     numba.config.NUMBA_NUM_THREADS = _pool.NUM_THREADS = count
     # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
     if "NUMBA_THREADING_LAYER" not in os.environ:
-        numba.config.THREADING_LAYER = "omp" if count > 1 and _has_openmp(crowded) else "workqueue"
+        numba.config.THREADING_LAYER = "omp" if count > 1 and _load_openmp(crowded) else "workqueue"
     _pool._launch_threads()
     call_directly()
 
 
-def _has_openmp(crowded: bool) -> bool:
+def _load_openmp(crowded: bool) -> bool:
     """Load OpenMP, if there is any. How its threads wait is read then, from the environment."""
     if sys.platform != "linux":
         return False

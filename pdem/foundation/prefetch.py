@@ -13,10 +13,12 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from pdem.foundation.arrays import LINE_BYTES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LINE = 8
+LINE = LINE_BYTES // 8
 """Numbers that come together from memory."""
 
 _BYTES, _FLAG = ir.IntType(8).as_pointer(), ir.IntType(32)

@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from pdem.foundation.kernels import inlined
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,10 +24,19 @@ if TYPE_CHECKING:
 ROWS = 4
 """Rows that are brought at a time."""
 
+LANES = 8
+"""Loops over columns go on in multiples of this, the most that any processor takes at once."""
+
 _NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _TWO, _FOUR = ir.VectorType(_NUMBER, 2), ir.VectorType(_NUMBER, ROWS)
 _ALIGN = 8  # bytes that addresses are multiples of, whatever vectors may wish for
 _ZIPPED = (0, 4, 2, 6), (1, 5, 3, 7)  # of two vectors the first of each two numbers, and the second
+
+
+@inlined
+def whole_lanes(count: int) -> int:
+    """Return the smallest multiple of `LANES` that is not below `count`."""
+    return -(-count // LANES) * LANES
 
 
 def rows_to_columns(count: int, stride: int) -> Callable[..., None]:

@@ -38,15 +38,6 @@ LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
 """Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
 inverse or 0; limits beyond which a particle is gone [m]."""
 
-
-@inlined
-def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
-    """Have the packed row of a particle brought near in time."""
-    at = np.uint64(PACKED * (p & ROW))
-    fetch(packed, at)
-    fetch(packed, at + np.uint64(LINE))
-
-
 STILL = 1e-120
 """A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each
 step, down to where numbers lose their digits, and many processors most of their speed."""
@@ -68,6 +59,14 @@ class Motion(NamedTuple):
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     sides: NDArray[np.float64]
+
+
+@inlined
+def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
+    """Have the packed row of a particle brought near in time."""
+    at = np.uint64(PACKED * (p & ROW))
+    fetch(packed, at)
+    fetch(packed, at + np.uint64(LINE))
 
 
 @inlined_geometry

@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import ROW
-from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 from pdem.motion.integration import (
     FINE,
     GONE,
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 BLOCK = 32
 """Particles that are moved at a time."""
-
-LANES = 8
-"""They are moved in multiples of this, the most that any processor takes at once."""
 
 (
     X, Y, Z, R, U, V, W, L, P, Q, S, _, FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN, TURNS_X, TURNS_Y, TURNS_Z, FAR,
@@ -58,7 +55,7 @@ def _go_on(
     """
     half = 0.5 * dt
     worst = odd = 0
-    for c in range((count + LANES - 1) & -LANES):
+    for c in range(whole_lanes(count)):
         w = np.uint64(at) + np.uint64(c)
         lightness, radius = work[w + L], work[w + R]
         force, torque = (work[w + FX], work[w + FY], work[w + FZ]), (work[w + TX], work[w + TY], work[w + TZ])

@@ -126,8 +126,7 @@ def work_of(simulation: Simulation, start: Prepared) -> Work:
 def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all candidates for contacts with walls: the row of the particle, and the facet."""
     lists = walls.lists
-    first = lists.start[: len(lists.near)]
-    count = lists.end[: len(lists.near)] - first
+    first, count = lists.start, lists.end - lists.start
     rows = np.repeat(lists.near.astype(np.int64), count)
     places = np.arange(len(rows)) + np.repeat(first - (np.cumsum(count) - count), count)
     return rows, lists.candidates[places]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from decomposition.mpi import World
     from pdem.case.model import Case
     from pdem.detection.skins import Skins
     from pdem.foundation.signals import SignalFlag
@@ -59,13 +60,18 @@ def start_threads(communicator: Any = None, threads: int | None = None) -> int:
     """Start the threads of this rank, those given or its share of the node; return how many. Collective."""
     from pdem.foundation.kernels import set_threads
 
-    pool: Any = Alone(threads or default_threads())
-    if communicator is not None and communicator.size > 1:
-        from decomposition.mpi import describe
+    world = _world_of(communicator, threads)
+    set_threads(world.threads, crowded=world.crowded)
+    return world.threads
 
-        pool = describe(communicator, threads)
-    set_threads(pool.threads, crowded=pool.crowded)
-    return int(pool.threads)
+
+def _world_of(communicator: Any, threads: int | None) -> Alone | World:
+    """Return who shares this node, and how its cores are shared. Collective."""
+    if communicator is None or communicator.size == 1:
+        return Alone(threads or default_threads())
+    from decomposition.mpi import describe
+
+    return describe(communicator, threads)
 
 
 def exchange_of(case: Case, communicator: Any = None, threads: int | None = None) -> Exchange:
@@ -80,16 +86,20 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     threads : int, optional
         Threads per rank; by default the environment's wish, else cores / ranks of the node.
     """
-    if communicator is None or communicator.size == 1:
-        return Alone(threads or default_threads())
+    world = _world_of(communicator, threads)
+    if isinstance(world, Alone):
+        return world
     from decomposition.exchange import RankExchange
-    from decomposition.mpi import describe
 
     domain = case.domain
     return RankExchange(
-        describe(communicator, threads), domain.lower, domain.upper, domain.periodic,
-        case.decomposition.method, case.decomposition.balance,
-    )  # fmt: skip
+        world,
+        domain.lower,
+        domain.upper,
+        domain.periodic,
+        case.decomposition.method,
+        case.decomposition.balance,
+    )
 
 
 def division_of(

@@ -127,8 +127,7 @@ def stages(simulation: Simulation) -> Stages:
     )
     direct = _shortest(lambda: resolve(*begin, lists.end, candidates, *place, topology, scratch, counts))
     split = _shortest(lambda: resolve(*begin, touched_end, touched, *place, topology, scratch, counts))
-    near = len(lists.near)
-    potential, hit = (int((end[:near] - lists.start[:near]).sum()) for end in (lists.end, touched_end))
+    potential, hit = (int((end - lists.start).sum()) for end in (lists.end, touched_end))
     return Stages(potential, hit, int(counts.sum()), fast, split, direct)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 
 import pdem.foundation.kernels  # noqa: F401 - has numba's files written safely
 from pdem.foundation import cache
+from pdem.foundation.machine import has_openmp
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOW = "from pdem.foundation.cache import cache_directory; print(cache_directory())"
@@ -190,12 +190,7 @@ print(numba.threading_layer())
 """
 
 
-def _has_openmp() -> bool:
-    try:
-        importlib.import_module("numba.np.ufunc.omppool")
-    except ImportError:
-        return False
-    return sys.platform == "linux"
+HAS_OPENMP = sys.platform == "linux" and has_openmp()
 
 
 @pytest.mark.parametrize(
@@ -212,10 +207,10 @@ def test_threads_can_be_changed_up_to_the_pool(counts, given, pool, tmp_path):
     *shown, refusal, layer = result.stdout.splitlines()
     assert [int(line) for line in shown] == list(counts)
     assert refusal.startswith(f"{pool + 1} threads asked for, but this process has started {pool}: ")
-    assert layer == ("omp" if pool > 1 and _has_openmp() else "workqueue")
+    assert layer == ("omp" if pool > 1 and HAS_OPENMP else "workqueue")
 
 
-@pytest.mark.skipif(not _has_openmp(), reason="the system has no OpenMP")
+@pytest.mark.skipif(not HAS_OPENMP, reason="the system has no OpenMP")
 @pytest.mark.parametrize(
     ("crowded", "given", "asleep"),
     [(False, {}, False), (True, {}, True), (True, {"OMP_WAIT_POLICY": "active"}, False)],
