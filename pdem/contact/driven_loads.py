@@ -56,26 +56,26 @@ def add_driven_loads(
             w = facet_wall[facet[c]]
             if driven_row[w] < 0:
                 continue
-            fx, fy, fz = -force[0, c + 1], -force[1, c + 1], -force[2, c + 1]
+            fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
             ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
             row = DRIVEN_LOADS * driven_row[w]
             add_exactly(limbs[row], fx)
             add_exactly(limbs[row + 1], fy)
             add_exactly(limbs[row + 2], fz)
-            add_exactly(limbs[row + 3], ay * fz - az * fy - force[3, c + 1])
-            add_exactly(limbs[row + 4], az * fx - ax * fz - force[4, c + 1])
-            add_exactly(limbs[row + 5], ax * fy - ay * fx - force[5, c + 1])
+            add_exactly(limbs[row + 3], ay * fz - az * fy - force[c, 3])
+            add_exactly(limbs[row + 4], az * fx - ax * fz - force[c, 4])
+            add_exactly(limbs[row + 5], ax * fy - ay * fx - force[c, 5])
             dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
             dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
             dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
             way = dx * dx + dy * dy + dz * dz
             if way == 0.0:
                 continue
-            nx, ny, nz = history[HISTORY, c + 1], history[HISTORY + 1, c + 1], history[HISTORY + 2, c + 1]
+            nx, ny, nz = history[c + 1, HISTORY], history[c + 1, HISTORY + 1], history[c + 1, HISTORY + 2]
             straight = (nx * dx + ny * dy + nz * dz) ** 2
             aside = max(way - straight, 0.0)
             base = COEFFICIENTS * (material[p] * materials + wall_material[w])
-            overlap = max(history[OVERLAP, c + 1], 0.0)
+            overlap = max(history[c + 1, OVERLAP], 0.0)
             root = math.sqrt(radius[p] * overlap) if coefficient[base + HERTZIAN] > 0.5 else 1.0
             stiffness = coefficient[base + STIFFNESS] * root
             mass = sphere_mass(density[material[p]], radius[p])

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.contact_rows import loop_before, move, nearer, row_of, sort_by_distance, sort_by_facet
 from pdem.contact.intersection import nearest_within
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ NO_DIRECTION = 1e-12
 """Nearer than this part of the radius the contact vector has no direction; the facet's normal is taken."""
 
 
-@geometry_kernel
+@inlined_geometry
 def resolve_h2(
     x: float,
     y: float,

@@ -24,14 +24,10 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.coefficients import (
-    COEFFICIENTS,
     DAMPING,
-    FRICTION,
     HERTZIAN,
-    ROLLING,
     STIFFNESS,
     TANGENTIAL_RATIO,
-    TANGENTIAL_ROOT,
 )
 from pdem.foundation.kernels import inlined
 
@@ -106,10 +102,22 @@ def normal_force(
 
     Parameters
     ----------
-    dt, rate, overlap, overlap_before, n, u, radius, mass, lightness, known
-        See `contact_law`.
+    dt, rate : float
+        Time by which history grows [s] (0 when a run begins), and one over the time step [1/s].
+    overlap, overlap_before : float
+        At the end and at the beginning of the step [m].
+    n : tuple of 3 float
+        Unit normal from the first to the second body at the end of the step.
+    u : tuple of 3 float
+        Velocity of the second body relative to the first at the contact, in the middle of the step [m/s].
+    radius : float
+        Effective radius of the pair [m].
+    mass, lightness : float
+        Effective mass of the pair [kg], and one over it.
     law : tuple of 4 float
         The first coefficients of the pair of materials, up to `DAMPING`.
+    known : bool
+        Whether the bodies touched in the last step.
     old_normal, old_velocity
         Normal force and `u` of the last step, zeros if there was no contact.
 
@@ -181,10 +189,12 @@ def tangential_force(
 
     Parameters
     ----------
-    dt, rate, n, u, spin, mass
-        See `contact_law`.
+    dt, rate, n, u, mass
+        As `normal_force` takes them.
     slide : tuple of 3 float
         The part of `u` in the tangent plane of the middle of the step [m/s].
+    spin : float
+        Mean angular velocity of both bodies about the normal [rad/s], by which the history turns.
     normal, stiffness, shrink, slips
         As `normal_force` returns them.
     damping : float
@@ -246,14 +256,18 @@ def limited_force(
 
     Parameters
     ----------
-    dt, rate, rolling, turning
-        See `contact_law`.
+    dt, rate
+        As `normal_force` takes them.
     force, limit
         Tangential force (3) [N], and the square of the largest one.
     t : tuple of 3 float
         Tangential velocity at the end of the step [m/s].
+    rolling : tuple of 3 float
+        Angular velocity of the second body relative to the first [rad/s].
     reach : float
         Largest rolling moment [N m].
+    turning : float
+        Effective moment of inertia of the pair, or less [kg m^2].
 
     Returns
     -------
@@ -270,92 +284,3 @@ def limited_force(
     fx, fy, fz = fx * cut, fy * cut, fz * cut
     resistance = -min(reach * pull * inverse, ROLLING_SHARE * turning * rate)
     return fx, fy, fz, resistance, (fx * t[0] + fy * t[1] + fz * t[2]) * dt, resistance * turns * dt
-
-
-@inlined
-def contact_law(
-    dt: float,
-    rate: float,
-    overlap: float,
-    overlap_before: float,
-    n: tuple[float, float, float],
-    m: tuple[float, float, float],
-    u: tuple[float, float, float],
-    spin: float,
-    rolling: tuple[float, float, float],
-    radius: float,
-    mass: float,
-    lightness: float,
-    turning: float,
-    coefficient: NDArray[np.float64],
-    pair: int,
-    known: bool,
-    old: tuple[float, ...],
-) -> tuple[
-    float, float, float, float, float, float, float, float, float, float, float, float, float, float, float,
-    float, float,
-]:  # fmt: skip
-    """Return the law's answer for one contact of a first (``lower``) and a second body.
-
-    Parameters
-    ----------
-    dt, rate : float
-        Time by which history grows [s] (0 when a run begins), and one over the time step [1/s].
-    overlap, overlap_before : float
-        At the end and at the beginning of the step [m].
-    n, m : tuples of 3 float
-        Unit normals from the first to the second body, at the end and in the middle of the step.
-    u : tuple of 3 float
-        Velocity of the second body relative to the first at the contact, in the middle of the step [m/s].
-    spin : float
-        Mean angular velocity of both about the normal [rad/s], by which the history turns.
-    rolling : tuple of 3 float
-        Angular velocity of the second body relative to the first [rad/s].
-    radius : float
-        Effective radius of the pair [m].
-    mass, lightness : float
-        Effective mass of the pair [kg], and one over it.
-    turning : float
-        Effective moment of inertia of the pair, or less [kg m^2].
-    coefficient, pair
-        Pair table, flat, and the row of this pair of materials.
-    known : bool
-        Whether the bodies touched in the last step.
-    old : tuple of `HISTORY` - 1 float
-        Their history then, without the overlap; zeros if there is none.
-
-    Returns
-    -------
-    seventeen float
-        Normal force on the second body as a vector along n (3), tangential force on it (3), rolling moment on
-        it (3), new tangential history (3), normal force, and the new history from `STORED` to `ROLLED`. Flat,
-        because a tuple of tuples keeps numba from seeing that the arrays of a loop do not overlap, and the loop
-        scalar. Square roots and quotients are few, because they are what the processor is slowest at.
-    """
-    base = COEFFICIENTS * pair
-    normal, lost, tx, ty, tz, stiffness, damping, shrink, slips = normal_force(
-        dt, rate, overlap, overlap_before, n, u, radius, mass, lightness,
-        (coefficient[base], coefficient[base + 1], coefficient[base + 2], coefficient[base + 3]), known, old[3],
-        (old[4], old[5], old[6]),
-    )  # fmt: skip
-    um = u[0] * m[0] + u[1] * m[1] + u[2] * m[2]
-    gx, gy, gz, stored, fx, fy, fz, limit = tangential_force(
-        dt, rate, n, (u[0] - um * m[0], u[1] - um * m[1], u[2] - um * m[2]), u, spin, mass, normal, stiffness,
-        damping * coefficient[base + TANGENTIAL_ROOT], shrink, slips, coefficient[base + FRICTION],
-        (old[0], old[1], old[2]),
-    )  # fmt: skip
-    fx, fy, fz, resistance, slid, rolled = limited_force(
-        dt,
-        rate,
-        (fx, fy, fz),
-        limit,
-        (tx, ty, tz),
-        rolling,
-        coefficient[base + ROLLING] * radius * normal,
-        turning,
-    )
-    return (
-        normal * n[0], normal * n[1], normal * n[2], fx, fy, fz, resistance * rolling[0], resistance * rolling[1],
-        resistance * rolling[2], gx, gy, gz, normal, stored, old[8] + lost, old[9] - slid - (stored - old[7]),
-        old[10] - rolled,
-    )  # fmt: skip

@@ -14,6 +14,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.wall_stages import WALL_HISTORY
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ def match_patches(
             for o in range(first, first + old_count):
                 if old_kind[o] < 0 or facet_wall[old_facet[o]] != facet_wall[facet[c]]:
                     continue
-                old_reach = radius - old[OVERLAP, o + 1]
-                dx = reach * normal[c, 0] - old_reach * old[HISTORY, o + 1]
-                dy = reach * normal[c, 1] - old_reach * old[HISTORY + 1, o + 1]
-                dz = reach * normal[c, 2] - old_reach * old[HISTORY + 2, o + 1]
+                at = WALL_HISTORY * (o + 1)
+                old_reach = radius - old[at + OVERLAP]
+                dx = reach * normal[c, 0] - old_reach * old[at + HISTORY]
+                dy = reach * normal[c, 1] - old_reach * old[at + HISTORY + 1]
+                dz = reach * normal[c, 2] - old_reach * old[at + HISTORY + 2]
                 apart = dx * dx + dy * dy + dz * dz
                 if apart < best:
                     best, new_row, old_row = apart, c, o

@@ -29,14 +29,14 @@ from typing import TYPE_CHECKING
 
 from pdem.contact.hierarchy import OUTPUT_FULL, nominate
 from pdem.contact.signed_patches import sum_patches
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-@geometry_kernel
+@inlined_geometry
 def resolve_signed(
     x: float,
     y: float,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.contact import wall_kernels as kernels
 from pdem.contact.coefficients import HERTZIAN
-from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
 from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
 from pdem.contact.signed_features import signed_features, with_features
-from pdem.contact.signed_patches import SIGNED_COLUMNS
-from pdem.contact.wall_rows import WallRows
+from pdem.contact.wall_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
+from pdem.contact.wall_rows import WallRoom, WallRows
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
+from pdem.foundation.kernels import threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 
 if TYPE_CHECKING:
@@ -31,30 +31,6 @@ if TYPE_CHECKING:
 
 _GROWTH = 1.1
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
-
-
-class Carried(NamedTuple):
-    """Contacts with walls on the way from the old lists to new ones.
-
-    Attributes
-    ----------
-    owner : (n,) int32 array
-        New row of the particle of each, -1 where it is not owned.
-    records : WallRecords
-        The contacts.
-    """
-
-    owner: NDArray[np.int32]
-    records: WallRecords
-
-
-class FacetLists(NamedTuple):
-    """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""
-
-    near: NDArray[np.int32]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    candidates: NDArray[np.int64]
 
 
 class WallContacts:
@@ -97,23 +73,16 @@ class WallContacts:
         self._near = np.empty(0, np.int32)
         self._make_lists(0)
         self._new, self._old = WallRows(0, 0), WallRows(0, 0)
-        self._force = np.zeros((6, 1))
-        self._scratch = self._make_scratch(0)
+        self._room = self._make_room(0)
         self.total = np.zeros((1, 6))
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
 
-    def _make_scratch(self, rows: int) -> tuple[NDArray[Any], ...]:
-        slots = 1 + 2 * self.walls.mesh.largest_order if self._signed else 1
-        return (
-            np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64),
-            np.empty((rows, slots), np.int32),
-            np.empty((rows, 3)), np.empty((rows, 3)), np.empty(rows), np.empty(rows),
-            np.empty(rows, np.int64), np.empty(rows, np.int64),
-        )  # fmt: skip
+    def _make_room(self, rows: int) -> WallRoom:
+        return WallRoom(rows, self.walls.mesh.largest_order if self._signed else 0)
 
     def _make_lists(self, near: int) -> None:
-        self._near_rows, self._deep = np.empty(near, np.int32), np.empty(near, np.bool_)
+        self._near_rows = np.empty(near, np.int32)
         self._start, self._end = np.zeros(near + 1, np.int64), np.empty(near, np.int64)
 
     def take_candidates(
@@ -198,7 +167,7 @@ class WallContacts:
             self._make_lists(int(_GROWTH * min(owned, most)) + 16)
         if owned > len(self.total_row):
             self.total_row = np.zeros(int(_GROWTH * owned) + 16, np.int32)
-        number = kernels.lay_out(
+        number = lay_out(
             owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self.total_row
         )
         self._near = self._near_rows[:number]
@@ -210,8 +179,7 @@ class WallContacts:
             rows = int(_GROWTH * max(rows, len(self._new.kind)))
             room = len(self._near_rows)
             self._new, self._old = WallRows(rows, room), WallRows(rows, room)
-            self._force = np.zeros((6, rows + 1))
-            self._scratch = self._make_scratch(rows)
+            self._room = self._make_room(rows)
         if near >= len(self.total):
             self.total = np.zeros((int(_GROWTH * near) + 16, 6))
 
@@ -219,7 +187,7 @@ class WallContacts:
         self._new.counts[:] = 0
         self._old.counts[:] = 0
         records, lost = carried.records, np.empty(len(carried.owner), np.int32)
-        missing = kernels.scatter_records(
+        missing = scatter_records(
             carried.owner, self.total_row, self._start, records.kind, records.feature, records.facet,
             records.history, *self._new.arrays(), self._new.counts, lost,
         )  # fmt: skip
@@ -238,23 +206,26 @@ class WallContacts:
         Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self._new, self._old = self._old, self._new
-        walls, near = self.walls, len(self._near)
+        walls, near, room = self.walls, len(self._near), self._room
+        seen = np.zeros((kernels.SEEN, threads()), np.int64)
+        room.reserve_columns(near, seen.shape[1])
         kernels.wall_forces(
-            self._signed, self._shortened, self._near, law.dt, law.step, law.largest_overlap, packed,
+            seen, room.tally, self._shortened, self._near, law.dt, law.step, law.largest_overlap, packed,
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
-             walls.mesh.vertex_euler, self._materials, walls.centre, walls.angular_velocity, walls.velocity,
-             walls.mean_turn, walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
-            self._topology, self._scratch, self._new.arrays(), self._new.counts, self._old.arrays(),
-            self._old.counts, law.density, law.table.reshape(-1), self._force, self.total, self._deep,
+             walls.mesh.vertex_euler, self._materials),
+            (self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
+             walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
+            self._topology, room.scratch, room.lists, room.kept, room.work, self._new.arrays(), self._new.counts,
+            self._old.arrays(), self._old.counts, len(law.density), law.table.reshape(-1), room.force, self.total,
         )  # fmt: skip
-        ending = np.empty(int(self._old.counts[:near].sum()), np.int32)
-        if len(ending):
-            number = kernels.list_ended(near, self._start, self._old.counts, self._old.kind, ending)
-            self.end(self._old.history, ending[:number], ended)
+        ending = int(seen[kernels.ENDED].sum())
+        if ending:
+            rows = np.empty(ending, np.int32)
+            list_ended(near, self._start, self._old.counts, self._old.kind, rows)
+            self.end(self._old.history.T, rows, ended)
         self.measured = True
-        deep = np.flatnonzero(self._deep[:near])
-        return int(self._near[deep[-1]]) + 1 if len(deep) else 0
+        return int(seen[kernels.DEEP].max())
 
     def measure(
         self, particles: Particles, packed: NDArray[np.float64], density: NDArray[np.float64],
@@ -277,7 +248,7 @@ class WallContacts:
         owner, rows = self._contact_rows()
         return WallRecords(
             particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
-            self._new.facet[rows], self._new.history[:, rows + 1],
+            self._new.facet[rows], np.ascontiguousarray(self._new.history[rows + 1].T),
         )  # fmt: skip
 
     @property
@@ -295,13 +266,13 @@ class WallContacts:
         """Return particle, overlap [m] and material of the wall of each contact."""
         owner, rows = self._contact_rows()
         wall = self.walls.facet_wall[self._new.facet[rows]]
-        return owner, self._new.history[OVERLAP, rows + 1], self._materials[wall]
+        return owner, self._new.history[rows + 1, OVERLAP], self._materials[wall]
 
     def energies(self) -> NDArray[np.float64]:
         """Return the energies of all contacts, (5, n): from `STORED` to `ROLLED` and the work of the walls [J]."""
         rows = self._contact_rows()[1] + 1
         history = self._new.history
-        return np.vstack((history[STORED : ROLLED + 1, rows], history[HISTORY + 3, rows]))
+        return np.vstack((history[rows, STORED : ROLLED + 1].T, history[rows, HISTORY + 3]))
 
     def loads(self) -> ExactSums:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
@@ -309,8 +280,8 @@ class WallContacts:
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
         walls = self.walls
         kernels.add_loads(
-            len(self._near), self._start, self._new.counts, self._new.facet, self._scratch[3], walls.facet_wall,
-            walls.centre, walls.angular_velocity, walls.velocity, self._force, sums.limbs,
+            len(self._near), self._start, self._new.counts, self._new.facet, self._room.point, walls.facet_wall,
+            walls.centre, walls.angular_velocity, walls.velocity, self._room.force, sums.limbs,
         )  # fmt: skip
         sums.normalise()
         return sums
@@ -339,9 +310,9 @@ class WallContacts:
             The columns of `pdem.contact.nodal_loads.LOADED`.
         """
         owner, rows = self._contact_rows()
-        point, normal, overlap, weight, match = (self._scratch[k][rows] for k in (3, 4, 5, 7, 8))
-        force = self._force[:, rows + 1].T
-        slid = self._new.history[SLID, rows + 1] - self._old.history[SLID, match]
+        point, normal, overlap, weight, match = (self._room.scratch[k][rows] for k in (2, 3, 4, 6, 7))
+        force = self._room.force[rows]
+        slid = self._new.history[rows + 1, SLID] - self._old.history[match, SLID]
         columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
@@ -376,8 +347,8 @@ class WallContacts:
         walls, column = self.walls, particles.column
         limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
         add_driven_loads(
-            self._near, self._start, self._new.counts, self._new.facet, self._scratch[3],
-            self._new.history, walls.facet_wall, walls.driven_row, walls.along, walls.about, walls.centre, self._force,
+            self._near, self._start, self._new.counts, self._new.facet, self._room.point, self._new.history,
+            walls.facet_wall, walls.driven_row, walls.along, walls.about, walls.centre, self._room.force,
             column("radius"), column("material"), density, table.reshape(-1), self._materials, limbs,
         )  # fmt: skip
         normalise(limbs)
@@ -386,5 +357,6 @@ class WallContacts:
     @property
     def memory(self) -> int:
         """Bytes held in buffers."""
-        arrays = [*vars(self).values(), *self._scratch, *vars(self._new).values(), *vars(self._old).values()]
-        return self._search.memory + sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))
+        held = (self, self._new, self._old)
+        arrays = (one.nbytes for part in held for one in vars(part).values() if isinstance(one, np.ndarray))
+        return self._search.memory + self._room.memory + sum(arrays)

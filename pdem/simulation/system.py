@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.law import HISTORY
 from pdem.contact.pair_contacts import PairContacts
-from pdem.contact.wall_kernels import WALL_HISTORY
+from pdem.contact.wall_stages import WALL_HISTORY
 from pdem.contact.wall_state import WallContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords

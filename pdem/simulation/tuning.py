@@ -6,7 +6,7 @@ a level, the time of a step is about
     T(f) = rest + b (t + k ((1 + f)^3 - 1)) + D(f) r(f),    r(f) ~ 1 / f,
 
 where t of the candidates touch, the others fill the shell of the skin, b is the time a candidate takes in every
-step, D the time of a detection (half of which goes with the candidates) and r detections per step. All but f is
+step, D the time of a detection (a part of which goes with the candidates) and r detections per step. All but f is
 measured in the run itself, so that what slows the machine slows all terms alike. Results do not depend on the
 skin, to the bit: tuning is free to follow the clock.
 """
@@ -29,8 +29,11 @@ WINDOW = 200
 SMALLEST, LARGEST = 0.02, 1.0
 """Limits of the skin over the largest radius of a level."""
 
-CONTACT, PARTICLE = 6.0, 2.0
-"""Time of a contact, law and all, and of what each particle takes, over that of a candidate that does not touch."""
+CONTACT, PARTICLE = 8.0, 8.0
+"""Time of a contact, law and all, and of a particle that moves on, over that of a candidate that does not touch."""
+
+LISTED_CONTACT, LISTED_PARTICLE = 1.5, 6.0
+"""What each of these costs when lists are made, over what a candidate costs."""
 
 _FRACTIONS = np.geomspace(SMALLEST, LARGEST, 48)
 _LARGEST_CHANGE = 2.0
@@ -113,7 +116,8 @@ def best_place(fraction: float, window: Window, lists: Lists) -> int:
     work = lists.candidates + CONTACT * lists.contacts + PARTICLE * lists.particles
     each = window.pairs / work
     apart = (lists.candidates - lists.contacts) * _shell(_FRACTIONS) / _shell(np.array([fraction]))
-    growth = 0.5 + 0.5 * (apart + lists.contacts) / lists.candidates
+    base = LISTED_CONTACT * lists.contacts + LISTED_PARTICLE * lists.particles
+    growth = (base + lists.contacts + apart) / (base + lists.candidates)
     making = window.detecting * growth * fraction / _FRACTIONS
     return int(np.argmin(each * apart + making))
 

@@ -17,13 +17,13 @@ def made(steps: int, detecting: float) -> Window:
 
 @pytest.mark.parametrize("detecting", [1e-6, 1e-4, 1e-3, 1e-2, 1.0])
 def test_it_is_the_least_of_what_the_model_says(detecting: float) -> None:
-    """Half of a detection goes with the candidates; candidates fill the shell of the skin."""
+    """Candidates fill the shell of the skin; they have a part in what a step and a detection take."""
     place = best_place(0.3, made(100, 100 * detecting), LISTS)
 
     def cost(f: float) -> float:
-        each = 0.01 / (50_000 + 6.0 * 20_000 + 2.0 * 10_000)
+        each = 0.01 / (50_000 + 8.0 * 20_000 + 8.0 * 10_000)
         apart = 30_000 * ((1 + f) ** 3 - 1) / (1.3**3 - 1)
-        return each * apart + detecting * (0.5 + 0.5 * (apart + 20_000) / 50_000) * 0.3 / f
+        return each * apart + detecting * (110_000 + apart) / (110_000 + 30_000) * 0.3 / f
 
     costs = [cost(float(f)) for f in _FRACTIONS]
     assert place == int(np.argmin(costs))

@@ -13,6 +13,7 @@ import platform
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import llvmlite.binding
@@ -20,8 +21,11 @@ import numpy as np
 import pytest
 from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
-from pdem.contact import pair_kernels
+import pdem
+from pdem.case.initial import initial_particles
+from pdem.contact import pair_kernels, wall_kernels
 from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
+from pdem.contact.pair_stages import BLOCK
 from pdem.contact.slot_kernels import CHUNK
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
@@ -34,22 +38,34 @@ if WIDE:
     PROCESSORS["AVX2"] = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+sse4.2"}
 
 EVALUATE = """
-import pickle, sys
+import importlib, pickle, sys
 import numba
-from pdem.contact.pair_kernels import evaluate_pairs
+room, name = sys.argv[1:]
+kernel = getattr(importlib.import_module(room), name)
 arguments = pickle.load(sys.stdin.buffer)
-options = {name: value for name, value in evaluate_pairs.targetoptions.items() if name not in ("nopython", "cache")}
-fresh = numba.njit(**options)(evaluate_pairs.py_func)
+options = {name: value for name, value in kernel.targetoptions.items() if name not in ("nopython", "cache")}
+fresh = numba.njit(**options)(kernel.py_func)
 fresh(*arguments)
 pickle.dump((arguments, next(iter(fresh.inspect_asm().values()))), sys.stdout.buffer)
 """
 
 
-def evaluated(arguments, environment, folder):
+def on_all_processors(kernel, arguments, folder):
+    """Return what `evaluated` does for each of `PROCESSORS`, by name; two are compiled for at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        done = {
+            name: pool.submit(evaluated, kernel, arguments, environment, folder / name)
+            for name, environment in PROCESSORS.items()
+        }
+    return {name: one.result() for name, one in done.items()}
+
+
+def evaluated(kernel, arguments, environment, folder):
     """Compile for a processor, evaluate contacts once, and return what the arguments are then, and the machine code."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
     done = subprocess.run(
-        [sys.executable, "-c", EVALUATE], input=pickle.dumps(arguments), capture_output=True, check=True, cwd=ROOT,
+        [sys.executable, "-c", EVALUATE, kernel.py_func.__module__, kernel.py_func.__name__],
+        input=pickle.dumps(arguments), capture_output=True, check=True, cwd=ROOT,
         env=inherited | environment | {"PDEM_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     return pickle.loads(done.stdout)
@@ -80,8 +96,7 @@ def contacts():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processor(contacts, tmp_path):
     found = {}
-    for name, environment in PROCESSORS.items():
-        after, code = evaluated(contacts, environment, tmp_path / name)
+    for name, (after, code) in on_all_processors(pair_kernels.evaluate_pairs, contacts, tmp_path).items():
         assert not re.findall(r"gather|scatter[dq]pd", code), name
         if WIDE and name != "SSE2":
             # four at a time; of two, as in SSE2, the compiler expects nothing where coefficients come one by one
@@ -91,11 +106,94 @@ def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processo
         found[name] = after
     columns = list(inspect.signature(pair_kernels.evaluate_pairs.py_func).parameters)
     for column in ("force", "torque", "velocity", "angular_velocity", "history", "loads"):
-        one, *others = (after[columns.index(column)] for after in found.values())
-        known = np.isfinite(one)  # an overlap that is not known is minus infinity
-        assert known.mean() > 0.9
-        for other in others:
-            np.testing.assert_array_equal(np.isfinite(other), known)
-            np.testing.assert_allclose(
-                other[known], one[known], rtol=1e-9, atol=1e-9 * np.abs(one[known]).max()
-            )
+        assert_same(*(after[columns.index(column)] for after in found.values()))
+
+
+def assert_same(one, *others):
+    """Compare numbers, most of which are finite: an overlap that is not known is minus infinity."""
+    known = np.isfinite(one)
+    assert known.mean() > 0.9
+    for other in others:
+        np.testing.assert_array_equal(np.isfinite(other), known)
+        np.testing.assert_allclose(other[known], one[known], rtol=1e-9, atol=1e-9 * np.abs(one[known]).max())
+
+
+ON_PLATES = """
+[time]
+step = 1e-6
+end = 1e-3
+[domain]
+lower = [0.0, 0.0, -0.01]
+upper = [0.032, 0.032, 0.01]
+periodic = [true, true, false]
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[materials.steel]
+[materials.rubber]
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.3
+[interactions.grain-steel]
+friction = 0.3
+restitution = 0.6
+rolling_friction = 0.1
+[interactions.grain-rubber]
+friction = 0.8
+restitution = 0.3
+[[walls]]
+mesh = "left"
+material = "steel"
+[[walls]]
+mesh = "right"
+material = "rubber"
+rotation = {rate = 3.0, axis = [0.5, 1.0, 2.0], centre = [0.01, 0.02, 0.0]}
+[[particles]]
+material = "grain"
+radius = 1e-3
+fill = {arrangement = "hexagonal", count = 150, gap = 0.08, jitter = 1.0, lower = [0.0, 0.0, 0.0], upper = [0.032, 0.032, 0.004]}
+velocity = {random = 0.1, seed = 1}
+"""  # noqa: E501
+
+
+def plate(left, right):
+    """Return a horizontal square of two triangles at height 0."""
+    corners = np.array([[left, 0.0, 0.0], [right, 0.0, 0.0], [right, 0.032, 0.0], [left, 0.032, 0.0]])
+    return pdem.Mesh(corners, [[0, 1, 2], [0, 2, 3]])
+
+
+@pytest.fixture(scope="module")
+def wall_contacts():
+    """Return the arguments of the kernel for contacts with two plates that have lasted for a step."""
+    meshes, given = [plate(0.0, 0.016), plate(0.016, 0.032)], []
+    case = pdem.Case.from_text(ON_PLATES)
+    particles = initial_particles(case, meshes)
+    lowest = particles["position"][:, 2] < 1.5e-3
+    particles["position"][lowest, 2] = 0.99e-3
+    simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        kernel = wall_kernels.wall_forces
+
+        def noted(*arguments):
+            given[:] = copy.deepcopy(arguments)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(wall_kernels, "wall_forces", noted)
+        simulation.advance(2)
+    assert simulation.system.walls.count > 2 * BLOCK
+    return given
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
+def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts, tmp_path):
+    found = {}
+    for name, (after, code) in on_all_processors(wall_kernels.wall_forces, wall_contacts, tmp_path).items():
+        if WIDE and name != "SSE2":
+            assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 7, name  # six of the law, one before it
+            assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 9, name  # five, and four
+        found[name] = after
+    columns = list(inspect.signature(wall_kernels.wall_forces.py_func).parameters)
+    for column in ("force", "total", "counts"):
+        assert_same(*(after[columns.index(column)] for after in found.values()))
+    assert_same(*(after[columns.index("result")][3] for after in found.values()))

@@ -1,0 +1,145 @@
+"""Lists of the facets near particles, and of contacts with walls that go on or end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdem.contact.wall_stages import WALL_HISTORY
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    from pdem.containers.records import WallRecords
+
+
+class Carried(NamedTuple):
+    """Contacts with walls on the way from the old lists to new ones.
+
+    Attributes
+    ----------
+    owner : (n,) int32 array
+        New row of the particle of each, -1 where it is not owned.
+    records : WallRecords
+        The contacts.
+    """
+
+    owner: NDArray[np.int32]
+    records: WallRecords
+
+
+class FacetLists(NamedTuple):
+    """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""
+
+    near: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+
+@kernel
+def lay_out(
+    owned: int,
+    found_start: NDArray[np.int64],
+    found: NDArray[np.int64],
+    owner: NDArray[np.int32],
+    near: NDArray[np.int32],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    number_of: NDArray[np.int32],
+) -> int:
+    """Give each owned particle rows for the facets found near it, or for its contacts if these are more.
+
+    Parameters
+    ----------
+    owned : int
+        Number of particles.
+    found_start, found
+        Facets near each particle, in one array.
+    owner
+        Particle of each contact, or -1.
+    near, start, end, candidates
+        Written: the particles that have rows; the first row of each and the one behind the last of all; the end of
+        those with a facet to test; their facets.
+    number_of
+        Written: the number of each owned particle among those, from 1 on, or 0.
+
+    Returns
+    -------
+    int
+        How many of those there are.
+    """
+    for p in range(owned):
+        number_of[p] = 0
+    for contact in range(len(owner)):
+        if owner[contact] >= 0:
+            number_of[owner[contact]] += 1
+    number = 0
+    start[0] = 0
+    for p in range(owned):
+        tested = found_start[p + 1] - found_start[p]
+        rows = max(tested, number_of[p])
+        number_of[p] = 0
+        if rows > 0:
+            first = start[number]
+            for row in range(rows):
+                candidates[first + row] = found[found_start[p] + row] if row < tested else 0
+            near[number], end[number] = p, first + tested
+            number += 1
+            start[number] = first + rows
+            number_of[p] = number
+    return number
+
+
+@kernel
+def scatter_records(
+    owner: NDArray[np.int32],
+    number_of: NDArray[np.int32],
+    start: NDArray[np.int64],
+    kind: NDArray[np.int8],
+    feature: NDArray[np.int64],
+    facet: NDArray[np.int64],
+    history: NDArray[np.float64],
+    new_kind: NDArray[np.int8],
+    new_feature: NDArray[np.int64],
+    new_facet: NDArray[np.int64],
+    new_history: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    lost: NDArray[np.int32],
+) -> int:
+    """Put records into the rows of their particles; list those that find no room, return how many."""
+    missing = 0
+    for record in range(len(owner)):
+        q = number_of[owner[record]] - 1 if owner[record] >= 0 else -1
+        if q < 0 or counts[q] >= start[q + 1] - start[q]:
+            lost[missing] = record
+            missing += 1
+            continue
+        row = start[q] + counts[q]
+        counts[q] += 1
+        new_kind[row] = kind[record]
+        new_feature[row] = feature[record]
+        new_facet[row] = facet[record]
+        for column in range(WALL_HISTORY):
+            new_history[WALL_HISTORY * (row + 1) + column] = history[column, record]
+    return missing
+
+
+@kernel
+def list_ended(
+    near: int,
+    start: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    kind: NDArray[np.int8],
+    ended: NDArray[np.int32],
+) -> int:
+    """List the history rows, of so many particles near a wall, that nothing continues; return how many."""
+    number = 0
+    for q in range(near):
+        for row in range(start[q], start[q] + counts[q]):
+            if kind[row] >= 0:
+                ended[number] = row + 1
+                number += 1
+    return number
