@@ -25,6 +25,7 @@ _PART = 4  # of the chunks of a worker: if loads were kept for more of them ther
 @threaded_kernel
 def note_chunks(
     owned: int,
+    size: int,
     inner: int,
     begins: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -34,9 +35,9 @@ def note_chunks(
 ) -> None:
     """Write with which chunk of candidates each particle comes up, and after which its contacts are complete.
 
-    `begins` are the first chunks of the workers and the one behind all. The last stands in `chunk` for particles that
-    are late: with a candidate from `inner` on, with candidates of several workers, or with none; in `opening`, where
-    the first chunks are written, for those that have none before `inner`.
+    Chunks have `size` candidates. `begins` are the first chunks of the workers and the one behind all. The last stands
+    in `chunk` for particles that are late: with a candidate from `inner` on, with candidates of several workers, or
+    with none; in `opening`, where the first chunks are written, for those that have none before `inner`.
     """
     for p in prange(owned):
         first, last = inner, -1
@@ -44,9 +45,9 @@ def note_chunks(
             first, last = min(first, entry[place] >> 1), max(last, entry[place] >> 1)
         chunk[p] = opening[p] = begins[-1]
         if first < inner:
-            opening[p] = chunk_of(first, inner)
+            opening[p] = chunk_of(first, size, inner)
         if 0 <= last < inner:
-            high = chunk_of(last, inner)
+            high = chunk_of(last, size, inner)
             worker = np.searchsorted(begins, high, side="right") - 1
             if begins[worker] <= opening[p]:
                 chunk[p] = high
@@ -93,6 +94,7 @@ def put_off(owned: int, window: int, late: int, opening: NDArray[np.int32], chun
 @threaded_kernel
 def mark_kept(
     chunks: int,
+    size: int,
     inner: int,
     candidates: int,
     late: int,
@@ -103,7 +105,7 @@ def mark_kept(
 ) -> None:
     """Mark the chunks whose loads are needed to the end: those with a candidate of a late particle."""
     for number in prange(chunks):
-        first, last = chunk_range(number, inner, candidates)
+        first, last = chunk_range(number, size, inner, candidates)
         needed = first >= inner
         for k in range(first, min(last, inner)):
             needed |= (chunk[lower[k]] == late) | (chunk[higher[k]] == late)

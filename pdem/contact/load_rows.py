@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.contact.pair_stages import BLOCK, LOADS
-from pdem.contact.slot_kernels import MOST
 from pdem.foundation.arrays import lengthened
 
 _GROWTH = 1.1
@@ -39,7 +38,7 @@ class LoadRows:
             self._kept, self.first = np.zeros(room, np.bool_), np.zeros(room, np.int64)
         return self._kept[:chunks]
 
-    def divide(self, begins: NDArray[np.int64], window: int, room: NDArray[np.int32]) -> None:
+    def divide(self, begins: NDArray[np.int64], window: int, most: int, room: NDArray[np.int32]) -> None:
         """Give rows to the chunks.
 
         Parameters
@@ -48,6 +47,8 @@ class LoadRows:
             First chunks of the workers, and the one behind the last of these.
         window : int
             After so many chunks a worker uses rows again, but for those chunks that are `kept`; 0 for never.
+        most : int
+            Rows that any chunk can need.
         room : int32 array
             Rows that each chunk needs of its own.
         """
@@ -57,8 +58,8 @@ class LoadRows:
             kept[:] = True
         number = np.arange(chunks)
         worker = np.searchsorted(begins[1:-1], number, side="right")
-        first[:] = BLOCK + MOST * (worker * window + number % max(window, 1))
-        self._next = BLOCK + MOST * window * (len(begins) - 1)
+        first[:] = BLOCK + most * (worker * window + number % max(window, 1))
+        self._next = BLOCK + most * window * (len(begins) - 1)
         own = np.where(kept, room, 0)
         ends = self._next + np.cumsum(own)
         np.copyto(first, ends - own, where=kept)

@@ -11,6 +11,7 @@ from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.pair_slots import PairSlots, chunks_in, worker_begins
 from pdem.contact.pair_sums import sum_forces
+from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros
@@ -85,6 +86,9 @@ class PairContacts:
         Number of candidate pairs.
     inner : int
         How many of them are between owned particles; those with a ghost stand behind them.
+    chunk_size : int
+        Of the lists made next: how many candidates are evaluated and added up at a time, one of
+        `pdem.contact.slot_kernels.CHUNKS`.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
     """
@@ -92,6 +96,7 @@ class PairContacts:
     def __init__(self) -> None:
         self.candidates = 0
         self.inner = 0
+        self.chunk_size = CHUNK
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
         self._slots = PairSlots()
@@ -172,8 +177,8 @@ class PairContacts:
         add_ended(ended, self._slots.in_slots(self._slots.known[self._lost[:missing]])[ENERGIES])
         begins, window = self._list_ready(particles.count, particles.count + particles.ghosts)
         self._slots.settle(
-            self.inner, self.candidates, self.lower, self.higher, self._seat, self._bound, begins, window,
-            self._other.view(np.float64),
+            self.chunk_size, self.inner, self.candidates, self.lower, self.higher, self._seat, self._bound, begins,
+            window, self._other.view(np.float64),
         )  # fmt: skip
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
@@ -194,8 +199,8 @@ class PairContacts:
 
         Returns what `LoadRows.divide` needs to know: the first chunks of the workers, and how long loads are kept.
         """
-        self._workers = threads()
-        begins = worker_begins(0, chunks_in(self.inner), self._workers)
+        self._workers, size = threads(), self.chunk_size
+        begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
         steps = int(begins[-1]) + 2
         if len(self._bound) < rows:
             self._bound = np.zeros(int(_GROWTH * rows) + 16, np.int32)
@@ -206,14 +211,18 @@ class PairContacts:
         if len(self._ready) < steps:
             self._ready, self._first_new = (np.empty(int(_GROWTH * steps) + 16, np.int64) for _ in range(2))
         opening = self._cursor  # has done its work
-        completion.note_chunks(owned, self.inner, begins, self._start, self._entry, self._chunk, opening)
+        completion.note_chunks(
+            owned, size, self.inner, begins, self._start, self._entry, self._chunk, opening
+        )
         completion.list_by_chunk(owned, opening, self._first_new[:steps], self._newcomer)
         window, late = completion.window_of(owned, begins, self._chunk, opening), steps - 2
         if window:
             completion.put_off(owned, window, late, opening, self._chunk)
-            kept = self._slots.loads.kept(chunks_in(self.inner) + chunks_in(self.candidates - self.inner))
+            kept = self._slots.loads.kept(
+                chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
+            )
             completion.mark_kept(
-                len(kept), self.inner, self.candidates, late, self.lower, self.higher, self._chunk, kept
+                len(kept), size, self.inner, self.candidates, late, self.lower, self.higher, self._chunk, kept
             )
         completion.list_by_chunk(owned, self._chunk, self._ready[:steps], self._order)
         return begins, window
@@ -279,7 +288,7 @@ class PairContacts:
         while runs is not None:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher,
-                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), self.inner,
+                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), slots.size, self.inner,
                 self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
                 slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
                 self._first_new, self._newcomer, self._start, self._entry, self._seat, self._bound,

@@ -39,7 +39,7 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_rows
-from pdem.contact.slot_kernels import CHUNK, MOST, UNORDERED, chunk_range
+from pdem.contact.slot_kernels import UNORDERED, chunk_range, most_slots
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.transposition import LANES, whole_lanes
 from pdem.motion.integration import FINE, ask_for_row
@@ -61,9 +61,6 @@ overlap is beyond the limit + 1, or 0, and the largest code of particles that ha
 SLOTS, SLOTS_END, SEATS, SEATS_END = range(6, RUN)
 """slots and seats for chunks whose own do not suffice, from the first free one to that behind the last."""
 
-PARTS = CHUNK // BLOCK
-"""In so many parts it is asked for what will be needed: all at once would have to wait."""
-
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""
 
@@ -73,6 +70,7 @@ def find_room(
     worker: int,
     chunk: int,
     count: int,
+    most: int,
     runs: NDArray[np.int64],
     region: NDArray[np.int64],
     first_seat: NDArray[np.int64],
@@ -82,9 +80,9 @@ def find_room(
     seat: NDArray[np.int32],
     history: NDArray[np.float64],
 ) -> bool:
-    """Move a chunk of `count` contacts to where it has room for all candidates; return whether there is a place."""
+    """Move a chunk of `count` contacts to where it has room for all, `most`; return whether there is a place."""
     new, seats = runs[SLOTS, worker], runs[SEATS, worker]
-    if new + MOST > runs[SLOTS_END, worker] or (kept[chunk] and seats + MOST > runs[SEATS_END, worker]):
+    if new + most > runs[SLOTS_END, worker] or (kept[chunk] and seats + most > runs[SEATS_END, worker]):
         return False
     old = region[chunk]
     for c in range(count):
@@ -93,21 +91,22 @@ def find_room(
     if kept[chunk]:
         for c in range(count):
             seat[touching[new + c]] = seats + c
-        first_seat[chunk], runs[SEATS, worker] = seats, seats + MOST
-    region[chunk], room[chunk], runs[SLOTS, worker] = new, MOST, new + MOST
+        first_seat[chunk], runs[SEATS, worker] = seats, seats + most
+    region[chunk], room[chunk], runs[SLOTS, worker] = new, most, new + most
     return True
 
 
 @inlined
 def ask_for_newcomers(
-    chunk: int, part: int, first_new: NDArray[np.int64], newcomer: NDArray[np.int32], packed: NDArray[np.float64]
+    chunk: int, part: int, parts: int, first_new: NDArray[np.int64], newcomer: NDArray[np.int32],
+    packed: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Have a part of the rows that a chunk will be the first to read brought near in time.
+    """Have one of `parts` parts of the rows that a chunk will be the first to read brought near in time.
 
     Nothing else tells the processor where these lie, and each would be waited for.
     """
     first, many = first_new[chunk], first_new[chunk + 1] - first_new[chunk]
-    each = (many + PARTS - 1) // PARTS
+    each = (many + parts - 1) // parts
     for place in range(first + part * each, first + min((part + 1) * each, many)):
         ask_for_row(newcomer[np.uint64(place)], packed)
 
@@ -126,6 +125,7 @@ def evaluate_pairs(
     frequency: NDArray[np.float64],
     materials: float,
     coefficient: NDArray[np.float64],
+    size: int,
     inner: int,
     candidates: int,
     region: NDArray[np.int64],
@@ -184,9 +184,9 @@ def evaluate_pairs(
         `largest_overlap` smaller radii; its seat, or 0.
     ids
         Of all rows.
-    inner, candidates, region, first_seat, kept, room, live
-        Candidates between owned particles, and all; by chunk: its first slot, its first seat, whether it has as many
-        seats as slots (or one for each candidate), how many slots, and its contacts.
+    size, inner, candidates, region, first_seat, kept, room, live
+        Candidates of a chunk, those between owned particles, and all; by chunk: its first slot, its first seat, whether
+        it has as many seats as slots (or one for each candidate), how many slots, and its contacts.
     touching : int32 array
         The candidate of each slot.
     ended : (4, workers * ENDS) array
@@ -217,6 +217,8 @@ def evaluate_pairs(
         Columns that are written; the last two only where the next step does not begin at once.
     """
     rate = 1.0 / step
+    most = most_slots(size)
+    parts = size // BLOCK  # in so many it is asked for what will be needed: all at once would have to wait
     for worker in prange(runs.shape[1]):
         chunk = runs[BEGIN, worker]
         ending = 0
@@ -225,15 +227,16 @@ def evaluate_pairs(
         at = worker * WORK
         filled = -1.0
         while chunk < runs[END, worker]:
-            bottom, top = chunk_range(chunk, inner, candidates)
+            bottom, top = chunk_range(chunk, size, inner, candidates)
             first = region[chunk]
             behind = first - first_seat[chunk]
             changes = deeper = 0
             for block in range(bottom, top, BLOCK):
+                part = (block - bottom) // BLOCK
                 if adds and chunk + 1 < runs[END, worker]:
-                    ask_for_newcomers(chunk + 1, (block - bottom) // BLOCK, first_new, newcomer, packed)
+                    ask_for_newcomers(chunk + 1, part, parts, first_new, newcomer, packed)
                 many = min(BLOCK, top - block)
-                ask_for(first + (block - bottom) // PARTS, BLOCK // PARTS, history)
+                ask_for(first + part * BLOCK // parts, (BLOCK + parts - 1) // parts, history)
                 bring_places(at, block, many, lower, higher, packed, work)
                 begun, beneath = compare(
                     at, block, many, largest_overlap, period, frequency, seat, mark, work
@@ -245,8 +248,8 @@ def evaluate_pairs(
                 break
             if min(count + changes, top - bottom) + LANES > room[chunk]:
                 if not find_room(
-                    worker, chunk, count, runs, region, first_seat, kept, room, touching, seat, history
-                ):
+                    worker, chunk, count, most, runs, region, first_seat, kept, room, touching, seat, history
+                ):  # fmt: skip
                     break
                 first = region[chunk]
                 behind = first - first_seat[chunk]

@@ -11,7 +11,7 @@ from pdem.contact.law import HISTORY
 from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, WORK
-from pdem.contact.slot_kernels import CHUNK, MOST
+from pdem.contact.slot_kernels import CHUNK, most_slots
 from pdem.foundation.arrays import lengthened, line_zeros
 from pdem.foundation.transposition import LANES
 
@@ -35,6 +35,8 @@ class PairSlots:
 
     Attributes
     ----------
+    size : int
+        Candidates of a chunk.
     inner, candidates : int
         Candidates between owned particles, and all.
     history : (room / BLOCK, HISTORY, BLOCK) array
@@ -52,7 +54,7 @@ class PairSlots:
     """
 
     def __init__(self) -> None:
-        self.inner = self.candidates = 0
+        self.size, self.inner, self.candidates = CHUNK, 0, 0
         self.history = np.zeros((0, HISTORY, BLOCK))
         self.loads, self.work = LoadRows(), np.zeros(0)
         self.touching = np.zeros(0, np.int32)
@@ -69,12 +71,12 @@ class PairSlots:
     @property
     def chunks(self) -> int:
         """Number of chunks of candidates, the last ones those of candidates with a ghost."""
-        return self.inner_chunks + chunks_in(self.candidates - self.inner)
+        return self.inner_chunks + chunks_in(self.candidates - self.inner, self.size)
 
     @property
     def inner_chunks(self) -> int:
         """Number of chunks of candidates between owned particles."""
-        return chunks_in(self.inner)
+        return chunks_in(self.inner, self.size)
 
     @property
     def count(self) -> int:
@@ -121,6 +123,7 @@ class PairSlots:
 
     def settle(
         self,
+        size: int,
         inner: int,
         candidates: int,
         lower: NDArray[np.int32],
@@ -135,8 +138,8 @@ class PairSlots:
 
         Parameters
         ----------
-        inner, candidates, lower, higher
-            Candidates between owned particles, and all; their rows.
+        size, inner, candidates, lower, higher
+            Candidates of a chunk; those between owned particles, and all; their rows.
         seat : int32 array
             By candidate, one more than the place of its contact in `known`, or 0; written: its seat, or 0.
         bound : int32 array
@@ -147,7 +150,7 @@ class PairSlots:
             Written.
         """
         known = self.known
-        self.inner, self.candidates = inner, candidates
+        self.size, self.inner, self.candidates = size, inner, candidates
         if len(self.work) < WORK * (len(begins) - 1):
             self.work = line_zeros(WORK * (len(begins) - 1))
         chunks = self.chunks
@@ -155,18 +158,18 @@ class PairSlots:
             most = int(_GROWTH * chunks) + 16
             self.region, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
-        kernels.count_known(chunks, inner, candidates, seat, self.live)
-        live, room = self.live[:chunks], self.room[:chunks]
-        room[:] = np.minimum(BLOCK * _blocks(live + live // 6 + _SPARE), MOST)
-        self.loads.divide(begins, window, room)
+        kernels.count_known(chunks, size, inner, candidates, seat, self.live)
+        live, room, most = self.live[:chunks], self.room[:chunks], most_slots(size)
+        room[:] = np.minimum(BLOCK * _blocks(live + live // 6 + _SPARE), most)
+        self.loads.divide(begins, window, most, room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
         self._reserve(self._next)
         self._reserved = self._reserved[:, :0]
         kernels.give_slots(
-            chunks, inner, candidates, self.region, self.loads.first, known, lower, higher, seat, self.touching, bound,
-            self._source,
+            chunks, size, inner, candidates, self.region, self.loads.first, known, lower, higher, seat, self.touching,
+            bound, self._source,
         )  # fmt: skip
         np.cumsum(live, out=self._ends[:chunks])
         kernels.move_histories(
@@ -201,7 +204,7 @@ class PairSlots:
 
     def _restock(self, runs: NDArray[np.int64]) -> None:
         """See that every worker has slots and seats in reserve."""
-        most = _MOVES * MOST
+        most = _MOVES * most_slots(self.size)
         for worker in np.flatnonzero(runs[SLOTS_END] - runs[SLOTS] < most // 2):
             runs[SLOTS, worker], runs[SLOTS_END, worker] = self._next, self._next + most
             self._next += most
@@ -219,14 +222,14 @@ class PairSlots:
         """Make room for so many slots, keeping what is there."""
         if slots <= len(self.touching):
             return
-        room = BLOCK * _blocks(int(_MARGIN * slots) + CHUNK)
+        room = BLOCK * _blocks(int(_MARGIN * slots) + self.size)
         self.history = lengthened(self.history, room // BLOCK)
         self.touching, self._source = lengthened(self.touching, room), lengthened(self._source, room)
 
 
-def chunks_in(candidates: int) -> int:
-    """Return into how many chunks so many candidates are divided."""
-    return -(-candidates // CHUNK)
+def chunks_in(candidates: int, size: int) -> int:
+    """Return into how many chunks of this size so many candidates are divided."""
+    return -(-candidates // size)
 
 
 def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Kernels that give contacts their slots when new lists are made, and bring their histories there.
 
-Candidates come in chunks of `CHUNK`: first those between owned particles, then, from a chunk of their own on, those
+Candidates come in chunks of one size: first those between owned particles, then, from a chunk of their own on, those
 with a ghost. A chunk has a region of slots; its contacts are at the begin of it.
 """
 
@@ -18,11 +18,18 @@ from pdem.foundation.transposition import LANES, whole_lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CHUNK = 1024
-"""Candidates that are looked at, evaluated and added up at a time: what they read stays in the nearest caches."""
+CHUNKS = (256, 512, 1024, 2048)
+"""Candidates that may be looked at, evaluated and added up at a time: what they read shall stay in the nearest caches,
+and each worker shall have chunks enough."""
 
-MOST = -(-(CHUNK + LANES) // BLOCK) * BLOCK
-"""Slots, or seats, that a chunk needs if all of its candidates touch."""
+CHUNK = 1024
+"""Their number to begin with."""
+
+
+@inlined
+def most_slots(size: int) -> int:
+    """Return how many slots, or seats, a chunk of so many candidates needs if all of them touch."""
+    return -(-(size + LANES) // BLOCK) * BLOCK
 
 
 UNORDERED = -1
@@ -30,29 +37,29 @@ UNORDERED = -1
 
 
 @inlined
-def chunk_of(k: int, inner: int) -> int:
+def chunk_of(k: int, size: int, inner: int) -> int:
     """Return the chunk of candidate k, of which the first `inner` are between owned particles."""
-    behind = (inner + CHUNK - 1) // CHUNK
-    return k // CHUNK if k < inner else behind + (k - inner) // CHUNK
+    behind = (inner + size - 1) // size
+    return k // size if k < inner else behind + (k - inner) // size
 
 
 @inlined
-def chunk_range(chunk: int, inner: int, candidates: int) -> tuple[int, int]:
+def chunk_range(chunk: int, size: int, inner: int, candidates: int) -> tuple[int, int]:
     """Return the first candidate of a chunk, and the one behind its last."""
-    behind = (inner + CHUNK - 1) // CHUNK
+    behind = (inner + size - 1) // size
     if chunk < behind:
-        return chunk * CHUNK, min(inner, (chunk + 1) * CHUNK)
-    first = inner + (chunk - behind) * CHUNK
-    return first, min(candidates, first + CHUNK)
+        return chunk * size, min(inner, (chunk + 1) * size)
+    first = inner + (chunk - behind) * size
+    return first, min(candidates, first + size)
 
 
 @threaded_kernel
 def count_known(
-    chunks: int, inner: int, candidates: int, seat: NDArray[np.int32], live: NDArray[np.int32]
+    chunks: int, size: int, inner: int, candidates: int, seat: NDArray[np.int32], live: NDArray[np.int32]
 ) -> None:
     """Write how many candidates of each chunk have been contacts."""
     for chunk in prange(chunks):
-        first, last = chunk_range(chunk, inner, candidates)
+        first, last = chunk_range(chunk, size, inner, candidates)
         count = 0
         for k in range(first, last):
             count += seat[k] > 0
@@ -74,6 +81,7 @@ def list_slots(
 @threaded_kernel
 def give_slots(
     chunks: int,
+    size: int,
     inner: int,
     candidates: int,
     region: NDArray[np.int64],
@@ -101,7 +109,7 @@ def give_slots(
         Written: `UNORDERED` for particles with contacts.
     """
     for chunk in prange(chunks):
-        first, last = chunk_range(chunk, inner, candidates)
+        first, last = chunk_range(chunk, size, inner, candidates)
         s = region[chunk]
         for k in range(first, last):
             if seat[k] > 0:

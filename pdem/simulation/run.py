@@ -216,7 +216,9 @@ class _Run:
                     f"{simulation.system.detections} detections, the last with "
                     f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
                     f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
-                    f"skin {simulation.system.skins.fraction:.3g}",
+                    f"skin {simulation.system.skins.fraction:.3g}; "
+                    f"{simulation.system.trials.value('chunk')} candidates evaluated at a time, on "
+                    f"{simulation.system.trials.value('threads')} of {exchange.threads} threads",
                     *copies,
                     f"results in {simulation.case.output.folder}",
                 ],

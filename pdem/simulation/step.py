@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.contact.law import Law
 from pdem.contact.pair_contacts import NO_WALLS, Action
+from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, drift
 from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
@@ -118,14 +119,26 @@ def hand_over(system: System, contacts: Records | None, phases: Phases) -> None:
 
 
 def tune(system: System, phases: Phases) -> None:
-    """Choose the skin of the lists to be made, where the case leaves it open."""
+    """Choose for the lists to be made on what only the speed depends."""
+    tune_skin(system, phases)
+    system.trials.note(system.step, phases.spent("integrate", "pairs", "walls", "sum"))
+    system.pairs.chunk_size = system.trials.value("chunk")
+    if threads() != system.trials.value("threads"):
+        set_threads(system.trials.value("threads"))
+
+
+def tune_skin(system: System, phases: Phases) -> None:
+    """Choose the skin, where the case leaves it open."""
     if system.tuner is None or not system.tuner.is_due(system.step):
         return
     pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
     done = Window(system.step, pairs, detecting)
     rows = system.particles.count + system.particles.ghosts
     lists = Lists(system.pairs.candidates, system.pairs.count, rows)
+    before = system.skins.fraction
     system.skins.fraction = system.tuner.next_fraction(done, lists, system.exchange.share)
+    if system.skins.fraction != before:
+        system.trials.restart()
     system.search.set_limits(system.skins.cell_sizes)
 
 

@@ -14,7 +14,9 @@ from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed
 from pdem.detection.searches import make_search
+from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.trials import Trials
 from pdem.simulation.tuning import SkinTuner
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class System:
         Levels by size.
     tuner : SkinTuner or None
         Chooses the skins while running, unless the case does.
+    trials : Trials
+        Chooses how many candidates are evaluated at a time, and on how many threads.
     choose_levels : callable
         Returns the levels for particles given by columns ``radius`` and ``position``; asked on rank 0.
     population, changed : int
@@ -119,6 +123,7 @@ class System:
         self.use_levels(
             exchange.share(choose_levels(particles) if is_first else None), len(particles["radius"])
         )
+        self.trials = Trials.of_run(threads())
         self.tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
         self.step = 0
         self.detections = 0

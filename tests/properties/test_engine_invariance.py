@@ -7,6 +7,7 @@ import pytest
 
 from cases import Grains, box, simulate, state_of
 from pdem.simulation import tuning
+from pdem.simulation.trials import Trials
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}
@@ -77,6 +78,22 @@ def test_two_threads_change_no_bit(tmp_path, expected):
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, **given)
     run.advance(STEPS)
+    same(run, expected)
+
+
+def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypatch, expected):
+    rng, tried = np.random.default_rng(3), []
+
+    def any_value(self, name):
+        tried.append((name, rng.choice(self.settings[name].choices)))
+        return int(tried[-1][1])
+
+    monkeypatch.setattr(Trials, "value", any_value)
+    grains, given = options()
+    run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
+    run.advance(STEPS)
+    assert {value for name, value in tried if name == "threads"} == {1, 2}
+    assert len({value for name, value in tried if name == "chunk"}) > 2
     same(run, expected)
 
 

@@ -14,7 +14,7 @@ from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
 from pdem.contact.pair_kernels import END, STOP
 from pdem.contact.pair_slots import PairSlots
 from pdem.contact.pair_stages import LOADS
-from pdem.contact.slot_kernels import CHUNK
+from pdem.contact.slot_kernels import CHUNK, CHUNKS
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
@@ -24,10 +24,11 @@ from pdem.motion.integration import FINE, PACKED, Motion, drift
 from pdem.simulation.system import ENDED
 
 
-def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None):
+def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):
     """Evaluate twice, the second time elsewhere, so that contacts begin, go on and end; return all there is to see."""
     monkeypatch.setattr(pair_contacts, "threads", lambda: workers)
     lists, ended = PairContacts(), ExactSums(ENDED)
+    lists.chunk_size = size
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
     walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
@@ -74,6 +75,25 @@ def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, 
         np.testing.assert_array_equal(values, other[name], name)
     np.testing.assert_array_equal(lost, lost_too)
     assert beyond == beyond_too
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("few", ["", "room"])
+def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> None:
+    monkeypatch.setattr(pair_slots, "_SPARE", 0 if few else pair_slots._SPARE)
+    found = {}
+    for size in CHUNKS:
+        particles = crowd(4, 1200, 100)
+        lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers, size=size)
+        assert lists.candidates > 3 * max(CHUNKS)
+        assert lists._slots.chunks >= lists.candidates // size
+        found[size] = (seen(lists, particles), lost, beyond)
+    (one, lost, beyond), *others = found.values()
+    for other, lost_too, beyond_too in others:
+        for name, values in one.items():
+            np.testing.assert_array_equal(values, other[name], name)
+        np.testing.assert_array_equal(lost, lost_too)
+        assert beyond == beyond_too
 
 
 @given(
@@ -165,8 +185,8 @@ def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers,
     """Rows of loads that are used again give what rows for all contacts give, with few or many late particles."""
     windows, divide = [], LoadRows.divide
 
-    def watched(self, begins, window, room):
-        divide(self, begins, window, room)
+    def watched(self, begins, window, most, room):
+        divide(self, begins, window, most, room)
         windows.append((window, int(self.kept(len(room)).sum()), len(room)))
 
     monkeypatch.setattr(LoadRows, "divide", watched)

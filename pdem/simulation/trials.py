@@ -1,0 +1,141 @@
+"""Settings on which only the speed of a run depends, chosen by trying them while it runs.
+
+How many candidates are best evaluated at a time, and on how many threads, depends on the case, on the caches, and on
+what else the machine has to do. So a setting next to the present one is tried now and then: lists are made with the one
+and the other in turn, and the medians of the time of a step are compared. Results do not depend on these settings, to
+the bit, so that each rank may follow its own clock.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pdem.contact.slot_kernels import CHUNK, CHUNKS
+
+FIRST = 500
+"""Steps before anything is tried: the skin comes first."""
+
+SAMPLES = 5
+"""Lists that are made with each of two settings that are compared."""
+
+WORTHWHILE = 0.97
+"""A setting is taken if a step takes less than this part of the time it takes now."""
+
+HOPELESS = 1.2
+"""And is tried no longer if the first step takes so many times as long."""
+
+REST, LONGEST_REST = 2000, 128_000
+"""Steps until all is tried once more where nothing was better, twice as many each time."""
+
+
+@dataclass
+class Setting:
+    """A number that can be set, and where it stands.
+
+    Attributes
+    ----------
+    choices : sequence of int
+        In their order: neighbours are tried.
+    place : int
+        Which of them is the best known.
+    """
+
+    choices: Sequence[int]
+    place: int
+
+    def has(self, place: int) -> bool:
+        """Tell whether there is such a choice."""
+        return 0 <= place < len(self.choices)
+
+
+class Trials:
+    """Tries the settings of one rank, one neighbour at a time.
+
+    Parameters
+    ----------
+    settings : dict of str to Setting
+        By name; their places are changed.
+    """
+
+    @classmethod
+    def of_run(cls, threads: int) -> Trials:
+        """Return trials of the settings of a run: ``chunk``, and ``threads`` up to so many."""
+        halves = [threads >> times for times in range(threads.bit_length())][::-1]
+        return cls({
+            "threads": Setting(halves, len(halves) - 1), "chunk": Setting(CHUNKS, CHUNKS.index(CHUNK)),
+        })  # fmt: skip
+
+    def __init__(self, settings: dict[str, Setting]) -> None:
+        self.settings = settings
+        self._moves = [(name, way) for name in settings for way in (-1, 1)]
+        self._move = 0
+        self._failed = 0
+        self._times: tuple[list[float], list[float]] = ([], [])
+        self._trying: str | None = None
+        self._used = 0
+        self._next_trial, self._rest = FIRST, REST
+        self._last = 0, 0.0
+
+    def value(self, name: str) -> int:
+        """Return what a setting shall be for the next lists."""
+        setting = self.settings[name]
+        way = self._moves[self._move][1] if self._used and name == self._trying else 0
+        return setting.choices[setting.place + way]
+
+    def note(self, step: int, spent: float) -> None:
+        """Choose the settings of the lists that are about to be made.
+
+        Parameters
+        ----------
+        step : int
+            Steps taken so far.
+        spent : float
+            Time spent in them, but for the making of lists [s].
+        """
+        steps, seconds = step - self._last[0], spent - self._last[1]
+        self._last = step, spent
+        if self._trying is not None and steps > 0:
+            self._times[self._used].append(seconds / steps)
+            self._used = 1 - self._used
+            self._judge(step)
+        if self._trying is None and step >= self._next_trial:
+            self._begin(step)
+
+    def restart(self) -> None:
+        """Forget the times of a trial: what else a step depends on has changed."""
+        self._times = ([], [])
+
+    def _begin(self, step: int) -> None:
+        """Try the next neighbour there is; rest if none of them was better."""
+        for _ in range(len(self._moves) - self._failed):
+            name, way = self._moves[self._move]
+            if self.settings[name].has(self.settings[name].place + way):
+                self._trying, self._used = name, 1
+                self.restart()
+                return
+            self._give_up()
+        self._failed = 0
+        self._next_trial = step + self._rest
+        self._rest = min(2 * self._rest, LONGEST_REST)
+
+    def _give_up(self) -> None:
+        self._trying, self._used = None, 0
+        self._move = (self._move + 1) % len(self._moves)
+        self._failed += 1
+
+    def _judge(self, step: int) -> None:
+        """End a trial that has been decided."""
+        present, tried = self._times
+        if not present or not tried:
+            return
+        if tried[0] > HOPELESS * max(present):
+            self._give_up()
+        elif min(len(present), len(tried)) >= SAMPLES:
+            if statistics.median(tried) < WORTHWHILE * statistics.median(present):
+                name, way = self._moves[self._move]
+                self.settings[name].place += way
+                self._trying, self._used, self._failed, self._rest = None, 0, 0, REST
+            else:
+                self._give_up()
