@@ -39,7 +39,7 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_rows
-from pdem.contact.slot_kernels import UNORDERED, chunk_range, most_slots
+from pdem.contact.slot_kernels import SPARE, UNORDERED, chunk_range, most_slots, slots_for
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.transposition import LANES, whole_lanes
 from pdem.motion.integration import FINE, ask_for_row
@@ -70,7 +70,7 @@ def find_room(
     worker: int,
     chunk: int,
     count: int,
-    most: int,
+    wanted: int,
     runs: NDArray[np.int64],
     region: NDArray[np.int64],
     first_seat: NDArray[np.int64],
@@ -80,9 +80,9 @@ def find_room(
     seat: NDArray[np.int32],
     history: NDArray[np.float64],
 ) -> bool:
-    """Move a chunk of `count` contacts to where it has room for all, `most`; return whether there is a place."""
+    """Move a chunk of `count` contacts to where it has `wanted` slots; return whether there is a place."""
     new, seats = runs[SLOTS, worker], runs[SEATS, worker]
-    if new + most > runs[SLOTS_END, worker] or (kept[chunk] and seats + most > runs[SEATS_END, worker]):
+    if new + wanted > runs[SLOTS_END, worker] or (kept[chunk] and seats + wanted > runs[SEATS_END, worker]):
         return False
     old = region[chunk]
     for c in range(count):
@@ -91,8 +91,8 @@ def find_room(
     if kept[chunk]:
         for c in range(count):
             seat[touching[new + c]] = seats + c
-        first_seat[chunk], runs[SEATS, worker] = seats, seats + most
-    region[chunk], room[chunk], runs[SLOTS, worker] = new, most, new + most
+        first_seat[chunk], runs[SEATS, worker] = seats, seats + wanted
+    region[chunk], room[chunk], runs[SLOTS, worker] = new, wanted, new + wanted
     return True
 
 
@@ -246,9 +246,11 @@ def evaluate_pairs(
             count = live[chunk]
             if ending + changes > ENDS:
                 break
-            if min(count + changes, top - bottom) + LANES > room[chunk]:
+            needed = min(count + changes, top - bottom)
+            if needed + LANES > room[chunk]:
+                wanted = min(slots_for(needed, SPARE), most)
                 if not find_room(
-                    worker, chunk, count, most, runs, region, first_seat, kept, room, touching, seat, history
+                    worker, chunk, count, wanted, runs, region, first_seat, kept, room, touching, seat, history
                 ):  # fmt: skip
                     break
                 first = region[chunk]

@@ -11,9 +11,8 @@ from pdem.contact.law import HISTORY
 from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, WORK
-from pdem.contact.slot_kernels import CHUNK, most_slots
+from pdem.contact.slot_kernels import CHUNK, SPARE, most_slots
 from pdem.foundation.arrays import lengthened, line_zeros
-from pdem.foundation.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 _GROWTH = 1.1
 _MARGIN = 1.05  # less than for other arrays: slots take most of the memory
 
-# for contacts that begin before a region has to be moved, besides a sixth of those a chunk has
-_SPARE = 8 + LANES
-
-_MOVES = 8  # chunks of a worker that can be moved in a step before it has to stop for others to make room
+_MOVES = 8  # chunks of a worker that can be moved in a step before it has to stop for others to make room; at least 2
 
 
 class PairSlots:
@@ -158,10 +154,9 @@ class PairSlots:
             most = int(_GROWTH * chunks) + 16
             self.region, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
-        kernels.count_known(chunks, size, inner, candidates, seat, self.live)
-        live, room, most = self.live[:chunks], self.room[:chunks], most_slots(size)
-        room[:] = np.minimum(BLOCK * _blocks(live + live // 6 + _SPARE), most)
-        self.loads.divide(begins, window, most, room)
+        kernels.count_known(chunks, size, inner, candidates, SPARE, seat, self.live, self.room)
+        live, room = self.live[:chunks], self.room[:chunks]
+        self.loads.divide(begins, window, most_slots(size), room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())

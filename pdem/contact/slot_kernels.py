@@ -25,6 +25,15 @@ and each worker shall have chunks enough."""
 CHUNK = 1024
 """Their number to begin with."""
 
+SPARE = 8 + LANES
+"""Slots for contacts that begin before a region has to be moved, besides a sixth of those a chunk has."""
+
+
+@inlined
+def slots_for(contacts: int, spare: int) -> int:
+    """Return how many slots, or seats, a chunk of so many contacts is given."""
+    return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
+
 
 @inlined
 def most_slots(size: int) -> int:
@@ -55,15 +64,16 @@ def chunk_range(chunk: int, size: int, inner: int, candidates: int) -> tuple[int
 
 @threaded_kernel
 def count_known(
-    chunks: int, size: int, inner: int, candidates: int, seat: NDArray[np.int32], live: NDArray[np.int32]
-) -> None:
-    """Write how many candidates of each chunk have been contacts."""
+    chunks: int, size: int, inner: int, candidates: int, spare: int, seat: NDArray[np.int32], live: NDArray[np.int32],
+    room: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Write how many candidates of each chunk have been contacts, and how many slots it is given."""
     for chunk in prange(chunks):
         first, last = chunk_range(chunk, size, inner, candidates)
         count = 0
         for k in range(first, last):
             count += seat[k] > 0
-        live[chunk] = count
+        live[chunk], room[chunk] = count, min(slots_for(count, spare), most_slots(size))
 
 
 @threaded_kernel

@@ -80,7 +80,7 @@ def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("few", ["", "room"])
 def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> None:
-    monkeypatch.setattr(pair_slots, "_SPARE", 0 if few else pair_slots._SPARE)
+    monkeypatch.setattr(pair_slots, "SPARE", 0 if few else pair_slots.SPARE)
     found = {}
     for size in CHUNKS:
         particles = crowd(4, 1200, 100)
@@ -240,7 +240,8 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
     found = []
     for spare in (0, CHUNK):
         moves.clear()
-        monkeypatch.setattr(pair_slots, "_SPARE", spare)
+        monkeypatch.setattr(pair_slots, "SPARE", spare)
+        monkeypatch.setattr(pair_slots, "_MOVES", 2)
         particles = crowd(3, 1500 if few == "ends" else 1000, 0)
         if few == "ends":
             particles.column("velocity")[:] *= 100.0
