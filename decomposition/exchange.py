@@ -262,13 +262,13 @@ class RankExchange:
         for name in GHOST.names or ():
             particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
-    def begin_update(self, particles: Particles) -> None:
-        """Begin to refresh what changes every step in the ghosts; they must be left alone meanwhile."""
-        self._ghosts.begin_update(particles)
+    def begin_update(self, rows: NDArray[np.float64]) -> None:
+        """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
+        self._ghosts.begin_update(rows)
 
-    def finish_update(self, particles: Particles) -> None:
+    def finish_update(self) -> None:
         """Return when the ghosts are as `begin_update` found their originals."""
-        self._ghosts.finish_update(particles)
+        self._ghosts.finish_update()
 
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""

@@ -7,36 +7,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
-from pdem.foundation.fields import Ghosted, ghosted_fields
+from pdem.foundation.fields import PACKED
 from pdem.simulation.exchange import Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.containers.particles import Particles
-
 _TAG = 7
-_FIELDS = tuple((field.name, int(np.prod(field.shape))) for field in ghosted_fields(Ghosted.EVERY_STEP))
-_WIDTH = sum(width for _, width in _FIELDS)
 
-ROW_BYTES = 8 * _WIDTH
+ROW_BYTES = 8 * PACKED
 """Bytes of one ghost in the message of a step."""
 
 
 class _Link:
-    """A message buffer shared with one neighbour: a block of rows for each field."""
+    """Rows that go to a neighbour, or that come from it."""
 
-    def __init__(self, other: int, rows: NDArray[np.int64], count: int) -> None:
-        self.other = other
+    def __init__(self, other: int, count: int) -> None:
+        self.other, self.count = other, count
+
+    @property
+    def bytes(self) -> int:
+        """Length of the message of a step."""
+        return self.count * ROW_BYTES
+
+
+class _Sending(_Link):
+    """Rows that are gathered for a neighbour."""
+
+    def __init__(self, other: int, rows: NDArray[np.int64]) -> None:
+        super().__init__(other, len(rows))
         self.rows = rows
-        self.first = int(rows[0])
-        self.count = count
-        self.buffer = np.empty(count * _WIDTH)
-        starts = np.cumsum([0, *(width for _, width in _FIELDS)]) * count
-        self.blocks = [
-            (name, self.buffer[start : start + count * width].reshape(count, width))
-            for start, (name, width) in zip(starts, _FIELDS, strict=False)
-        ]
+        self.buffer = np.empty((len(rows), PACKED))
+
+
+class _Receiving(_Link):
+    """Rows that come from a neighbour to where they belong, from row `first` on."""
+
+    def __init__(self, other: int, first: int, count: int) -> None:
+        super().__init__(other, count)
+        self.rows = slice(first, first + count)
 
 
 class Ghosts:
@@ -50,13 +59,14 @@ class Ghosts:
 
     def __init__(self, communicator: Any) -> None:
         self._communicator = communicator
-        self._sending: list[_Link] = []
-        self._receiving: list[_Link] = []
+        self._sending: list[_Sending] = []
+        self._receiving: list[_Receiving] = []
         self._requests: list[Any] = []
+        self._target: NDArray[np.float64] | None = None
         self._mpi = load_mpi()
 
     def connect(self, rows: list[NDArray[np.int64]], numbers: NDArray[np.int64], first: int) -> None:
-        """Prepare persistent messages.
+        """Say what goes where.
 
         Parameters
         ----------
@@ -67,36 +77,39 @@ class Ghosts:
         first : int
             First row of the ghosts.
         """
-        for request in self._requests:
-            request.Free()
-        self._sending = [_Link(other, one, len(one)) for other, one in enumerate(rows) if len(one)]
-        ends = first + np.cumsum(numbers)
+        self._sending = [_Sending(other, one) for other, one in enumerate(rows) if len(one)]
+        begins = first + np.cumsum(numbers) - numbers
         self._receiving = [
-            _Link(other, np.array([ends[other] - number]), int(number))
+            _Receiving(other, int(begins[other]), int(number))
             for other, number in enumerate(numbers)
             if number
         ]
+        self._target = None
+
+    def _prepare(self, rows: NDArray[np.float64]) -> None:
+        """Make persistent messages, which arrive in these rows."""
+        for request in self._requests:
+            request.Free()
+        self._target = rows
         self._requests = [
-            self._communicator.Recv_init(link.buffer, link.other, _TAG) for link in self._receiving
+            self._communicator.Recv_init(rows[link.rows], link.other, _TAG) for link in self._receiving
         ] + [self._communicator.Send_init(link.buffer, link.other, _TAG) for link in self._sending]
 
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step, as seen from here."""
-        out, into = (sum(link.buffer.nbytes for link in links) for links in (self._sending, self._receiving))
+        out, into = sum(link.bytes for link in self._sending), sum(link.bytes for link in self._receiving)
         return Traffic(len(self._sending), len(self._receiving), out, into)
 
-    def begin_update(self, particles: Particles) -> None:
+    def begin_update(self, rows: NDArray[np.float64]) -> None:
         """Send owned rows to the neighbours, and begin to receive theirs."""
+        if self._target is None or self._target.ctypes.data != rows.ctypes.data:
+            self._prepare(rows)
         for link in self._sending:
-            for name, block in link.blocks:
-                np.take(particles.column(name), link.rows, axis=0, out=block, mode="clip")
+            np.take(rows, link.rows, axis=0, out=link.buffer, mode="clip")
         if self._requests:
             self._mpi.Prequest.Startall(self._requests)
 
-    def finish_update(self, particles: Particles) -> None:
-        """Take what the neighbours have sent for the ghosts."""
+    def finish_update(self) -> None:
+        """Wait for what the neighbours send."""
         if self._requests:
             self._mpi.Prequest.Waitall(self._requests)
-        for link in self._receiving:
-            for name, block in link.blocks:
-                particles.column(name)[link.first : link.first + link.count] = block

@@ -53,8 +53,6 @@ class Action(NamedTuple):
         What all particles move by.
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once.
-    shows : bool
-        Whether columns of particles are written although it is.
     reference, skin : (n, 3) and (n,) arrays
         As `pdem.motion.integration.drift` takes them, to go ahead.
     """
@@ -64,15 +62,14 @@ class Action(NamedTuple):
     half: float
     motion: Motion
     ahead: bool = False
-    shows: bool = True
     reference: NDArray[np.float64] = _NO_PLACES
     skin: NDArray[np.float64] = _NO_SKINS
 
     def on(self, particles: Particles, packed: NDArray[np.float64]) -> tuple[Any, ...]:
         """Return this as arguments of `sum_forces`."""
-        column, shows = particles.column, self.shows or not self.ahead
+        column = particles.column
         return (
-            self.wall, self.wall_row, self.half, self.ahead, shows, *self.motion, self.reference, self.skin,
+            self.wall, self.wall_row, self.half, self.ahead, *self.motion, self.reference, self.skin,
             column("image"), packed, *(column(name) for name in (*_MOVING, "force", "torque")),
         )  # fmt: skip
 
@@ -239,13 +236,21 @@ class PairContacts:
             self._packed = line_zeros(int(_GROWTH * rows) * PACKED + PACKED)
         return self._packed
 
+    def rows_to_share(self, particles: Particles) -> NDArray[np.float64]:
+        """Return the packed rows of owned particles and ghosts, (n, PACKED); a view."""
+        rows = particles.count + particles.ghosts
+        return self.packed(rows)[: rows * PACKED].reshape(rows, PACKED)
+
     def begin(
         self, particles: Particles, density: NDArray[np.float64], *, packed: bool
     ) -> NDArray[np.float64]:
-        """Return the rows that hold what contacts need, having owned particles packed unless they are."""
-        rows = self.packed(particles.count + particles.ghosts)
+        """Return the rows that hold what contacts need, having particles packed unless they are."""
+        rows, column = self.packed(particles.count + particles.ghosts), particles.column
         if not packed:
-            self._pack(particles, density, 0, particles.count)
+            pack(
+                particles.count + particles.ghosts, column("position"), column("velocity"), column("angular_velocity"),
+                column("radius"), column("material"), density, rows,
+            )  # fmt: skip
         return rows
 
     def evaluate(
@@ -281,8 +286,6 @@ class PairContacts:
         action : Action
             How forces act.
         """
-        if ghosts:
-            self._pack(particles, law.density, particles.count, particles.count + particles.ghosts)
         slots, beyond, code = self._slots, 0, FINE
         runs = slots.plan(ghosts, self._workers)
         while runs is not None:
@@ -301,13 +304,6 @@ class PairContacts:
                 add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
             runs = slots.rest(runs)
         return beyond, code
-
-    def _pack(self, particles: Particles, density: NDArray[np.float64], first: int, last: int) -> None:
-        column = particles.column
-        pack(
-            first, last, column("position"), column("velocity"), column("angular_velocity"), column("radius"),
-            column("material"), density, self._packed,
-        )  # fmt: skip
 
     def finish(self, particles: Particles, action: Action) -> int:
         """Let the forces act on the particles whose contacts were not complete before.

@@ -152,7 +152,6 @@ def evaluate_pairs(
     wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
-    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
     sides: NDArray[np.float64],
@@ -209,8 +208,8 @@ def evaluate_pairs(
         Force and torque from the walls, (m, 6), and which row of these each particle has; empty without walls.
     half : float
         For how long forces act on the velocities [s], 0 for not at all.
-    ahead, shows : bool
-        Whether the next step is begun at once, and whether columns are written then; without `ahead` they must be.
+    ahead : bool
+        Whether the next step is begun at once; columns are not written then.
     gravity, free, sides, reference, skin, image, packed
         As `pdem.motion.integration.drift` takes them.
     position, ..., torque
@@ -307,7 +306,7 @@ def evaluate_pairs(
             if adds:
                 moved = add_rows(
                     at, ready[chunk], ready[chunk + 1], order, start, entry, seat, lower, higher, ids, bound, loads,
-                    wall, wall_row, half, ahead, shows, gravity, free, sides, reference, skin, image, packed, position,
+                    wall, wall_row, half, ahead, gravity, free, sides, reference, skin, image, packed, position,
                     velocity, angular_velocity, force, torque, work,
                 )  # fmt: skip
                 code, filled = max(code, moved), -1.0

@@ -76,7 +76,6 @@ def add_rows(
     wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
-    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
     sides: NDArray[np.float64],
@@ -93,9 +92,8 @@ def add_rows(
 ) -> int:
     """Add up the forces on the owned particles ``order[first:last]``, and let them act.
 
-    With `ahead` they go on with the next step at once; what is returned see `pdem.motion.integration.FINE`. Columns of
-    particles are written if they do not, or if somebody looks at them (`shows`). `work` has `COLUMNS` numbers to write
-    to from `at` on.
+    With `ahead` they go on with the next step at once, and nobody looks at their columns; what is returned see
+    `pdem.motion.integration.FINE`. `work` has `COLUMNS` numbers to write to from `at` on.
     """
     code = FINE
     for block in range(first, last, BLOCK):
@@ -117,13 +115,10 @@ def add_rows(
                     p, 2.0 * half, gravity, free, sides, reference, skin, image, packed, (fx, fy, fz), (tx, ty, tz),
                     0 if half == 0.0 else 1, False,
                 )  # fmt: skip
+                unpack_particle(p, packed, position, velocity, angular_velocity)
         if ahead:
             moved = move_block(at, block, count, order, 2.0 * half, gravity, free, sides, image, packed, work)
             code = max(code, moved)
-        if shows:
-            for c in range(count):
-                p = order[np.uint64(block + c)] & ROW
-                unpack_particle(p, packed, position, velocity, angular_velocity)
     return code
 
 
@@ -144,7 +139,6 @@ def sum_forces(
     wall_row: NDArray[np.int32],
     half: float,
     ahead: bool,
-    shows: bool,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
     sides: NDArray[np.float64],
@@ -166,6 +160,6 @@ def sum_forces(
     for worker in prange(workers):
         worst[worker] = add_rows(
             worker * WORK, worker * len(rows) // workers, (worker + 1) * len(rows) // workers, rows, start, entry,
-            seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead, shows, gravity, free, sides,
+            seat, lower, higher, ids, bound, loads, wall, wall_row, half, ahead, gravity, free, sides,
             reference, skin, image, packed, position, velocity, angular_velocity, force, torque, work,
         )  # fmt: skip

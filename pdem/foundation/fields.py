@@ -80,6 +80,11 @@ FIELDS: Mapping[str, Field] = MappingProxyType({row.name: row for row in _ROWS})
 """All particle fields by name, in the order of exchange, checkpoint and output."""
 
 
+PACKED = 12
+"""Numbers of a packed row, which has all fields that change every step, and goes from rank to rank as it is: see
+`pdem.motion.integration`."""
+
+
 def state_fields() -> tuple[Field, ...]:
     """Return the fields that migrate with their particle and are checkpointed."""
     return tuple(field for field in FIELDS.values() if field.state)

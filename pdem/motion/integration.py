@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.foundation.fields import PACKED as PACKED
 from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image, sphere_mass
 from pdem.foundation.kernels import ROW, inlined, prange, threaded_kernel
 from pdem.foundation.prefetch import LINE, fetch
@@ -27,12 +28,9 @@ FINE, STALE, GONE, LOST = 0, 1, 2, 3
 """What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
-PACKED = 12
-"""Numbers of a packed row: position (3) [m], radius [m], velocity (3) [m/s], one over the mass [1/kg], angular velocity
-(3) [rad/s], material."""
-
 PLACE, SIZE, SPEED, LIGHTNESS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
-"""Where in a row these begin."""
+"""Where parts of a packed row begin, which has `PACKED` numbers: position (3) [m], radius [m], velocity (3) [m/s], one
+over the mass [1/kg], angular velocity (3) [rad/s], material."""
 
 LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
 """Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
@@ -209,8 +207,7 @@ def unpack_particle(
 
 @threaded_kernel
 def pack(
-    first: int,
-    last: int,
+    count: int,
     position: NDArray[np.float64],
     velocity: NDArray[np.float64],
     angular_velocity: NDArray[np.float64],
@@ -219,8 +216,8 @@ def pack(
     density: NDArray[np.float64],
     packed: NDArray[np.float64],
 ) -> None:
-    """Write the rows of the particles `first` to `last` - 1, `PACKED` numbers each, as `drift` does."""
-    for p in prange(first, last):
+    """Write the rows of the first `count` particles, `PACKED` numbers each, as `drift` does."""
+    for p in prange(count):
         pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
 
 

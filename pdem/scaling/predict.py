@@ -81,7 +81,7 @@ class Costs:
     detections : float
         Per step.
     copy : float
-        To pack or unpack one copy [s].
+        To gather one copy for a message [s]; it arrives where it belongs.
     copies_list, migration_list : float
         Of a detection, for each other rank [s].
     """
@@ -190,7 +190,7 @@ def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
     out, into = division.sent.sum(axis=1), division.ghosts.sum(axis=1)
     messages = np.maximum(division.sends, division.receives)
     seconds: Floats = (
-        costs.copy * (out + into)
+        costs.copy * out
         + network.latency * messages
         + division.row_bytes * np.maximum(out, into) / network.bandwidth
     )

@@ -141,7 +141,7 @@ def list_seconds(levels: int) -> tuple[float, float]:
 
 
 def copy_seconds() -> float:
-    """Return the time to pack or unpack one ghost in a step [s], measured."""
+    """Return the time to gather one ghost for the message of a step [s], measured."""
     from decomposition.plan import copy_seconds as measure
 
     return measure()

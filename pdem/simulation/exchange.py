@@ -149,11 +149,17 @@ class Exchange(Protocol):
         """
         ...
 
-    def begin_update(self, particles: Particles) -> None:
-        """Begin to refresh what changes every step in the ghosts; they must be left alone meanwhile."""
+    def begin_update(self, rows: NDArray[np.float64]) -> None:
+        """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
+
+        Parameters
+        ----------
+        rows : (n, PACKED) array
+            Packed rows of the owned particles and behind them those of the ghosts, see `pdem.motion.integration`.
+        """
         ...
 
-    def finish_update(self, particles: Particles) -> None:
+    def finish_update(self) -> None:
         """Return when the ghosts are as `begin_update` found their originals."""
         ...
 
@@ -232,10 +238,10 @@ class Alone:
     ) -> None:
         """There are none."""
 
-    def begin_update(self, particles: Particles) -> None:
+    def begin_update(self, rows: NDArray[np.float64]) -> None:
         """There are none."""
 
-    def finish_update(self, particles: Particles) -> None:
+    def finish_update(self) -> None:
         """There are none."""
 
     def traffic(self) -> Traffic:

@@ -51,7 +51,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
         show(system)
         detect(system, phases, stale == GONE)
     else:
-        system.exchange.begin_update(system.particles)
+        system.exchange.begin_update(system.pairs.rows_to_share(system.particles))
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
@@ -231,13 +231,13 @@ def evaluate(
     packed = pairs.begin(particles, constants.density, packed=same_lists)
     law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
     wall = evaluate_walls(system, packed, law, phases)
-    system.shown = not ahead or system.exchange.size > 1
-    action = Action(*wall, 0.5 * dt, constants.motion, ahead, system.shown, system.reference, system.skin)
+    system.shown = not ahead
+    action = Action(*wall, 0.5 * dt, constants.motion, ahead, system.reference, system.skin)
     beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, action)
     note_pair(system, beyond)
     phases.lap("pairs")
     if same_lists:
-        system.exchange.finish_update(particles)
+        system.exchange.finish_update()
         phases.lap("exchange")
     beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, action)
     note_pair(system, beyond)

@@ -97,11 +97,11 @@ def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> Non
 
 
 @given(
-    st.integers(0, 2**32), st.integers(2, 90), st.integers(0, 30), st.integers(1, 3), st.booleans(),
+    st.integers(0, 2**32), st.integers(2, 90), st.integers(0, 30), st.integers(1, 3),
     st.sampled_from([0.0, 0.5, 30.0]),
 )  # fmt: skip
 @settings(max_examples=40, deadline=None)
-def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, workers, shows, length):
+def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, workers, length):
     """Half a kick and then the drift with its half, or all at once: the same places, speeds, codes, to the bit."""
     rng = np.random.default_rng(seed)
     ghosts = min(ghosts, rows - 1)
@@ -122,15 +122,15 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
             packed = lists.begin(particles, LAW.density, packed=False)
-            action = Action(*NO_WALLS, 0.5 * dt, motion, ahead, shows, place, skin)
+            action = Action(*NO_WALLS, 0.5 * dt, motion, ahead, place, skin)
             codes = [
                 lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[1] for ghosts in (False, True)
             ]
             code = max(*codes, lists.finish(particles, action))
-            if ahead and not shows:
+            if ahead:
                 np.testing.assert_array_equal(column("position")[:owned], place)
                 lists.show(particles)
-            elif not ahead:
+            else:
                 assert code == FINE
                 names = (
                     "material",
