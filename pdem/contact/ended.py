@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pdem.contact.law import ROLLED, STORED
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.foundation.sums import ExactSums
@@ -32,8 +31,4 @@ def add_ended(sums: ExactSums, energies: NDArray[np.float64]) -> None:
     """
     if energies.shape[1] == 0:
         return
-    stored, damped, slid, rolled = np.ascontiguousarray(energies)
-    sums.add("normal_damping", damped)
-    sums.add("sliding", slid)
-    sums.add("sliding", stored)
-    sums.add("rolling", rolled)
+    sums.add_rows(("sliding", "normal_damping", "sliding", "rolling"), energies)

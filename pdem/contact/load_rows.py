@@ -23,11 +23,14 @@ class LoadRows:
         What contacts do to their particles, see `pdem.contact.pair_stages`.
     first : int64 array
         By chunk, the row of its first contact.
+    keeps : bool
+        Whether any chunk has rows of its own to the end of the step.
     """
 
     def __init__(self) -> None:
         self.numbers = np.zeros(LOADS * BLOCK)
         self.first = np.zeros(0, np.int64)
+        self.keeps = False
         self._kept = np.zeros(0, np.bool_)
         self._next = BLOCK
 
@@ -56,6 +59,7 @@ class LoadRows:
         kept, first = self.kept(chunks), self.first[:chunks]
         if window == 0:
             kept[:] = True
+        self.keeps = bool(kept.any())
         number = np.arange(chunks)
         worker = np.searchsorted(begins[1:-1], number, side="right")
         first[:] = BLOCK + most * (worker * window + number % max(window, 1))

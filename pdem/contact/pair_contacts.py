@@ -297,9 +297,9 @@ class PairContacts:
                 self._first_new, self._newcomer, self._start, self._entry, self._seat, self._bound,
                 slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
             )  # fmt: skip
-            beyond = max(beyond, int(runs[kernels.DEEP].max()))
-            code = max(code, int(runs[kernels.MOVED].max()))
-            for worker in np.flatnonzero(runs[kernels.ENDED]):
+            most = runs.max(axis=1).tolist()
+            beyond, code = max(beyond, most[kernels.DEEP]), max(code, most[kernels.MOVED])
+            for worker in np.flatnonzero(runs[kernels.ENDED]) if most[kernels.ENDED] else ():
                 first = worker * kernels.ENDS
                 add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
             runs = slots.rest(runs)

@@ -204,7 +204,7 @@ class PairSlots:
             runs[SLOTS, worker], runs[SLOTS_END, worker] = self._next, self._next + most
             self._next += most
         self._reserve(self._next)
-        if self.loads.kept(self.chunks).any():
+        if self.loads.keeps:
             for worker in np.flatnonzero(runs[SEATS_END] - runs[SEATS] < most // 2):
                 first = self.loads.more(most)
                 runs[SEATS, worker], runs[SEATS_END, worker] = first, first + most

@@ -219,13 +219,14 @@ class WallContacts:
             self._topology, room.scratch, room.lists, room.kept, room.work, self._new.arrays(), self._new.counts,
             self._old.arrays(), self._old.counts, len(law.density), law.table.reshape(-1), room.force, self.total,
         )  # fmt: skip
-        ending = int(seen[kernels.ENDED].sum())
-        if ending:
-            rows = np.empty(ending, np.int32)
+        most = seen.max(axis=1).tolist()
+        if most[kernels.ENDED]:
+            rows = np.empty(int(seen[kernels.ENDED].sum()), np.int32)
             list_ended(near, self._start, self._old.counts, self._old.kind, rows)
             self.end(self._old.history.T, rows, ended)
         self.measured = True
-        return int(seen[kernels.DEEP].max())
+        deep: int = most[kernels.DEEP]
+        return deep
 
     def measure(
         self, particles: Particles, packed: NDArray[np.float64], density: NDArray[np.float64],

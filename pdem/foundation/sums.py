@@ -45,10 +45,11 @@ def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
 
 
 @kernel
-def add_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-    """Add every entry of a one-dimensional array to a sum."""
-    for place in range(len(values)):
-        add_exactly(limbs, values[place])
+def add_rows(limbs: NDArray[np.int64], sums: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Add all entries of each row of an array to the sum, a row of `limbs`, that `sums` has for it."""
+    for row in range(len(sums)):
+        for place in range(values.shape[1]):
+            add_exactly(limbs[sums[row]], values[row, place])
 
 
 @kernel
@@ -81,8 +82,13 @@ class ExactSums:
 
     def add(self, name: str, values: NDArray[np.float64]) -> None:
         """Add all entries of an array to the sum `name`."""
+        self.add_rows((name,), np.ascontiguousarray(values).reshape(1, -1))
+
+    def add_rows(self, names: Sequence[str], values: NDArray[np.float64]) -> None:
+        """Add all entries of each row of an array to the sum of its name; several may have one name."""
         self._count(values.size)
-        add_all(self.limbs[self.names.index(name)], np.ascontiguousarray(values).reshape(-1))
+        sums = np.array([self.names.index(name) for name in names])
+        add_rows(self.limbs, sums, np.ascontiguousarray(values))
 
     def _count(self, number: int) -> None:
         self._added += number
