@@ -24,9 +24,11 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 import pdem
 from pdem.case.initial import initial_particles
 from pdem.contact import pair_kernels, wall_kernels
+from pdem.contact.law import HISTORY
 from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
 from pdem.contact.pair_stages import BLOCK
 from pdem.contact.slot_kernels import CHUNK
+from pdem.contact.wall_stages import WALL_HISTORY, WALL_WORK
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
 
@@ -197,3 +199,30 @@ def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts,
     for column in ("force", "total", "counts"):
         assert_same(*(after[columns.index(column)] for after in found.values()))
     assert_same(*(after[columns.index("result")][3] for after in found.values()))
+
+
+@pytest.mark.parametrize("workers", [2, 3, 7])
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_contacts, workers, first):
+    """Other workers, and other particles before them, put contacts into other lanes of other vectors."""
+    names = list(inspect.signature(wall_kernels.wall_forces.py_func).parameters)
+    found = []
+    for many, begin in ((1, 0), (workers, first)):
+        given = dict(zip(names, copy.deepcopy(wall_contacts), strict=True))
+        near = len(given["near"])
+        given["seen"] = np.zeros((wall_kernels.SEEN, many), np.int64)
+        given["kept"], given["work"] = np.zeros(many * HISTORY * BLOCK), np.zeros(many * WALL_WORK)
+        given["lists"] = tuple(np.zeros(len(given["force"]) + 8 * (near + many), np.int32) for _ in range(3))
+        for name, rows in (("near", near), ("start", near + 1), ("end", near)):
+            given[name] = given[name][begin:rows].copy()
+        for name in ("counts", "counts_before"):
+            given[name] = given[name][begin:].copy()
+        wall_kernels.wall_forces(*given.values())
+        left = first if begin == 0 else 0
+        begun = given["start"][left]
+        found.append((
+            given["total"][1 + left : near + 1 - (first - left)], given["force"][begun:],
+            given["result"][3][WALL_HISTORY * (begun + 1) :], given["counts"][left : near - begin],
+        ))  # fmt: skip
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
