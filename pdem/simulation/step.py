@@ -9,7 +9,7 @@ import numpy as np
 from pdem.contact.law import Law
 from pdem.contact.pair_contacts import NO_WALLS, Action
 from pdem.foundation.kernels import set_threads, threads
-from pdem.motion.integration import GONE, LOST, drift
+from pdem.motion.integration import GONE, LOST, STALE, drift
 from pdem.simulation.driven import begin_driven, finish_driven
 from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
@@ -41,6 +41,8 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     """
     system.step += 1
     stale = begin(system) if system.begun is None else go_on(system, system.begun)
+    if system.tuner is not None and system.tuner.wants_lists(system.step):
+        stale = max(stale, STALE)
     if system.walls is not None:
         begin_driven(system)
         system.walls.walls.place(system.time, system.time_of(system.step - 1))

@@ -82,10 +82,18 @@ class SkinTuner:
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
         self._last = Window(0, 0.0, 0.0)
+        self._settled = False
 
     def is_due(self, step: int) -> bool:
         """Tell whether a detection at this step may change the skin."""
         return step - self._last.steps >= WINDOW
+
+    def wants_lists(self, step: int) -> bool:
+        """Tell whether lists shall be made at this step though they still hold: the skin is far from the best one.
+
+        Wide skins of slow particles may hold for thousands of steps.
+        """
+        return not self._settled and self.is_due(step)
 
     def next_fraction(self, done: Window, lists: Lists, decide: Callable[[int], int]) -> float:
         """Return the skin of the next lists, over the largest radius of a level.
@@ -103,8 +111,9 @@ class SkinTuner:
         self._last = done
         place = decide(best_place(self.fraction, window, lists))
         wanted = float(_FRACTIONS[place])
+        bounds = self.fraction / _LARGEST_CHANGE, self.fraction * _LARGEST_CHANGE
+        self._settled = bounds[0] <= wanted <= bounds[1]
         if not 1.0 / _WORTHWHILE < wanted / self.fraction < _WORTHWHILE:
-            bounds = self.fraction / _LARGEST_CHANGE, self.fraction * _LARGEST_CHANGE
             self.fraction = min(max(wanted, bounds[0]), bounds[1])
         return self.fraction
 

@@ -49,6 +49,19 @@ def test_the_first_rank_decides_and_changes_are_bounded() -> None:
     assert tuner.next_fraction(made(400, 1e-9), LISTS, lambda _: near) == 0.6
 
 
+def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
+    """A skin that holds for ever would else never be changed."""
+    tuner, best = SkinTuner(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
+    assert not tuner.wants_lists(199)
+    fractions = []
+    for step in (200, 400, 600):
+        assert tuner.wants_lists(step)
+        fractions.append(tuner.next_fraction(made(step, 1e-9), LISTS, lambda _: best))
+    assert fractions == pytest.approx([0.15, 0.075, float(_FRACTIONS[best])])
+    assert not any(tuner.wants_lists(step) for step in range(600, 10_000, 50))
+    assert tuner.is_due(800)
+
+
 @pytest.mark.parametrize("lists", [Lists(0, 0, 0), Lists(5, 5, 10)])
 def test_without_candidates_it_stays(lists: Lists) -> None:
     place = best_place(0.3, made(100, 1.0), lists)
