@@ -14,7 +14,7 @@ from pdem.contact.pair_sums import sum_forces
 from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
-from pdem.foundation.arrays import line_zeros
+from pdem.foundation.arrays import line_zeros, room_for
 from pdem.foundation.kernels import threads
 from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
@@ -131,7 +131,7 @@ class PairContacts:
         self._reserve_carried(self.count)
         if order is not None:
             if len(self._row_now) < len(order):
-                self._row_now = np.empty(int(_GROWTH * len(order)) + 16, np.int32)
+                self._row_now = np.empty(room_for(len(order), len(self._row_now)), np.int32)
             neighbours.invert(order, self._row_now)
         neighbours.look_up_by_row(
             self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
@@ -200,7 +200,7 @@ class PairContacts:
         begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
         steps = int(begins[-1]) + 2
         if len(self._bound) < rows:
-            self._bound = np.zeros(int(_GROWTH * rows) + 16, np.int32)
+            self._bound = np.zeros(room_for(rows, len(self._bound)), np.int32)
             self._chunk, self._order, self._newcomer = (
                 np.empty(len(self._bound), np.int32) for _ in range(3)
             )
@@ -233,7 +233,7 @@ class PairContacts:
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
-            self._packed = line_zeros(int(_GROWTH * rows) * PACKED + PACKED)
+            self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
         return self._packed
 
     def rows_to_share(self, particles: Particles) -> NDArray[np.float64]:
@@ -363,6 +363,6 @@ class PairContacts:
             self._seat = np.zeros(room, np.int32)
             self._entry = np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):
-            self._start = np.zeros(int(_GROWTH * owned) + 16, np.int64)
+            self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):
-            self._cursor = np.empty(parts * (int(_GROWTH * owned) + 16), np.int32)
+            self._cursor = np.empty(room_for(parts * owned, len(self._cursor)), np.int32)

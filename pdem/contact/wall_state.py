@@ -17,6 +17,7 @@ from pdem.contact.wall_rows import WallRoom, WallRows
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
+from pdem.foundation.arrays import room_for
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 
@@ -166,7 +167,7 @@ class WallContacts:
         if min(owned, most) > len(self._near_rows):
             self._make_lists(int(_GROWTH * min(owned, most)) + 16)
         if owned > len(self.total_row):
-            self.total_row = np.zeros(int(_GROWTH * owned) + 16, np.int32)
+            self.total_row = np.zeros(room_for(owned, len(self.total_row)), np.int32)
         number = lay_out(
             owned, *found, owner, self._near_rows, self._start, self._end, self._candidates, self.total_row
         )

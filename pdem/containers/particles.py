@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation.arrays import room_for
 from pdem.foundation.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
-
-_GROWTH = 1.1
 
 
 class Particles:
@@ -88,8 +87,9 @@ class Particles:
         held = self.count + self.ghosts
         if rows <= len(self._columns["id"]):
             return
+        room = room_for(rows, len(self._columns["id"]))
         for name, field in FIELDS.items():
-            grown = field.allocate(int(_GROWTH * rows) + 16)
+            grown = field.allocate(room)
             grown[:held] = self._columns[name][:held]
             self._columns[name] = grown
 

@@ -11,6 +11,7 @@ from pdem.detection import facet_visits as visits
 from pdem.detection.facet_blocks import FacetBlocks
 from pdem.detection.sphere_cell_kernels import CHUNKS
 from pdem.detection.sphere_cells import SphereCells
+from pdem.foundation.arrays import room_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class FacetSearch:
         Both arrays are views of buffers that the next call overwrites.
         """
         if len(reaches) + 1 > len(self._start):
-            self._start = np.zeros(int(_GROWTH * len(reaches)) + 16, np.int64)
+            self._start = np.zeros(room_for(len(reaches), len(self._start) - 1) + 1, np.int64)
         start = self._start[: len(reaches) + 1]
         facets = self._chosen(vertices, normals, near)
         self.looked_at = len(facets.boxes)

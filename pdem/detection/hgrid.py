@@ -16,6 +16,7 @@ from pdem.detection import grid_kernels as grid
 from pdem.detection import grid_levels
 from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.neighbours import SEGMENTS, NearPairs
+from pdem.foundation.arrays import room_for
 from pdem.foundation.kernels import kernel, threads
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class HierarchicalGrid:
             Number of particles.
         """
         if count > len(self._level_of):
-            self._resize(int(_GROWTH * count) + 16)
+            self._resize(room_for(count, len(self._level_of)))
         grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         self._levels.axes[:] = self._axes()
         grid_levels.lay_out(self._levels, self._lower, self._period)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection import sphere_cell_kernels as kernels
+from pdem.foundation.arrays import room_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +38,15 @@ class SphereCells:
         self._extents = np.zeros((kernels.CHUNKS, 6))
         self._populations = np.zeros((kernels.CHUNKS, kernels.LEVELS), np.int64)
         self._largest = np.zeros((kernels.CHUNKS, kernels.LEVELS))
-        self._resize(0)
+        self._make_places(0)
+        self._make_slots(0)
 
-    def _resize(self, count: int) -> None:
+    def _make_places(self, count: int) -> None:
         self._active = np.empty(count, np.int32)
         self._level_of = np.empty(count, np.int8)
         self._bucket_of = np.empty(count, np.int32)
+
+    def _make_slots(self, count: int) -> None:
         self.order = np.empty(count, np.int32)
         self.spheres = np.empty((count, 4))
 
@@ -58,14 +62,17 @@ class SphereCells:
         bounds : (6,) array
             Lower and upper corner of the box [m]; finite.
         """
-        if len(reaches) > len(self.order):
-            self._resize(int(_GROWTH * len(reaches)) + 16)
+        if len(reaches) > len(self._active):
+            self._make_places(room_for(len(reaches), len(self._active)))
         kernels.select(
             centres, reaches, bounds, self._active, self._level_of, self._taken, self._extents,
             self._populations, self._largest,
         )  # fmt: skip
-        if not self._taken.any():
+        taken = int(self._taken.sum())
+        if taken == 0:
             return False
+        if taken > len(self.order):
+            self._make_slots(int(_GROWTH * taken) + 16)
         self._lay_out(centres, bounds, join=True)
         if kernels.hash_the_crowded(self.start, self.cells) > 0:  # heaps: levels that differ must not share
             self._lay_out(centres, bounds, join=False)

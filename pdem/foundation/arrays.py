@@ -39,3 +39,11 @@ def lengthened(rows: NDArray[Any], length: int) -> NDArray[Any]:
     longer = line_zeros((length, *rows.shape[1:]), rows.dtype)
     longer[: len(rows)] = rows
     return longer
+
+
+def room_for(needed: int, held: int) -> int:
+    """Return for how many rows to make room where there was room for `held`: for a tenth more, but not the first time.
+
+    What keeps its size, as most runs on one rank do, then has nothing to spare.
+    """
+    return needed if held == 0 else int(1.1 * needed) + 16

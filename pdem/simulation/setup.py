@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
     from pdem.detection.facet_blocks import FacetBlocks
 
-AUTOMATIC_SKIN = 0.3
+AUTOMATIC_SKIN = 0.15
 """Skin over the largest radius of a level with which a run begins unless the case says otherwise."""
 
 

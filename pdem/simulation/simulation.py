@@ -105,6 +105,7 @@ class Simulation:
         del groups, state  # lists take as much memory again: what is not needed any more goes before
         if moving is not None:
             moving.place(self.time, self.system.time_of(self.step - 1))
+        self.system.begin_tuning()
         self.phases.start()
         relist(self.system, contacts.pop(), self.phases)
         self._begin(continued)

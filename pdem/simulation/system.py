@@ -186,6 +186,12 @@ class System:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
 
+    def begin_tuning(self) -> None:
+        """Have what is chosen while running be chosen from this step on."""
+        self.trials.begin(self.step)
+        if self.tuner is not None:
+            self.tuner.begin(self.step)
+
     def measure_reaches(self) -> None:
         """Note skins and reaches of all particles, and where the owned ones are."""
         own, rows = self.particles, self.particles.count + self.particles.ghosts

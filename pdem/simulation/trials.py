@@ -78,6 +78,10 @@ class Trials:
         self._next_trial, self._rest = FIRST, REST
         self._last = 0, 0.0
 
+    def begin(self, step: int) -> None:
+        """Have a run that begins with so many steps taken before."""
+        self._last, self._next_trial = (step, 0.0), step + FIRST
+
     def value(self, name: str) -> int:
         """Return what a setting shall be for the next lists."""
         setting = self.settings[name]

@@ -84,6 +84,10 @@ class SkinTuner:
         self._last = Window(0, 0.0, 0.0)
         self._settled = False
 
+    def begin(self, step: int) -> None:
+        """Have a run that begins with so many steps taken before."""
+        self._last = Window(step, 0.0, 0.0)
+
     def is_due(self, step: int) -> bool:
         """Tell whether a detection at this step may change the skin."""
         return step - self._last.steps >= WINDOW

@@ -53,6 +53,10 @@ def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
     """A skin that holds for ever would else never be changed."""
     tuner, best = SkinTuner(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
     assert not tuner.wants_lists(199)
+    later = SkinTuner(0.3)
+    later.begin(1000)
+    assert not later.wants_lists(1199)
+    assert later.wants_lists(1200)
     fractions = []
     for step in (200, 400, 600):
         assert tuner.wants_lists(step)
