@@ -14,11 +14,14 @@ from dataclasses import dataclass
 
 from pdem.contact.slot_kernels import CHUNK, CHUNKS
 
-FIRST = 500
+FIRST = 300
 """Steps before anything is tried: the skin comes first."""
 
 SAMPLES = 5
-"""Lists that are made with each of two settings that are compared."""
+"""Lists that are made with each of two settings before the tried one is taken."""
+
+FEW = 2
+"""And before it is given up, if it was slower each time."""
 
 WORTHWHILE = 0.97
 """A setting is taken if a step takes less than this part of the time it takes now."""
@@ -134,9 +137,11 @@ class Trials:
         present, tried = self._times
         if not present or not tried:
             return
-        if tried[0] > HOPELESS * max(present):
+        samples = min(len(present), len(tried))
+        slower = samples >= FEW and min(tried) > max(present)
+        if slower or tried[0] > HOPELESS * max(present):
             self._give_up()
-        elif min(len(present), len(tried)) >= SAMPLES:
+        elif samples >= SAMPLES:
             if statistics.median(tried) < WORTHWHILE * statistics.median(present):
                 name, way = self._moves[self._move]
                 self.settings[name].place += way

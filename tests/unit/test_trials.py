@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.slot_kernels import CHUNK, CHUNKS
-from pdem.simulation.trials import FIRST, LONGEST_REST, REST, SAMPLES, Setting, Trials
+from pdem.simulation.trials import FEW, FIRST, LONGEST_REST, REST, Setting, Trials
 
 LISTS = 30
 """Steps that lists hold for."""
@@ -57,7 +57,7 @@ def test_what_is_slower_is_hardly_used(worse):
     assert others[0] in used[FIRST // LISTS - 1 : FIRST // LISTS + 2]
     moves = 3  # to half of the threads, to chunks of half and of twice the size
     rounds = 1 + int(np.log2(LISTS * len(used) / REST))
-    assert moves <= len(others) <= (1 if worse > 1.2 else SAMPLES) * moves * rounds
+    assert moves <= len(others) <= (1 if worse > 1.2 else FEW) * moves * rounds
     assert best_known(trials) == first
 
 
