@@ -134,7 +134,7 @@ def tune_skin(system: System, phases: Phases) -> None:
     if system.tuner is None or not system.tuner.is_due(system.step):
         return
     pairs, detecting = phases.spent("pairs", "sum"), phases.spent("detect", "migrate", "detect facets")
-    done = Window(system.step, pairs, detecting)
+    done = Window(system.step, system.detections, pairs, detecting)
     rows = system.particles.count + system.particles.ghosts
     lists = Lists(system.pairs.candidates, system.pairs.count, rows)
     before = system.skins.fraction

@@ -35,6 +35,10 @@ CONTACT, PARTICLE = 8.0, 8.0
 LISTED_CONTACT, LISTED_PARTICLE = 1.5, 6.0
 """What each of these costs when lists are made, over what a candidate costs."""
 
+ORDERED = 18.0
+"""What a contact costs in the first step with new lists, when its particles bring theirs in order, over what a
+candidate costs: the time is spent on pairs, but goes with the lists."""
+
 _FRACTIONS = np.geomspace(SMALLEST, LARGEST, 48)
 _LARGEST_CHANGE = 2.0
 _WORTHWHILE = 1.15
@@ -48,17 +52,23 @@ class Window:
     ----------
     steps : int
         Their number.
+    detections : int
+        How often lists were made.
     pairs, detecting : float
         Time spent on contacts between particles, and on making lists [s].
     """
 
     steps: int
+    detections: int
     pairs: float
     detecting: float
 
     def since(self, other: Window) -> Window:
         """Return what has been done since another."""
-        return Window(self.steps - other.steps, self.pairs - other.pairs, self.detecting - other.detecting)
+        return Window(
+            self.steps - other.steps, self.detections - other.detections, self.pairs - other.pairs,
+            self.detecting - other.detecting,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,12 +91,12 @@ class SkinTuner:
 
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
-        self._last = Window(0, 0.0, 0.0)
+        self._last = Window(0, 0, 0.0, 0.0)
         self._settled = False
 
     def begin(self, step: int) -> None:
         """Have a run that begins with so many steps taken before."""
-        self._last = Window(step, 0.0, 0.0)
+        self._last = Window(step, 0, 0.0, 0.0)
 
     def is_due(self, step: int) -> bool:
         """Tell whether a detection at this step may change the skin."""
@@ -127,12 +137,13 @@ def best_place(fraction: float, window: Window, lists: Lists) -> int:
     if lists.candidates <= lists.contacts:
         return int(np.argmin(np.abs(_FRACTIONS - fraction)))
     work = lists.candidates + CONTACT * lists.contacts + PARTICLE * lists.particles
-    each = window.pairs / work
+    ordering = ORDERED * lists.contacts * window.detections
+    each = window.pairs / (work * window.steps + ordering)
     apart = (lists.candidates - lists.contacts) * _shell(_FRACTIONS) / _shell(np.array([fraction]))
     base = LISTED_CONTACT * lists.contacts + LISTED_PARTICLE * lists.particles
     growth = (base + lists.contacts + apart) / (base + lists.candidates)
-    making = window.detecting * growth * fraction / _FRACTIONS
-    return int(np.argmin(each * apart + making))
+    making = (window.detecting + each * ordering) * growth * fraction / _FRACTIONS
+    return int(np.argmin(each * window.steps * apart + making))
 
 
 def _shell(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
