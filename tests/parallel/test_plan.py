@@ -79,6 +79,7 @@ radius = {distribution = "power-law", exponent = -3.0, min = 0.0005, max = 0.005
 fill = {count = 1500}
 [detection]
 levels = 3
+skin = 0.3
 """
 
 
