@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.contact.pair_stages import BLOCK, LOADS
-from pdem.foundation.arrays import lengthened
-
-_GROWTH = 1.1
+from pdem.foundation.arrays import lengthened, with_spare
 
 
 class LoadRows:
@@ -37,7 +35,7 @@ class LoadRows:
     def kept(self, chunks: int) -> NDArray[np.bool_]:
         """Return where to say which chunks have rows of their own to the end; what stands there does not matter."""
         if len(self._kept) < chunks:
-            room = int(_GROWTH * chunks) + 16
+            room = with_spare(chunks)
             self._kept, self.first = np.zeros(room, np.bool_), np.zeros(room, np.int64)
         return self._kept[:chunks]
 
@@ -85,4 +83,4 @@ class LoadRows:
     def _reserve(self) -> None:
         """Make room for all rows, keeping what is there, and for one number that is read behind the last row."""
         if LOADS * self._next >= len(self.numbers):
-            self.numbers = lengthened(self.numbers, LOADS * (int(_GROWTH * self._next) + BLOCK))
+            self.numbers = lengthened(self.numbers, LOADS * with_spare(self._next))

@@ -14,7 +14,8 @@ from pdem.contact.pair_sums import sum_forces
 from pdem.contact.slot_kernels import CHUNK
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
-from pdem.foundation.arrays import line_zeros, room_for
+from pdem.foundation.arrays import line_zeros, room_for, with_spare
+from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import threads
 from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
@@ -30,14 +31,13 @@ if TYPE_CHECKING:
     from pdem.foundation.sums import ExactSums
     from pdem.motion.integration import Motion
 
-_GROWTH = 1.1
 _PIECE = 1 << 16  # contacts
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 """In an `Action` without walls."""
 
 _NO_PLACES, _NO_SKINS = np.empty((0, 3)), np.empty(0)
-_MOVING = ("position", "velocity", "angular_velocity")
+_MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
 class Action(NamedTuple):
@@ -206,7 +206,7 @@ class PairContacts:
             )
         self._bound[:rows] = 0
         if len(self._ready) < steps:
-            self._ready, self._first_new = (np.empty(int(_GROWTH * steps) + 16, np.int64) for _ in range(2))
+            self._ready, self._first_new = (np.empty(with_spare(steps), np.int64) for _ in range(2))
         opening = self._cursor  # has done its work
         completion.note_chunks(
             owned, size, self.inner, begins, self._start, self._entry, self._chunk, opening
@@ -248,8 +248,8 @@ class PairContacts:
         rows, column = self.packed(particles.count + particles.ghosts), particles.column
         if not packed:
             pack(
-                particles.count + particles.ghosts, column("position"), column("velocity"), column("angular_velocity"),
-                column("radius"), column("material"), density, rows,
+                particles.count + particles.ghosts, *(column(name) for name in (*_MOVING, "radius", "material")),
+                density, rows,
             )  # fmt: skip
         return rows
 
@@ -291,8 +291,8 @@ class PairContacts:
         while runs is not None:
             kernels.evaluate_pairs(
                 runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher,
-                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), slots.size, self.inner,
-                self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
+                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), slots.size, slots.most,
+                self.inner, self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
                 slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
                 self._first_new, self._newcomer, self._start, self._entry, self._seat, self._bound,
                 slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
@@ -351,13 +351,13 @@ class PairContacts:
 
     def _reserve_carried(self, count: int) -> None:
         if count > len(self._row):
-            room = int(_GROWTH * count) + 16
+            room = with_spare(count)
             self._row, self._other = np.empty(room, np.int32), np.empty(room, np.int64)
             self._candidate = np.empty(room, np.int32)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
         if pairs + ROWS > len(self.lower):
-            room = int(_GROWTH * pairs) + 16
+            room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
             self._seat = np.zeros(room, np.int32)

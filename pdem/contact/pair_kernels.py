@@ -39,7 +39,7 @@ from pdem.contact.pair_stages import (
     shear,
 )
 from pdem.contact.pair_sums import add_rows
-from pdem.contact.slot_kernels import SPARE, UNORDERED, chunk_range, most_slots, slots_for
+from pdem.contact.slot_kernels import SPARE, UNORDERED, chunk_range, slots_for
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.transposition import LANES, whole_lanes
 from pdem.motion.integration import FINE, ask_for_row
@@ -126,6 +126,7 @@ def evaluate_pairs(
     materials: float,
     coefficient: NDArray[np.float64],
     size: int,
+    most: int,
     inner: int,
     candidates: int,
     region: NDArray[np.int64],
@@ -183,9 +184,10 @@ def evaluate_pairs(
         `largest_overlap` smaller radii; its seat, or 0.
     ids
         Of all rows.
-    size, inner, candidates, region, first_seat, kept, room, live
-        Candidates of a chunk, those between owned particles, and all; by chunk: its first slot, its first seat, whether
-        it has as many seats as slots (or one for each candidate), how many slots, and its contacts.
+    size, most, inner, candidates, region, first_seat, kept, room, live
+        Candidates of a chunk, and its slots if all of them touch; candidates between owned particles, and all; by
+        chunk: its first slot, its first seat, whether it has as many seats as slots (or one for each candidate), how
+        many slots, and its contacts.
     touching : int32 array
         The candidate of each slot.
     ended : (4, workers * ENDS) array
@@ -216,7 +218,6 @@ def evaluate_pairs(
         Columns that are written; the last two only where the next step does not begin at once.
     """
     rate = 1.0 / step
-    most = most_slots(size)
     parts = size // BLOCK  # in so many it is asked for what will be needed: all at once would have to wait
     for worker in prange(runs.shape[1]):
         chunk = runs[BEGIN, worker]

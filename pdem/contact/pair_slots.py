@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from pdem.contact.law import HISTORY
 from pdem.contact.load_rows import LoadRows
 from pdem.contact.pair_kernels import BEGIN, END, ENDS, RUN, SEATS, SEATS_END, SLOTS, SLOTS_END, STOP
 from pdem.contact.pair_stages import BLOCK, WORK
-from pdem.contact.slot_kernels import CHUNK, SPARE, most_slots
-from pdem.foundation.arrays import lengthened, line_zeros
+from pdem.contact.slot_kernels import CHUNK, SPARE
+from pdem.foundation.arrays import lengthened, line_zeros, with_spare
+from pdem.foundation.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_GROWTH = 1.1
 _MARGIN = 1.05  # less than for other arrays: slots take most of the memory
 
 _MOVES = 8  # chunks of a worker that can be moved in a step before it has to stop for others to make room; at least 2
@@ -68,6 +68,11 @@ class PairSlots:
     def chunks(self) -> int:
         """Number of chunks of candidates, the last ones those of candidates with a ghost."""
         return self.inner_chunks + chunks_in(self.candidates - self.inner, self.size)
+
+    @property
+    def most(self) -> int:
+        """Slots, or seats, that a chunk needs if all of its candidates touch."""
+        return BLOCK * _blocks(self.size + LANES)
 
     @property
     def inner_chunks(self) -> int:
@@ -151,12 +156,12 @@ class PairSlots:
             self.work = line_zeros(WORK * (len(begins) - 1))
         chunks = self.chunks
         if len(self.live) < chunks:
-            most = int(_GROWTH * chunks) + 16
+            most = with_spare(chunks)
             self.region, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
             self.room, self.live = np.zeros(most, np.int32), np.zeros(most, np.int32)
-        kernels.count_known(chunks, size, inner, candidates, SPARE, seat, self.live, self.room)
+        kernels.count_known(chunks, size, self.most, inner, candidates, SPARE, seat, self.live, self.room)
         live, room = self.live[:chunks], self.room[:chunks]
-        self.loads.divide(begins, window, most_slots(size), room)
+        self.loads.divide(begins, window, self.most, room)
         np.cumsum(room, out=self._ends[:chunks])
         self.region[:chunks] = BLOCK + self._ends[:chunks] - room
         self._next = BLOCK + int(room.sum())
@@ -199,7 +204,7 @@ class PairSlots:
 
     def _restock(self, runs: NDArray[np.int64]) -> None:
         """See that every worker has slots and seats in reserve."""
-        most = _MOVES * most_slots(self.size)
+        most = _MOVES * self.most
         for worker in np.flatnonzero(runs[SLOTS_END] - runs[SLOTS] < most // 2):
             runs[SLOTS, worker], runs[SLOTS_END, worker] = self._next, self._next + most
             self._next += most
@@ -211,7 +216,7 @@ class PairSlots:
 
     def _reserve_known(self, count: int) -> None:
         if len(self._known) < count:
-            self._known = np.zeros(int(_GROWTH * count) + 16, np.int32)
+            self._known = np.zeros(with_spare(count), np.int32)
 
     def _reserve(self, slots: int) -> None:
         """Make room for so many slots, keeping what is there."""
@@ -233,6 +238,6 @@ def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
     return begins
 
 
-def _blocks(slots: Any) -> Any:
+def _blocks(slots: int) -> int:
     """Return how many blocks hold so many slots."""
     return -(-slots // BLOCK)

@@ -65,7 +65,10 @@ what the stages of `pdem.contact.law` tell each other."""
 )
 """Columns of what contacts do to their particles, see `LOADS`."""
 
-WORK = max(BLOCK * (36 + COEFFICIENTS), COLUMNS) + 64
+STAGED = 36 + COEFFICIENTS
+"""Columns of all stages."""
+
+WORK = max(BLOCK * STAGED, COLUMNS) + 64
 """Numbers of the columns of one worker, for contacts or particles that move on, and some that keep those of the next
 away: a line of the cache that two workers write to goes to and fro between them."""
 

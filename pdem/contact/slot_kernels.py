@@ -35,12 +35,6 @@ def slots_for(contacts: int, spare: int) -> int:
     return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
 
 
-@inlined
-def most_slots(size: int) -> int:
-    """Return how many slots, or seats, a chunk of so many candidates needs if all of them touch."""
-    return -(-(size + LANES) // BLOCK) * BLOCK
-
-
 UNORDERED = -1
 """In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
 
@@ -64,16 +58,16 @@ def chunk_range(chunk: int, size: int, inner: int, candidates: int) -> tuple[int
 
 @threaded_kernel
 def count_known(
-    chunks: int, size: int, inner: int, candidates: int, spare: int, seat: NDArray[np.int32], live: NDArray[np.int32],
-    room: NDArray[np.int32],
+    chunks: int, size: int, most: int, inner: int, candidates: int, spare: int, seat: NDArray[np.int32],
+    live: NDArray[np.int32], room: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write how many candidates of each chunk have been contacts, and how many slots it is given."""
+    """Write how many candidates of each chunk have been contacts, and how many slots it is given, `most` at most."""
     for chunk in prange(chunks):
         first, last = chunk_range(chunk, size, inner, candidates)
         count = 0
         for k in range(first, last):
             count += seat[k] > 0
-        live[chunk], room[chunk] = count, min(slots_for(count, spare), most_slots(size))
+        live[chunk], room[chunk] = count, min(slots_for(count, spare), most)
 
 
 @threaded_kernel

@@ -134,12 +134,11 @@ def list_ended(
     counts: NDArray[np.int32],
     kind: NDArray[np.int8],
     ended: NDArray[np.int32],
-) -> int:
-    """List the history rows, of so many particles near a wall, that nothing continues; return how many."""
+) -> None:
+    """List the history rows, of so many particles near a wall, that nothing continues."""
     number = 0
     for q in range(near):
         for row in range(start[q], start[q] + counts[q]):
             if kind[row] >= 0:
                 ended[number] = row + 1
                 number += 1
-    return number

@@ -12,13 +12,11 @@ from pdem.contact.pair_stages import BLOCK, UNKNOWN
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.contact.wall_kernels import TILE
 from pdem.contact.wall_stages import LOAD, WALL_HISTORY, WALL_WORK
-from pdem.foundation.arrays import line_zeros
+from pdem.foundation.arrays import line_zeros, with_spare
 from pdem.foundation.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_GROWTH = 1.1
 
 
 class WallRows:
@@ -91,6 +89,6 @@ class WallRoom:
         """Make room for the lists of so many particles near a wall, and for the columns of so many workers."""
         room = len(self.force) + LANES * (near // TILE + workers + 1)
         if not self.lists or room > len(self.lists[0]):
-            self.lists = tuple(np.empty(int(_GROWTH * room), np.int32) for _ in range(3))
+            self.lists = tuple(np.empty(with_spare(room), np.int32) for _ in range(3))
         if workers * WALL_WORK > len(self.work):
             self.kept, self.work = line_zeros(workers * HISTORY * BLOCK), line_zeros(workers * WALL_WORK)

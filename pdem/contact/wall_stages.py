@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.coefficients import COEFFICIENTS
 from pdem.contact.law import HISTORY, TINY, square_root
 from pdem.contact.pair_stages import (
     ARM_I,
@@ -25,6 +24,7 @@ from pdem.contact.pair_stages import (
     N0,
     N1,
     N2,
+    ONE,
     PAIR,
     RADIUS,
     REACHED,
@@ -33,6 +33,7 @@ from pdem.contact.pair_stages import (
     S1,
     S2,
     SPIN,
+    STAGED,
     T0,
     T1,
     T2,
@@ -40,7 +41,9 @@ from pdem.contact.pair_stages import (
     T4,
     T5,
     T6,
+    THREE,
     TURNING,
+    TWO,
     U0,
     U1,
     U2,
@@ -69,16 +72,14 @@ if TYPE_CHECKING:
 WALL_HISTORY = HISTORY + 4
 """Columns of a wall contact's history: those of the law, the normal (3), the work done by the wall [J]."""
 
-_OWN = 36 + COEFFICIENTS
-
 (
     P0, P1, P2, OLD0, OLD1, OLD2, WORKED, E0, E1, E2, O0, O1, O2, ENERGETIC, MANY, DEPTH, COUNTED,
-) = (np.uint64(BLOCK * column) for column in range(_OWN, _OWN + 17))  # fmt: skip
+) = (np.uint64(BLOCK * column) for column in range(STAGED, STAGED + 17))  # fmt: skip
 """Columns behind those of `pdem.contact.pair_stages`: point of the contact; normal of the last step and the work of the
 wall, which history has behind what is the law's; velocity of the wall there at the end of the step, and its angular
 velocity; overlap by energy; how many features a patch has; overlap; and 1 where the wall's work is counted."""
 
-WALL_WORK = BLOCK * (_OWN + 17) + 64
+WALL_WORK = BLOCK * (STAGED + 17) + 64
 """Numbers of the columns of one worker, and some that keep those of the next away."""
 
 LOAD = 6
@@ -105,16 +106,15 @@ def bring_contacts(
     for c in range(0, count, ROWS):
         k = np.uint64(first) + np.uint64(c)
         w = np.uint64(at) + np.uint64(c)
-        one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
         _bring_sphere(
-            packed, PACKED * (particle[k] & ROW), PACKED * (particle[k + one] & ROW),
-            PACKED * (particle[k + two] & ROW), PACKED * (particle[k + three] & ROW), work, w + XJ,
+            packed, PACKED * (particle[k] & ROW), PACKED * (particle[k + ONE] & ROW),
+            PACKED * (particle[k + TWO] & ROW), PACKED * (particle[k + THREE] & ROW), work, w + XJ,
         )  # fmt: skip
         i, j, m, n = (
             WALL_HISTORY * match[listed[k] & ROW],
-            WALL_HISTORY * match[listed[k + one] & ROW],
-            WALL_HISTORY * match[listed[k + two] & ROW],
-            WALL_HISTORY * match[listed[k + three] & ROW],
+            WALL_HISTORY * match[listed[k + ONE] & ROW],
+            WALL_HISTORY * match[listed[k + TWO] & ROW],
+            WALL_HISTORY * match[listed[k + THREE] & ROW],
         )
         _bring_law(old, i, j, m, n, kept, np.uint64(law) + np.uint64(c))
         _bring_rest(old, i + HISTORY, j + HISTORY, m + HISTORY, n + HISTORY, work, w + OLD0)
@@ -249,9 +249,9 @@ def take_contacts(
         k, w = np.uint64(first) + np.uint64(c), np.uint64(at) + np.uint64(c)
         a, b, d, e = (
             WALL_HISTORY * ((listed[k] & ROW) + 1),
-            WALL_HISTORY * ((listed[k + np.uint64(1)] & ROW) + 1),
-            WALL_HISTORY * ((listed[k + np.uint64(2)] & ROW) + 1),
-            WALL_HISTORY * ((listed[k + np.uint64(3)] & ROW) + 1),
+            WALL_HISTORY * ((listed[k + ONE] & ROW) + 1),
+            WALL_HISTORY * ((listed[k + TWO] & ROW) + 1),
+            WALL_HISTORY * ((listed[k + THREE] & ROW) + 1),
         )
         _take_law(kept, np.uint64(law) + np.uint64(c), new, a, b, d, e)
         _take_rest(work, w + OLD0, new, a + HISTORY, b + HISTORY, d + HISTORY, e + HISTORY)

@@ -17,7 +17,7 @@ from pdem.contact.wall_rows import WallRoom, WallRows
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
-from pdem.foundation.arrays import room_for
+from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.motion.walls import MovingWalls
 
-_GROWTH = 1.1
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
 
@@ -163,9 +162,9 @@ class WallContacts:
         """
         most = len(found[1]) + len(owner)
         if most > len(self._candidates):
-            self._candidates = np.zeros(int(_GROWTH * most) + 16, np.int64)
+            self._candidates = np.zeros(with_spare(most), np.int64)
         if min(owned, most) > len(self._near_rows):
-            self._make_lists(int(_GROWTH * min(owned, most)) + 16)
+            self._make_lists(with_spare(min(owned, most)))
         if owned > len(self.total_row):
             self.total_row = np.zeros(room_for(owned, len(self.total_row)), np.int32)
         number = lay_out(
@@ -177,12 +176,12 @@ class WallContacts:
         near = len(self._near)
         rows = int(self._start[near])
         if rows > len(self._new.kind) or near > len(self._new.counts):
-            rows = int(_GROWTH * max(rows, len(self._new.kind)))
+            rows = with_spare(max(rows, len(self._new.kind)))
             room = len(self._near_rows)
             self._new, self._old = WallRows(rows, room), WallRows(rows, room)
             self._room = self._make_room(rows)
         if near >= len(self.total):
-            self.total = np.zeros((int(_GROWTH * near) + 16, 6))
+            self.total = np.zeros((with_spare(near), 6))
 
     def _adopt(self, carried: Carried, ended: ExactSums) -> None:
         self._new.counts[:] = 0

@@ -16,7 +16,7 @@ from pdem.detection import grid_kernels as grid
 from pdem.detection import grid_levels
 from pdem.detection.cell_grid import Spheres, touches
 from pdem.detection.neighbours import SEGMENTS, NearPairs
-from pdem.foundation.arrays import room_for
+from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import kernel, threads
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class HierarchicalGrid:
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
-            self._start = np.zeros(int(_GROWTH * buckets) + 16, dtype=np.int32)
+            self._start = np.zeros(with_spare(buckets), dtype=np.int32)
         parts = threads()
         if parts > len(self._before):
             self._before = np.zeros(parts, dtype=np.int64)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection import sphere_cell_kernels as kernels
-from pdem.foundation.arrays import room_for
+from pdem.foundation.arrays import room_for, with_spare
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_GROWTH = 1.1
 
 
 class SphereCells:
@@ -72,7 +70,7 @@ class SphereCells:
         if taken == 0:
             return False
         if taken > len(self.order):
-            self._make_slots(int(_GROWTH * taken) + 16)
+            self._make_slots(with_spare(taken))
         self._lay_out(centres, bounds, join=True)
         if kernels.hash_the_crowded(self.start, self.cells) > 0:  # heaps: levels that differ must not share
             self._lay_out(centres, bounds, join=False)
@@ -90,7 +88,7 @@ class SphereCells:
 
     def _count(self, centres: NDArray[np.float64], buckets: int) -> None:
         if buckets + 1 > len(self._held):
-            self._held = np.zeros(int(_GROWTH * buckets) + 16, np.int32)
+            self._held = np.zeros(with_spare(buckets), np.int32)
         self.start = self._held[: buckets + 1]
         kernels.find_buckets(centres, self._active, self._taken, self._level_of, self.cells, self._bucket_of)
         kernels.count_spheres(len(centres), self._taken, self._bucket_of, self.start)

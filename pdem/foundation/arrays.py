@@ -41,9 +41,14 @@ def lengthened(rows: NDArray[Any], length: int) -> NDArray[Any]:
     return longer
 
 
+def with_spare(needed: int) -> int:
+    """Return for how many rows to make room where the number that is needed goes up and down: for a tenth more."""
+    return int(1.1 * needed) + 16
+
+
 def room_for(needed: int, held: int) -> int:
-    """Return for how many rows to make room where there was room for `held`: for a tenth more, but not the first time.
+    """Return for how many rows to make room where there was room for `held`: some to spare, but not the first time.
 
     What keeps its size, as most runs on one rank do, then has nothing to spare.
     """
-    return needed if held == 0 else int(1.1 * needed) + 16
+    return needed if held == 0 else with_spare(needed)

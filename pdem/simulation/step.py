@@ -124,9 +124,9 @@ def tune(system: System, phases: Phases) -> None:
     """Choose for the lists to be made on what only the speed depends."""
     tune_skin(system, phases)
     system.trials.note(system.step, phases.spent("integrate", "pairs", "walls", "sum"))
-    system.pairs.chunk_size = system.trials.value("chunk")
-    if threads() != system.trials.value("threads"):
-        set_threads(system.trials.value("threads"))
+    system.pairs.chunk_size, wanted = system.trials.value("chunk"), system.trials.value("threads")
+    if threads() != wanted:
+        set_threads(wanted)
 
 
 def tune_skin(system: System, phases: Phases) -> None:

@@ -27,7 +27,7 @@ WORTHWHILE = 0.97
 """A setting is taken if a step takes less than this part of the time it takes now."""
 
 HOPELESS = 1.2
-"""And is tried no longer if the first step takes so many times as long."""
+"""And is tried no longer if a step takes so many times as long with the first list."""
 
 REST, LONGEST_REST = 2000, 128_000
 """Steps until all is tried once more where nothing was better, twice as many each time."""
@@ -76,10 +76,9 @@ class Trials:
         self._move = 0
         self._failed = 0
         self._times: tuple[list[float], list[float]] = ([], [])
-        self._trying: str | None = None
-        self._used = 0
-        self._next_trial, self._rest = FIRST, REST
-        self._last = 0, 0.0
+        self._trying, self._used = False, 0
+        self._rest = REST
+        self.begin(0)
 
     def begin(self, step: int) -> None:
         """Have a run that begins with so many steps taken before."""
@@ -87,9 +86,8 @@ class Trials:
 
     def value(self, name: str) -> int:
         """Return what a setting shall be for the next lists."""
-        setting = self.settings[name]
-        way = self._moves[self._move][1] if self._used and name == self._trying else 0
-        return setting.choices[setting.place + way]
+        setting, (tried, way) = self.settings[name], self._moves[self._move]
+        return setting.choices[setting.place + (way if self._used and name == tried else 0)]
 
     def note(self, step: int, spent: float) -> None:
         """Choose the settings of the lists that are about to be made.
@@ -103,23 +101,23 @@ class Trials:
         """
         steps, seconds = step - self._last[0], spent - self._last[1]
         self._last = step, spent
-        if self._trying is not None and steps > 0:
+        if self._trying and steps > 0:
             self._times[self._used].append(seconds / steps)
             self._used = 1 - self._used
-            self._judge(step)
-        if self._trying is None and step >= self._next_trial:
-            self._begin(step)
+            self._judge()
+        if not self._trying and step >= self._next_trial:
+            self._try_next(step)
 
     def restart(self) -> None:
         """Forget the times of a trial: what else a step depends on has changed."""
         self._times = ([], [])
 
-    def _begin(self, step: int) -> None:
+    def _try_next(self, step: int) -> None:
         """Try the next neighbour there is; rest if none of them was better."""
         for _ in range(len(self._moves) - self._failed):
             name, way = self._moves[self._move]
             if self.settings[name].has(self.settings[name].place + way):
-                self._trying, self._used = name, 1
+                self._trying, self._used = True, 1
                 self.restart()
                 return
             self._give_up()
@@ -128,11 +126,11 @@ class Trials:
         self._rest = min(2 * self._rest, LONGEST_REST)
 
     def _give_up(self) -> None:
-        self._trying, self._used = None, 0
+        self._trying, self._used = False, 0
         self._move = (self._move + 1) % len(self._moves)
         self._failed += 1
 
-    def _judge(self, step: int) -> None:
+    def _judge(self) -> None:
         """End a trial that has been decided."""
         present, tried = self._times
         if not present or not tried:
@@ -145,6 +143,6 @@ class Trials:
             if statistics.median(tried) < WORTHWHILE * statistics.median(present):
                 name, way = self._moves[self._move]
                 self.settings[name].place += way
-                self._trying, self._used, self._failed, self._rest = None, 0, 0, REST
+                self._trying, self._used, self._failed, self._rest = False, 0, 0, REST
             else:
                 self._give_up()

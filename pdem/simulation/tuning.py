@@ -91,8 +91,8 @@ class SkinTuner:
 
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
-        self._last = Window(0, 0, 0.0, 0.0)
         self._settled = False
+        self.begin(0)
 
     def begin(self, step: int) -> None:
         """Have a run that begins with so many steps taken before."""
