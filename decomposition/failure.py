@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import Interrupted, PdemError
+from pdem.foundation.terminal import to_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,10 +149,10 @@ def _named(ranks: list[int]) -> str:
 
 
 def _print(message: str) -> None:
-    sys.stdout.flush()
-    if message:
-        sys.stderr.write(f"{message}\n")  # in one piece: what ranks write at the same time is interleaved
-        sys.stderr.flush()
+    with to_terminal():
+        sys.stdout.flush()
+        if message:
+            sys.stderr.write(f"{message}\n")  # in one piece: what ranks write at the same time is interleaved
 
 
 def _silence(stream: int) -> None:

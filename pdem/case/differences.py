@@ -1,4 +1,4 @@
-"""In which values two cases differ."""
+"""In which values two cases differ, and in which of them what they simulate."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
 
 _MISSING = object()
+
+HARMLESS = ("title", "time.", "output.", "decomposition.", "detection.", "limits.")
+"""How keys begin that change nothing of what is simulated; of ``time``, `Case.resolved_step` does."""
 
 
 def differences(then: Case, now: Case) -> list[tuple[str, str, str]]:
@@ -30,6 +33,21 @@ def differences(then: Case, now: Case) -> list[tuple[str, str, str]]:
         if old is _MISSING or new is _MISSING or old != new:
             found.append((key, _shown(old), _shown(new)))
     return found
+
+
+def physical_differences(then: Case, now: Case) -> list[tuple[str, str, str]]:
+    """Return those `differences` that change what is simulated; the time step is not looked at."""
+    return [
+        row
+        for row in differences(then, now)
+        if not row[0].startswith(HARMLESS) or row[0].startswith("detection.wall")
+    ]
+
+
+def in_words(rows: list[tuple[str, str, str]], most: int = 3) -> str:
+    """Return the first few differences in one line: ``friction 0.4, now 0.9; ...``."""
+    shown = [f"{key} {old}, now {new}" for key, old, new in rows[:most]]
+    return "; ".join([*shown, *([f"and {len(rows) - most} more"] if len(rows) > most else [])])
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
 
 Level = Literal["error", "warning", "info"]
 
@@ -35,3 +38,13 @@ class Finding:
     def __str__(self) -> str:
         """Return the line that users see."""
         return f"{self.level}: {self.subject}: {self.message}"
+
+
+def too_short(case: Case, step: float) -> str:
+    """Return what is wrong with a case that ends before its first step [s], empty if it does not."""
+    if round(case.time.end / step) >= 1:
+        return ""
+    return (
+        f"time.end = {case.time.end:g} s is less than half the time step {step:.4g} s: no step would be taken; "
+        "give a later end"
+    )

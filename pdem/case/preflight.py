@@ -14,7 +14,7 @@ import numpy as np
 from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.driven_preflight import driven_findings
-from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level
+from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level, too_short
 from pdem.case.memory import (
     BYTES_PER_FACET,
     BYTES_PER_FACET_AND_RANK,
@@ -79,6 +79,7 @@ def preflight(
     """
     step = case.resolved_step()
     findings = [
+        *_length(case, step),
         *_time_step(case, step),
         *_heavy_damping(case, step),
         *_travel(particles, step),
@@ -107,6 +108,11 @@ def _level(value: float, warning: float, error: float) -> Level:
 
 def _share(value: float) -> str:
     return f"{100.0 * value:.3g} %"
+
+
+def _length(case: Case, step: float) -> Iterator[Finding]:
+    if text := too_short(case, step):
+        yield Finding("error", "time", text)
 
 
 def _time_step(case: Case, step: float) -> Iterator[Finding]:

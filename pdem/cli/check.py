@@ -22,7 +22,7 @@ _WRONG_INPUT = 2
 def check(case: str, settings: tuple[str, ...], threads: int | None) -> int:
     """Check a case without running it: time step, particles, walls, memory.
 
-    Exit code 2 if a run would not start.
+    Exit code 2 if the case cannot run.
     """
     return serial(lambda: _check(case, settings, threads))
 
@@ -32,6 +32,7 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
     from pdem.foundation.machine import default_threads
+    from pdem.simulation.claim import folder_findings
     from pdem.simulation.distributed import launched
 
     case = read_case(path, settings)
@@ -39,7 +40,7 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     particles = initial_particles(case, meshes)
     _, ranks, on_node = launched()
     own = default_threads(ranks_on_node=on_node) if threads is None else threads
-    findings = preflight(case, particles, meshes, ranks, own)
+    findings = [*preflight(case, particles, meshes, ranks, own), *folder_findings(case)]
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)

@@ -43,7 +43,9 @@ def _render(source: str, output: str | None, view: Any, **options: Any) -> None:
 
 
 def _default_output(source: Path) -> Path:
-    return source / "picture.png" if source.is_dir() else source.with_suffix(".png")
+    from pdem.output.run_folder import PICTURE_FILE
+
+    return source / PICTURE_FILE if source.is_dir() else source.with_suffix(".png")
 
 
 def _direction(view: str | None) -> str | tuple[float, ...] | None:

@@ -13,6 +13,7 @@ from pdem.cli.start import (
     collective,
     is_root,
     load_kernels,
+    overwrite_option,
     quiet_option,
     read_case,
     say,
@@ -32,43 +33,57 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
-    from pdem.output.checkpoint import Checkpoint
+    from pdem.simulation.claim import Beginning
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
-
-# Keys that a restart may change without changing what is simulated.
-_HARMLESS = ("title", "time.end", "output.", "decomposition.", "detection.", "limits.")
 
 
 @click.command(short_help="Run a case.")
 @click.argument("case", type=click.Path())
 @settings_option
+@click.option(
+    "--continue",
+    "goes_on",
+    is_flag=True,
+    help="Go on with the run that the output folder holds if it is of the same case; begin where there is none.",
+)
+@overwrite_option("Begin anew and remove the run that the output folder holds.")
 @threads_option
 @quiet_option
 @trace_options
 def run(
     case: str,
     settings: tuple[str, ...],
+    goes_on: bool,
+    overwrite: bool,
     threads: int | None,
     quiet: bool,
     trace: str | None,
     trace_steps: int,
 ) -> int:
-    """Run a case from its beginning; under mpirun on all its ranks, with the same results."""
+    """Run a case from its beginning; under mpirun on all its ranks, with the same results.
+
+    A folder that holds a run already is only written to with --continue or --overwrite.
+    """
+    if goes_on and overwrite:
+        raise click.UsageError("--continue keeps the run in the folder and --overwrite removes it: give one")
     with _listening() as flag:  # from the very beginning: a warning may come while kernels are compiled
-        how = _How(quiet, trace, trace_steps, flag)
-        return collective(lambda communicator, own: _run(communicator, own, case, settings, how), threads)
+        how = _How(quiet, trace, trace_steps, flag, overwrite)
+        work = _run_on if goes_on else _run
+        return collective(lambda communicator, own: work(communicator, own, case, settings, how), threads)
 
 
 @click.command(short_help="Continue a run from a checkpoint.")
 @click.argument("checkpoint", type=click.Path())
 @settings_option
+@overwrite_option("Remove what the folder holds that is later than the checkpoint.")
 @threads_option
 @quiet_option
 @trace_options
 def restart(
     checkpoint: str,
     settings: tuple[str, ...],
+    overwrite: bool,
     threads: int | None,
     quiet: bool,
     trace: str | None,
@@ -76,22 +91,23 @@ def restart(
 ) -> int:
     """Continue a run, bit for bit, from a checkpoint or from the newest one in an output folder.
 
-    On any number of ranks; with --set time.end=... beyond its former end.
+    On any number of ranks; with --set time.end=... beyond its former end. It goes on in the folder of the checkpoint.
     """
     with _listening() as flag:
-        how = _How(quiet, trace, trace_steps, flag)
+        how = _How(quiet, trace, trace_steps, flag, overwrite)
         return collective(
             lambda communicator, own: _restart(communicator, own, checkpoint, settings, how), threads
         )
 
 
 class _How(NamedTuple):
-    """How to run, apart from the case: what the terminal shows, the trace, who listens to signals."""
+    """How to run, apart from the case: terminal, trace, who listens to signals, and whether results may go."""
 
     quiet: bool
     trace: str | None
     trace_steps: int
     flag: SignalFlag
+    overwrite: bool
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before anything long. Collective."""
@@ -101,11 +117,15 @@ class _How(NamedTuple):
         if trace is not None:
             on_first(communicator, trace.check)
 
-    def to_the_end(self, simulation: Simulation, findings: Sequence[Finding]) -> int:
+    def to_the_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
         """Take all steps."""
+        from pdem.simulation.claim import COMMAND
         from pdem.simulation.run import run as run_to_end
 
-        run_to_end(simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace())
+        run_to_end(
+            simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
+            overwrite=self.overwrite, words=COMMAND,
+        )  # fmt: skip
         return 0
 
     def _trace(self) -> Trace | None:
@@ -123,19 +143,29 @@ def _listening() -> Iterator[SignalFlag]:
 
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
-    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.claim import check_free, check_spared
+    from pdem.simulation.distributed import check_same, on_first
 
-    case, flag = read_case(path, settings), how.flag
+    case = read_case(path, settings)
     _say_warning(check_same(communicator, case))
     how.check(communicator)
-    start = _Start()
+    check = check_spared if how.overwrite else lambda _, folder: check_free(folder)
+    on_first(communicator, lambda: check(case, case.output.folder))
+    return _begin(communicator, threads, case, how)
+
+
+def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
+    """Run a case from its beginning into a folder that is free, or may be overwritten."""
+    from pdem.simulation.distributed import on_first, stop_if_asked
+    from pdem.simulation.simulation import Simulation
+
+    start, flag = _Start(), how.flag
     ranks = 1 if communicator is None else communicator.size
     found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
     stop_if_asked(communicator, flag)
     findings = found or []
     if is_root(communicator) and not how.quiet:
-        say_findings(findings)
+        say_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag)
     stop_if_asked(communicator, flag)
@@ -180,75 +210,135 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
         raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
 
 
+class _Held(NamedTuple):
+    """What all ranks know of a checkpoint to go on from: its path, text and folder of its case, its step."""
+
+    path: Path
+    text: str
+    directory: str
+    step: int
+    warnings: list[str]
+
+    def beginning(self) -> Beginning:
+        """Return where the run begins."""
+        from pdem.case.model import Case
+        from pdem.simulation.claim import Beginning
+
+        return Beginning(self.path.parent, Case.from_text(self.text, self.directory), self.step)
+
+
 def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
+    from pdem.case.continued import set_folder
+    from pdem.simulation.distributed import on_first
+
+    groups: list[Any] = []
+    held = on_first(communicator, lambda: _read(path, groups))
+    case = held.beginning().case
+    set_folder(case, held.path.parent)
+    for assignment in settings:
+        case.override(assignment)
+    return _go_on(communicator, threads, held, case, groups, how)
+
+
+def _run_on(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
+    """Go on with the run of a case that its output folder holds, or begin it."""
+    from pdem.simulation.distributed import check_same, on_first
+
+    groups: list[Any] = []
+    case = read_case(path, settings)
+    held, begun = on_first(communicator, lambda: _find(case, groups))
+    if held is None:
+        _say_warning(check_same(communicator, case))
+        how.check(communicator)
+        return _begin(communicator, threads, case, how._replace(overwrite=begun))
+    if is_root(communicator) and not how.quiet:
+        say(f"going on from {held.path}")
+    return _go_on(communicator, threads, held, case, groups, how)
+
+
+def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
+    """Return the checkpoint with which to go on, if there is one, or else whether what is there may be overwritten."""
+    from pdem.output.run_folder import held_run, require_folder
+    from pdem.simulation.claim import COMMAND, refuse_other, same_case_here
+
+    folder = case.output.folder
+    require_folder(folder)
+    there = held_run(folder)
+    if there is None or there.checkpoint is None:
+        return None, same_case_here(case)
+    held = _read(folder, groups)
+    ways = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
+    refuse_other(held.beginning().case, case, str(there), ways)
+    return held, False
+
+
+def _read(path: str, groups: list[Any]) -> _Held:
+    """Read a checkpoint, or the newest of a folder, its state into `groups`."""
+    from pdem.output.origin import warning_about
+    from pdem.simulation.simulation import case_of, held_in
+
+    checkpoint = held_in(path)
+    case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
+    other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
+    origin = warning_about(checkpoint.attributes)
+    warnings = [
+        *checkpoint.warnings, *([] if writer == VERSION else [other]), *([f"restart: {origin}"] if origin else []),
+    ]  # fmt: skip
+    groups.append(checkpoint.groups)
+    step = int(checkpoint.groups["counters"]["step"])
+    text = case.to_toml()
+    return _Held(checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings])
+
+
+def _check(begins: Beginning, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
+    """Refuse what cannot go on, or would lose something; return what the user should know."""
+    from pdem.case.continued import moved_walls
+    from pdem.simulation.claim import check_continued, check_free, is_same
+    from pdem.simulation.driven import GROUP
+
+    time = begins.step * case.resolved_step()
+    notes = [str(one) for one in moved_walls(begins.case, case, time, groups[0], GROUP)]
+    if is_same(case.output.folder, begins.folder):
+        notes += check_continued(begins, case, overwrite=overwrite)
+    elif not overwrite:
+        check_free(case.output.folder)
+    return notes
+
+
+def _nothing(text: str) -> None:
+    """Say nothing: this is not the first rank."""
+
+
+def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: list[Any], how: _How) -> int:
+    """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
+    from pdem.case.continued import check_continuable, check_end
+    from pdem.case.differences import physical_differences
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
+    from pdem.simulation.rebase import rebase
     from pdem.simulation.simulation import Simulation
 
-    held: list[Checkpoint] = []
-    text, directory, step, findings = on_first(communicator, lambda: _read(path, held))
-    case, changes = _continued_case(text, directory, settings)
+    begins = held.beginning()
+    check_continuable(begins.case, case)
     _say_warning(check_same(communicator, case))
-    if is_root(communicator):
-        for change in changes:
-            say(change)
-    if step >= round(case.time.end / case.resolved_step()):
-        if is_root(communicator):
-            say(f"{path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
+    tell = say if is_root(communicator) else _nothing
+    changes = physical_differences(begins.case, case)
+    for key, old, new in changes:
+        tell(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
+    if not check_end(case, held.step, str(held.path)):
+        tell(f"{held.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
-    if is_root(communicator):
-        say_findings(findings)
+    notes = on_first(communicator, lambda: _check(begins, case, groups, how.overwrite))
+    for note in (*held.warnings, *notes):
+        tell(note)
     how.check(communicator)
     load_kernels(communicator, case, threads, how.flag)
     stop_if_asked(communicator, how.flag)
-    groups = [held.pop().groups if held else None]  # emptied by the call: the run has no use for it later
-    return how.to_the_end(Simulation(case, communicator, threads=threads, state=groups.pop()), findings)
-
-
-def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Finding]]:
-    """Read a checkpoint into `held`; return text and folder of its case, its step, and what users should know."""
-    from pdem.case.findings import Finding
-    from pdem.output.checkpoint import read_checkpoint
-    from pdem.output.checkpoint_folder import latest_checkpoint
-    from pdem.output.origin import warning_about
-    from pdem.simulation.simulation import case_of
-
-    checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
-    writer = checkpoint.attributes.get("pdem", VERSION)
-    other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
-    for warning in (*checkpoint.warnings, *([] if writer == VERSION else [other])):
-        say(f"warning: {warning}")
-    case = case_of(checkpoint)
-    held.append(checkpoint)
-    warning = warning_about(checkpoint.attributes)
-    findings = [Finding("warning", "restart", warning)] if warning else []
-    return case.to_toml(), str(case.directory), int(checkpoint.groups["counters"]["step"]), findings
-
-
-def _continued_case(text: str, directory: str, settings: Sequence[str]) -> tuple[Case, list[str]]:
-    """Return the case of a checkpoint with the changes of the user, and a warning for each that changes the physics.
-
-    Raises
-    ------
-    CaseError
-        If a change is not valid, or changes the time step.
-    """
-    from pdem.case.differences import differences
-    from pdem.case.model import Case
-    from pdem.foundation.errors import CaseError
-
-    case, then = Case.from_text(text, directory), Case.from_text(text, directory)
-    before = case.resolved_step()
-    for assignment in settings:
-        case.override(assignment)
-    if case.resolved_step() != before:
-        raise CaseError(
-            f"a restart keeps its time step of {before:.6g} s and --set would make it "
-            f"{case.resolved_step():.6g} s; set time.step={before!r} as well, "
-            "or begin a new run with the checkpoint as the file of its particles"
+    simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
+    simulation.begins = begins
+    jump = rebase(simulation, begins.case) if changes else 0.0
+    if jump:
+        notes.append(
+            f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"
         )
-    changes = [
-        f"warning: {key} was {old} when the checkpoint was written and is {new} from now on"
-        for key, old, new in differences(then, case)
-        if not key.startswith(_HARMLESS) or key.startswith("detection.wall")
-    ]
-    return case, changes
+        tell(notes[-1])
+    return how.to_the_end(simulation, [*held.warnings, *notes])

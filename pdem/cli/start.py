@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pdem.foundation.terminal import to_terminal
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -42,6 +44,11 @@ def quiet_option(command: Command) -> Command:
     return click.option(
         "-q", "--quiet", is_flag=True, help="No progress line, warnings or report; the log has them all."
     )(command)
+
+
+def overwrite_option(text: str) -> Callable[[Command], Command]:
+    """Add ``--overwrite``, with what it does."""
+    return click.option("--overwrite", is_flag=True, help=text)
 
 
 def trace_options(command: Command) -> Command:
@@ -120,8 +127,8 @@ def is_root(communicator: Any) -> bool:
 
 def say(text: str) -> None:
     """Write a line to standard error."""
-    sys.stderr.write(f"pdem: {text}\n")
-    sys.stderr.flush()
+    with to_terminal():
+        sys.stderr.write(f"pdem: {text}\n")
 
 
 def say_findings(findings: Sequence[Finding]) -> bool:

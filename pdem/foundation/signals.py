@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# Ctrl-C, a batch system ending the job, and its early warning. mpirun passes each of them on to every rank.
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+# Ctrl-C, a batch system ending the job, its early warning, and a terminal or connection that is closed.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 
 
 class _Stop(BaseException):
@@ -59,6 +59,8 @@ class SignalFlag:
 
     def __enter__(self) -> SignalFlag:
         for number in STOP_SIGNALS:
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # as under nohup: the run is to outlive its terminal
             try:
                 self._previous[number] = signal.signal(number, self._remember)
             except (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from pdem.output.parts import Ranks, Table
     from pdem.output.storage import Attribute
+
+_DIGITS = re.compile(r"[0-9]+")
 
 
 class CheckpointFolder:
@@ -37,8 +40,14 @@ class CheckpointFolder:
         self.keep = keep
 
     def paths(self) -> list[Path]:
-        """Return the checkpoints in the folder, oldest step first."""
-        return sorted(self.folder.glob("checkpoint-*.h5"), key=_step_of)
+        """Return the checkpoints in the folder, oldest step first; copies under other names do not count."""
+        return sorted(
+            (path for path in self.folder.glob("checkpoint-*.h5") if step_of(path) >= 0), key=step_of
+        )
+
+    def later_than(self, step: int) -> list[Path]:
+        """Return the checkpoints of later steps, oldest first."""
+        return [path for path in self.paths() if step_of(path) > step]
 
     def write(
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
@@ -55,8 +64,8 @@ class CheckpointFolder:
     ) -> Path:
         """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
 
-        Checkpoints of later steps are left over from a run that was restarted before them. They go as well,
-        like the rows and snapshots that a restart drops.
+        Those of later steps go as well: they are torn, or the user has asked for it, or else the run would not
+        have begun before them.
 
         Raises
         ------
@@ -70,7 +79,7 @@ class CheckpointFolder:
         return path
 
     def _remove_others(self, step: int) -> None:
-        earlier = [other for other in self.paths() if _step_of(other) <= step]
+        earlier = [other for other in self.paths() if step_of(other) <= step]
         for other in set(self.paths()) - set(earlier[-self.keep :]):
             other.unlink(missing_ok=True)
         for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
@@ -101,6 +110,7 @@ def latest_checkpoint(folder: Path | str) -> Checkpoint:
     return CheckpointFolder(folder).latest()
 
 
-def _step_of(path: Path) -> int:
+def step_of(path: Path) -> int:
+    """Return the step of a checkpoint by its name, -1 if it is not a name that a run gives."""
     digits = path.name.removeprefix("checkpoint-").removesuffix(".h5")
-    return int(digits) if digits.isdigit() else -1
+    return int(digits) if _DIGITS.fullmatch(digits) else -1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from tqdm import tqdm
 
+from pdem.foundation.terminal import to_terminal
 from pdem.output.origin import origin
 from pdem.output.storage import writing
 from pdem.output.summary import duration
@@ -129,7 +130,8 @@ class _AboveProgress(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one warning to standard error."""
-        tqdm.write(f"pdem: {record.levelname.lower()}: {record.getMessage()}", file=sys.stderr)
+        with to_terminal():
+            tqdm.write(f"pdem: {record.levelname.lower()}: {record.getMessage()}", file=sys.stderr)
 
 
 class RunLog:

@@ -229,6 +229,50 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
             discard(temporary)
 
 
+class SeriesHead(NamedTuple):
+    """What a run must know of a series before it continues it.
+
+    Attributes
+    ----------
+    columns : list of str
+        Their names; none if neither file can be read.
+    last_time : float or None
+        Of the last row [s].
+    case : str or None
+        Of the run that began or continued the series last, as TOML.
+    """
+
+    columns: list[str]
+    last_time: float | None
+    case: str | None
+
+
+def head_of_series(folder: Path | str) -> SeriesHead:
+    """Return what is known of the series in a folder, from whichever of its files has more rows; nothing is changed."""
+    path = Path(folder) / f"{TABLE}.h5"
+    columns, times, case = _head_of_csv(path.with_suffix(".csv"))
+    try:
+        with open_hdf5(path, "r") as file:
+            columns, case = list(file[TABLE].dtype.names or ()), file.attrs.get("case")
+            times += file[TABLE].fields(_TIME)[-1:].tolist() if len(file[TABLE]) else []
+    except HDF5_ERRORS:
+        pass
+    return SeriesHead(columns, max(times, default=None), case if isinstance(case, str) else None)
+
+
+def _head_of_csv(path: Path) -> tuple[list[str], list[float], None]:
+    """Return the names of the columns of a CSV, and the time of its last whole row if it has one."""
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    header, *lines = text.split("\n")
+    names = [name.rpartition(" [")[0] for name in header.split(",")]
+    if _TIME not in names or len(lines) < 2:
+        return (names if _TIME in names else []), [], None
+    try:
+        return names, [float(lines[-2].split(",")[names.index(_TIME)])], None
+    except (ValueError, IndexError):
+        return names, [], None
+
+
 def read_series(path: Path | str) -> NDArray[Any]:
     """Return the table of a ``series.h5`` as a structured array, one field per column.
 

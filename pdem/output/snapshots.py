@@ -72,16 +72,33 @@ class _Series:
         self._layout = layout
         self._attributes = dict(attributes)
         self._last_step: int | None = None
-        self._exists = resume_step is not None and self._resume(resume_step)
+        self._resume_step = resume_step
+        self._exists = False
+
+    @property
+    def conflict(self) -> bool:
+        """Whether there is a whole file that holds other fields or walls, and cannot be continued; looks only."""
+        try:
+            with open_hdf5(self.path, "r") as file:
+                return not self._continues(file[vtkhdf.ROOT])
+        except HDF5_ERRORS:  # none, or a torn one that will be set aside
+            return False
+
+    def _continues(self, root: h5py.Group) -> bool:
+        return vtkhdf.fits(root, self._layout) and self._same_cells(root)
+
+    def open(self) -> None:
+        """Cut an existing file back to the step to continue from, if there is one; the first write does it as well."""
+        step, self._resume_step = self._resume_step, None
+        if step is not None and self.path.exists():
+            self._exists = self._resume(step)
 
     def _resume(self, step: int) -> bool:
-        """Cut an existing file back to `step`; tell whether there is one to continue."""
-        if not self.path.exists():
-            return False
+        """Cut the file back to `step`; tell whether it can be continued."""
         try:
             with open_hdf5(self.path, "r+") as file:
                 root = file[vtkhdf.ROOT]
-                if vtkhdf.fits(root, self._layout) and self._same_cells(root):
+                if self._continues(root):
                     vtkhdf.keep_before(root, step + 1)
                     return True
             why = "holds other fields or walls than this case"
@@ -98,6 +115,7 @@ class _Series:
     @contextmanager
     def _growing(self, step: int, byte_count: int, rows: int) -> Iterator[h5py.Group]:
         """Open the file, which is made if there is none, with room for so many more bytes; later steps go."""
+        self.open()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
         if not self._exists:
@@ -109,6 +127,19 @@ class _Series:
                 vtkhdf.keep_before(root, step)
             self._last_step = None
             yield root
+
+
+def last_snapshot(path: Path) -> tuple[int, float] | None:
+    """Return step and time [s] of the last snapshot in a file, None if there is none or it cannot be read."""
+    try:
+        with open_hdf5(path, "r") as file:
+            steps = file[vtkhdf.ROOT]["Steps"]
+            count = int(steps.attrs["NSteps"])
+            return (
+                (int(steps["StepNumbers"][count - 1]), float(steps["Values"][count - 1])) if count else None
+            )
+    except HDF5_ERRORS:
+        return None
 
 
 def _full_name(name: str) -> str:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.fields import written_fields
+from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
-from pdem.output.series import Series
+from pdem.output.series import TABLE, Series, head_of_series
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+from pdem.simulation.claim import SCRIPT, claim
 from pdem.simulation.energy import TERMS
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.nodal_loads import Bodies
     from pdem.output.parts import Table
+    from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
     from pdem.simulation.simulation import Simulation
 
@@ -57,9 +60,26 @@ class Outputs:
         No progress line and no report on the terminal.
     findings : sequence
         Of the checks before the run, for the log.
+    overwrite : bool
+        A run that is in the folder may go, see `pdem.simulation.claim`.
+    words : Words
+        How the user would say so.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if the folder is taken or cannot be made.
     """
 
-    def __init__(self, simulation: Simulation, *, quiet: bool, findings: Sequence[object]) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        quiet: bool,
+        findings: Sequence[object],
+        overwrite: bool = False,
+        words: Words = SCRIPT,
+    ) -> None:
         self._simulation = simulation
         self._quiet = quiet
         self._root = simulation.system.exchange.rank == 0
@@ -67,13 +87,23 @@ class Outputs:
         self._loads: dict[str, dict[str, Any]] = {}
         self._bodies: Bodies | None = None
         self._attributes = self._described() if self._root else {}
-        if self._root:
-            self._open(findings)
         self._particles = ParticleSnapshots(
             self._folder / PARTICLE_FILE, list(written_fields()), self._attributes,
             resume_step=simulation.step or None, ranks=simulation.system.exchange,
         )  # fmt: skip
+        self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
         self._checkpoints = CheckpointFolder(self._folder)
+        notes = claim(simulation, overwrite=overwrite, conflict=self._conflict, words=words)
+        if self._root:
+            self._open([*findings, *(note for note in notes if note not in findings)])
+
+    def _conflict(self) -> str | None:
+        """Return the name of a file in the folder that this run cannot continue."""
+        columns = head_of_series(self._folder).columns
+        if columns and columns != [name for name, *_ in self._columns()]:
+            return f"{TABLE}.h5"
+        files = (self._particles, self._walls)
+        return next((file.path.name for file in files if file is not None and file.conflict), None)
 
     def _described(self) -> dict[str, Any]:
         """Return what every file says about itself."""
@@ -86,8 +116,6 @@ class Outputs:
     def _open(self, findings: Sequence[object]) -> None:
         simulation, case = self._simulation, self._simulation.case
         exchange, step = simulation.system.exchange, simulation.step
-        self._folder.mkdir(parents=True, exist_ok=True)
-        resumed = step if step else None
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
         details = [
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
@@ -97,11 +125,11 @@ class Outputs:
         self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
-        self._walls = self._wall_snapshots(resumed)
-        driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
-        columns = [*_COLUMNS, *self._load_columns(), *driven]
+        self._particles.open()
+        if self._walls is not None:
+            self._walls.open()
         self._series = Series(
-            self._folder, columns, self._attributes, resume_time=simulation.time if step else None
+            self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None
         )
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._log_every = 0
@@ -118,6 +146,11 @@ class Outputs:
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.walls.facet_origin},
             resume_step=resumed,
         )  # fmt: skip
+
+    def _columns(self) -> list[tuple[str, ...]]:
+        """Return names, units and types of all columns of the series."""
+        driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
+        return [*_COLUMNS, *self._load_columns(), *driven]
 
     def _load_columns(self) -> list[tuple[str, str]]:
         return [
@@ -229,7 +262,8 @@ class Outputs:
         self._progress.close()
         self._log.text(text)
         if not self._quiet:
-            print(text)
+            with to_terminal():
+                print(text)
 
     def close(self) -> None:
         """Close all files; nothing is lost on an exception."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.continued import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import end_report
+from pdem.simulation.claim import SCRIPT, Beginning
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import agree
@@ -19,6 +21,7 @@ from pdem.simulation.step import agree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pdem.simulation.claim import Words
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.state import Groups
     from pdem.simulation.trace import Trace
@@ -61,6 +64,8 @@ def run(
     findings: Sequence[object] = (),
     flag: SignalFlag | None = None,
     trace: Trace | None = None,
+    overwrite: bool = False,
+    words: Words = SCRIPT,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -76,15 +81,23 @@ def run(
         Entered already, and so listening for longer than the run; by default it listens during the run.
     trace : Trace, optional
         Records the first steps.
+    overwrite : bool
+        See `Simulation.run`.
+    words : Words
+        How the user would say what is to become of a run in the folder.
 
     Raises
     ------
+    InputError, CaseError
+        If the output folder holds a run or cannot be made, or the case ends before its first step.
     Interrupted
         If a signal asked for it; the state is in a checkpoint.
     BlowUpError
         If results would mean nothing any more; the last good state is in a checkpoint.
     """
-    outputs = Outputs(simulation, quiet=quiet, findings=findings)
+    check_end(simulation.case, simulation.step)
+    outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, words=words)
+    simulation.begins = Beginning(Path(simulation.case.output.folder), simulation.case, simulation.step)
     try:
         with (
             SignalFlag() if flag is None else nullcontext(flag) as listening,
@@ -106,6 +119,7 @@ class _Run:
         self.schedule = Schedule(simulation)
         self.first = simulation.step
         self.good: Groups = {}
+        self.saved: tuple[int, Path] | None = None
         self.counted_from = (self.first, time.perf_counter())
 
     def to_the_end(self) -> int:
@@ -165,13 +179,20 @@ class _Run:
 
     def _checkpoint(self, local: Groups) -> Path:
         counters = {**local["counters"], "balance": np.array(self.simulation.first_balance)}
-        return self.outputs.checkpoint(tables_of(self.simulation.system, {**local, "counters": counters}))
+        path = self.outputs.checkpoint(tables_of(self.simulation.system, {**local, "counters": counters}))
+        self.saved = int(counters["step"]), path
+        return path
 
     def _save_good(self) -> str:
         if not self.good:
             return "nothing was saved, it happened in the first steps"
-        path = self._checkpoint(self.good)
-        return f"the last good state (step {int(self.good['counters']['step'])}) is in {path}"
+        step = int(self.good["counters"]["step"])
+        if (
+            self.saved is None or self.saved[0] < step
+        ):  # a later checkpoint would go if an earlier one were written
+            self._checkpoint(self.good)
+        assert self.saved is not None
+        return f"the last good state (step {self.saved[0]}) is in {self.saved[1]}"
 
     def _copies(self) -> list[str]:
         """Return what crosses ranks, for the log; nothing where there is one. Collective."""

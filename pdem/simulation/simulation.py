@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.continued import set_folder
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.contact.wall_kernels import LOADS
@@ -15,7 +17,9 @@ from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.origin import warning_about
+from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
 from pdem.simulation.phases import Phases
@@ -28,12 +32,12 @@ from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
+    from pdem.output.checkpoint import Checkpoint
     from pdem.simulation.state import Groups
 
 
@@ -109,16 +113,19 @@ class Simulation:
         self.phases.start()
         relist(self.system, contacts.pop(), self.phases)
         self._begin(continued)
+        self.begins: Beginning | None = None
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
 
     @classmethod
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
         """Continue from a checkpoint, on any number of ranks.
 
+        `run` then goes on in the folder of the checkpoint, wherever that has been moved or copied to.
+
         Parameters
         ----------
         checkpoint : path
-            A checkpoint file.
+            A checkpoint file, or an output folder, of which the newest is taken that reads well.
         comm, threads
             As for `Simulation`.
 
@@ -132,12 +139,15 @@ class Simulation:
         RuntimeWarning
             On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.origin`.
         """
-        held = read_checkpoint(checkpoint)
+        held = held_in(checkpoint)
         if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
-        case, groups = case_of(held), [held.groups]
+        case, groups, folder = case_of(held), [held.groups], held.path.parent
+        set_folder(case, folder)
         del held
-        return cls(case, comm, threads=threads, state=groups.pop())
+        continued = cls(case, comm, threads=threads, state=groups.pop())
+        continued.begins = Beginning(folder, case, continued.step)
+        return continued
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
@@ -247,11 +257,20 @@ class Simulation:
         own = self.system.particles.id
         hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)
 
-    def run(self) -> int:
+    def run(self, *, overwrite: bool = False) -> int:
         """Run the case to its end with all its output; return the number of steps taken.
+
+        A run that the output folder holds is only continued, by `restart`, unless it may be overwritten.
+
+        Parameters
+        ----------
+        overwrite : bool
+            At its beginning, remove the run that is in the output folder; continued, remove what is later.
 
         Raises
         ------
+        InputError
+            If that folder holds a run, or cannot be made; nothing in it has changed.
         Interrupted
             If a signal asked for it; the state is in a checkpoint.
         BlowUpError
@@ -259,7 +278,7 @@ class Simulation:
         """
         from pdem.simulation.run import run
 
-        return run(self)
+        return run(self, overwrite=overwrite)
 
     def gather(self) -> dict[str, NDArray[Any]] | None:
         """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""
@@ -338,6 +357,17 @@ class Simulation:
             self.case.walls[wall].name: {name: value for name, (value, _) in drive.report(self.time).items()}
             for wall, drive in self.system.walls.walls.drives.items()
         }
+
+
+def held_in(path: str | Path) -> Checkpoint:
+    """Return a checkpoint, or the newest of a folder that reads well.
+
+    Raises
+    ------
+    CheckpointError
+        If it cannot be read, or there is none.
+    """
+    return latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
 
 
 def case_of(checkpoint: Any) -> Case:

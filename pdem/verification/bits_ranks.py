@@ -95,7 +95,7 @@ def play(case: Case, communicator: Any, cell: Cell, start: Path | None = None) -
         first = communicator is None or communicator.rank == 0
         state = read_checkpoint(start).groups if first else None
     simulation = Simulation(case, communicator, threads=cell.threads, state=state)
-    run(simulation, quiet=True)
+    run(simulation, quiet=True, overwrite=True)
     return _counted(simulation)
 
 

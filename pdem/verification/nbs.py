@@ -310,7 +310,7 @@ def jet(notebook: Notebook) -> Table:
     case = jet_case(notebook.folder / "jet", full=notebook.full)
     simulation = Simulation(case, threads=notebook.threads)
     before = momentum(simulation)
-    run_to_end(simulation, quiet=True)
+    run_to_end(simulation, quiet=True, overwrite=True)
     with open_hdf5(notebook.folder / "jet" / "series.h5", "r") as file:
         rows = file[TABLE][:]
     if find_spec("pyvista") is not None:

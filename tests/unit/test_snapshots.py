@@ -170,6 +170,7 @@ def test_restart_drops_later_steps_and_continues(tmp_path: Path) -> None:
     for index, count in enumerate((*counts[:3], 9, 9)):
         series.write(float(index), index, particles(count, index if index < 3 else 77))
     series = ParticleSnapshots(restarted, resume_step=2)
+    series.open()
     assert vtkhdf.read_times(restarted).tolist() == [0, 1, 2]
     for index in range(2, 6):
         series.write(float(index), index, particles(counts[index], index))
