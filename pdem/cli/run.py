@@ -219,12 +219,11 @@ class _Held(NamedTuple):
     step: int
     warnings: list[str]
 
-    def beginning(self) -> Beginning:
-        """Return where the run begins."""
+    def case(self) -> Case:
+        """Return its case."""
         from pdem.case.model import Case
-        from pdem.simulation.claim import Beginning
 
-        return Beginning(self.path.parent, Case.from_text(self.text, self.directory), self.step)
+        return Case.from_text(self.text, self.directory)
 
 
 def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
@@ -233,7 +232,7 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
 
     groups: list[Any] = []
     held = on_first(communicator, lambda: _read(path, groups))
-    case = held.beginning().case
+    case = held.case()
     set_folder(case, held.path.parent)
     for assignment in settings:
         case.override(assignment)
@@ -268,7 +267,7 @@ def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
         return None, same_case_here(case)
     held = _read(folder, groups)
     ways = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
-    refuse_other(held.beginning().case, case, str(there), ways)
+    refuse_other(held.case(), case, str(there), ways)
     return held, False
 
 
@@ -290,14 +289,14 @@ def _read(path: str, groups: list[Any]) -> _Held:
     return _Held(checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings])
 
 
-def _check(begins: Beginning, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
+def _check(begins: Beginning, then: Case, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
     """Refuse what cannot go on, or would lose something; return what the user should know."""
     from pdem.case.continued import moved_walls
     from pdem.simulation.claim import check_continued, check_free, is_same
     from pdem.simulation.driven import GROUP
 
     time = begins.step * case.resolved_step()
-    notes = [str(one) for one in moved_walls(begins.case, case, time, groups[0], GROUP)]
+    notes = [str(one) for one in moved_walls(then, case, time, groups[0], GROUP)]
     if is_same(case.output.folder, begins.folder):
         notes += check_continued(begins, case, overwrite=overwrite)
     elif not overwrite:
@@ -313,21 +312,23 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
     """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
     from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
+    from pdem.simulation.claim import Beginning
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
     from pdem.simulation.rebase import rebase
     from pdem.simulation.simulation import Simulation
 
-    begins = held.beginning()
-    check_continuable(begins.case, case)
+    then = held.case()
+    begins = Beginning(held.path.parent, then, held.step)
+    check_continuable(then, case)
     _say_warning(check_same(communicator, case))
     tell = say if is_root(communicator) else _nothing
-    changes = physical_differences(begins.case, case)
+    changes = physical_differences(then, case)
     for key, old, new in changes:
         tell(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
     if not check_end(case, held.step, str(held.path)):
         tell(f"{held.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
-    notes = on_first(communicator, lambda: _check(begins, case, groups, how.overwrite))
+    notes = on_first(communicator, lambda: _check(begins, then, case, groups, how.overwrite))
     for note in (*held.warnings, *notes):
         tell(note)
     how.check(communicator)
@@ -335,7 +336,7 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
     stop_if_asked(communicator, how.flag)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
     simulation.begins = begins
-    jump = rebase(simulation, begins.case) if changes else 0.0
+    jump = rebase(simulation, then) if changes else 0.0
     if jump:
         notes.append(
             f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"

@@ -60,14 +60,14 @@ class Beginning:
     ----------
     folder : Path
         Of the checkpoint; in it the run goes on, unless its case names another one.
-    case : Case
-        Of the checkpoint.
+    case : Case or None
+        Of the checkpoint, None if that is not known.
     step : int
         At which it begins.
     """
 
     folder: Path
-    case: Case
+    case: Case | None
     step: int
 
 
@@ -188,6 +188,8 @@ def _case_here(folder: Path, directory: Path) -> Case | None:
 
 def _refuse_older(begins: Beginning, case: Case, changes: list[tuple[str, str, str]], words: Words) -> None:
     """Refuse to go on behind the back of a run of another case, which has left no checkpoint yet."""
+    if begins.case is None:
+        return
     asked = {key for key, _, _ in physical_differences(begins.case, case)}
     unasked = [(key, now, then) for key, then, now in changes if key not in asked]
     if not unasked:
@@ -232,7 +234,7 @@ def refuse_other(other: Case, case: Case, held: str, ways: str) -> None:
     if steps[0] != steps[1]:
         changes.append(("time.step", f"{steps[0]:.6g} s", f"{steps[1]:.6g} s"))
     if changes:
-        raise InputError(f"{held}; its case differs ({in_words(changes)}): {ways}")
+        raise InputError(f"{held}; its case differs ({in_words(changes)}); {ways}")
 
 
 def claim(
@@ -276,9 +278,10 @@ def claim(
 def _claimed(
     simulation: Simulation, overwrite: bool, conflict: Callable[[], str | None], words: Words
 ) -> list[str]:
-    case, begins = simulation.case, simulation.begins
-    folder, notes = Path(case.output.folder), list[str]()
-    if begins is not None and is_same(begins.folder, folder):
+    case, notes = simulation.case, list[str]()
+    folder = Path(case.output.folder)
+    begins = simulation.begins or Beginning(folder, None, simulation.step)
+    if simulation.step > 0 and is_same(begins.folder, folder):
         begins = replace(begins, folder=folder, step=simulation.step)
         notes = check_continued(begins, case, overwrite=overwrite, words=words)
         _refuse_conflict(folder, conflict(), words)

@@ -36,7 +36,7 @@ def test_a_piston_is_reported_and_goes_on_after_a_restart(tmp_path, monkeypatch)
     state = read_checkpoint(last).groups["driven_walls"]
     assert state["wall"].tolist() == [1]
     kept = shutil.copy(last, tmp_path / "kept.h5")
-    command("restart", first)
+    command("restart", first, "--overwrite")
     assert "equal: the same bits" in command("compare", kept, last)
     np.testing.assert_array_equal(read_series(folder / "series.h5")["piston_travel"], rows["piston_travel"])
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pdem.case.differences import differences
+from pdem.case.differences import differences, physical_differences
 from pdem.case.model import Case
-from pdem.cli.run import _continued_case, _read
+from pdem.cli.run import _read
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint import write_checkpoint
 
@@ -47,18 +47,19 @@ def test_a_restart_tells_what_else_it_simulates():
         "time.end=2.0", "detection.walls=h2", "detection.skin=0.1", "interactions.grain-grain.friction=0.1",
         "output.series_every=0.5",
     ]  # fmt: skip
-    case, changes = _continued_case(CASE, ".", settings)
-    assert case.time.end == 2.0
-    assert sorted(changes) == [
-        "warning: detection.walls was 'signed' when the checkpoint was written and is 'h2' from now on",
-        "warning: interactions.grain-grain.friction was 0.5 when the checkpoint was written and is 0.1 from now on",
+    case = Case.from_text(CASE)
+    for setting in settings:
+        case.override(setting)
+    assert sorted(physical_differences(Case.from_text(CASE), case)) == [
+        ("detection.walls", "'signed'", "'h2'"),
+        ("interactions.grain-grain.friction", "0.5", "0.1"),
     ]
 
 
-def test_a_checkpoint_of_another_version_is_told(tmp_path, capsys):
+def test_a_checkpoint_of_another_version_is_told(tmp_path):
     groups = {"counters": {"step": 3}}
     for version, warnings in ((VERSION, 0), ("0.0.1", 1)):
         write_checkpoint(tmp_path / "c.h5", groups, {"case": CASE, "directory": ".", "pdem": version})
-        assert _read(str(tmp_path / "c.h5"), [])[2] == 3
-        errors = capsys.readouterr().err
-        assert errors.count(f"written by pdem 0.0.1, this is {VERSION}") == warnings
+        held = _read(str(tmp_path / "c.h5"), [])
+        assert held.step == 3
+        assert str(held.warnings).count(f"written by pdem 0.0.1, this is {VERSION}") == warnings
