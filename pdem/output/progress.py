@@ -7,7 +7,6 @@ from typing import Self
 
 from tqdm import tqdm
 
-from pdem.foundation.terminal import to_terminal
 from pdem.output.summary import quantity
 
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
@@ -72,13 +71,11 @@ class Progress:
         wide = shutil.get_terminal_size().columns >= _WIDE
         health = status(contacts_per_particle, largest_overlap, kinetic_energy, steps_per_second, wide)
         self._bar.set_postfix_str(health, refresh=False)
-        with to_terminal():
-            self._bar.update(min(time, self._end) - self._start - self._bar.n)
+        self._bar.update(min(time, self._end) - self._start - self._bar.n)
 
     def close(self) -> None:
         """End the line, in its last state."""
-        with to_terminal():
-            self._bar.close()
+        self._bar.close()
 
 
 def status(

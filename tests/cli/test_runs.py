@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -164,7 +169,9 @@ def test_ranks_say_it_once(example):
     assert errors.count("--bogus") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "sigterm", "sighup"]
+)
 def test_a_signal_ends_in_a_checkpoint(example, number):
     folder = example / f"stopped-{int(number)}"
     endless = ["--set", "time.end=1e6", "--set", f'output.folder="{folder}"']
@@ -179,6 +186,33 @@ def test_a_signal_ends_in_a_checkpoint(example, number):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 99, errors
     assert "pdem: stopped: signal" in errors
+    assert len(list(folder.glob("checkpoint-*.h5"))) == 1
+
+
+def test_a_closed_terminal_ends_in_a_checkpoint(example):
+    """What is written to it fails from then on, the progress line first of all."""
+    folder = example / "closed"
+    settings = [
+        "time.end=1e4",
+        f"output.folder={folder}",
+        "output.fields_every=1e3",
+        "output.series_every=0.001",
+    ]
+    words = ["run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))]
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(example)
+        os.execvpe(PDEM[0], [*PDEM, *words], os.environ | {"PYTHONPATH": str(ROOT)})
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    seen, begun, deadline = b"", None, time.monotonic() + 200
+    while time.monotonic() < deadline and (begun is None or time.monotonic() < begun + 2.0):
+        if select.select([terminal], [], [], 0.2)[0]:
+            seen += os.read(terminal, 4096)
+        if begun is None and (folder / "particles.vtkhdf").exists():
+            begun = time.monotonic()
+    os.close(terminal)
+    assert b"contacts" in seen  # a progress line is written
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 99, seen
     assert len(list(folder.glob("checkpoint-*.h5"))) == 1
 
 

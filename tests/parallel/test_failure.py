@@ -170,13 +170,15 @@ def test_an_error_of_one_rank_is_told_once(ranks, error):
     assert errors.count("Traceback") == 1
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_a_signal_to_one_rank_stops_all(ranks):
+@pytest.mark.parametrize(
+    ("ranks", "number"), [(2, signal.SIGTERM), (3, signal.SIGTERM), (4, signal.SIGTERM), (2, signal.SIGHUP)]
+)
+def test_a_signal_to_one_rank_stops_all(ranks, number):
     program = STOPPED.replace('b"ready\\n"', 'b"%d\\n" % os.getpid()')
     assert program != STOPPED
     with start_program(program, ranks) as process:
         numbers = [int(process.stdout.readline()) for _ in range(ranks)]
-        os.kill(numbers[-1], signal.SIGTERM)
+        os.kill(numbers[-1], number)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == Interrupted.exit_code
     assert output.count("written\n") == ranks

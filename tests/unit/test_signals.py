@@ -34,6 +34,18 @@ def test_a_second_interrupt_is_one():
             os.kill(os.getpid(), signal.SIGINT)
 
 
+def test_a_hangup_that_was_ignored_stays_ignored():
+    """As under nohup: the run is to outlive the terminal it was started from."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with SignalFlag() as flag:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert flag.requested == 0
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_outside_the_main_thread_nothing_happens():
     problems = []
 
