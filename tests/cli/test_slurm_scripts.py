@@ -201,18 +201,19 @@ def test_a_chain_of_jobs(case, stand_ins):
     """Warned, it queues again and continues, until the run is done."""
     text = script(case, "requeue", settings=["time.end=0.01"])
     code, calls, errors = stand_ins(text, PDEM_DOES=WARNED.format(900))
-    assert calls == ["pdem run a box.toml --set time.end=0.01", "scontrol requeue 7"], errors
+    command = "pdem run a box.toml --set time.end=0.01 --continue"
+    assert calls == [command, "scontrol requeue 7"], errors
     code, calls, errors = stand_ins(text, PDEM_DOES=WARNED.format(10000))
-    assert calls == ["pdem restart results/polydisperse_box", "scontrol requeue 7"], errors
+    assert calls == [command, "scontrol requeue 7"], errors
     code, calls, _ = stand_ins(text)
-    assert (code, calls) == (0, ["pdem restart results/polydisperse_box"])
+    assert (code, calls) == (0, [command])
 
 
 @pytest.mark.parametrize("kind", ["mpi", "hybrid", "requeue"], ids="{}-script".format)
 def test_a_job_that_queued_again_is_a_step_of_another_number(case, stand_ins, kind):
     """MPICH would otherwise find the shared memory of the one that was killed."""
     code, calls, errors = stand_ins(script(case, kind), SLURM_RESTART_COUNT="2")
-    assert (code, calls) == (0, ["pdem run a box.toml"]), errors
+    assert (code, calls) == (0, ["pdem run a box.toml --continue"]), errors
     assert Path("steps").read_text().split() == ["true", "true", "pdem"]
 
 
@@ -259,3 +260,5 @@ def test_each_job_of_an_array_has_its_ranks(kind, case, stand_ins):
             == f"pdem run a box.toml {grown}--set output.folder=results/polydisperse_box/ranks-{ranks:05d}"
         )
     assert f"#SBATCH --array=0-{number}%1\n" in text
+    _, (again,), _ = stand_ins(text, SLURM_ARRAY_TASK_ID=str(number), SLURM_RESTART_COUNT="1")
+    assert again == f"{call} --overwrite", "it began there itself"
