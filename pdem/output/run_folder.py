@@ -175,7 +175,7 @@ def folder_problem(folder: Path | str) -> str:
     path = Path(folder)
     try:
         mode = os.stat(path).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if path.is_symlink():
             return f"{path} is a link that leads nowhere"
         return folder_problem(path.parent) if path != path.parent else "there is no such place"
