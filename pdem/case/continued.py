@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.differences import physical_differences
+from pdem.case.driven import Body, Servo
 from pdem.case.drives import drives_of
 from pdem.case.findings import Finding, too_short
 from pdem.case.model import Case
@@ -62,12 +63,21 @@ def check_continuable(then: Case, now: Case) -> None:
         )
     for number, (old, new) in enumerate(zip(then.walls, now.walls, strict=True)):
         for key in (*SURFACE, "servo", "body"):
-            was, is_ = getattr(old, key), getattr(new, key)
-            if (was is None) != (is_ is None) or (key in SURFACE and was != is_):
+            was, is_ = (_kept(getattr(wall, key)) for wall in (old, new))
+            if was != is_:
                 raise CaseError(
                     f"walls[{number}].{key} of wall {new.name}: a restart keeps the meshes of its walls and what "
                     f"drives them; {_NEW_CASE}"
                 )
+
+
+def _kept(value: Any) -> Any:
+    """Return of a value of a wall what a restart keeps: of a drive, what its state means."""
+    if isinstance(value, Servo):
+        return "servo", value.centre is None
+    if isinstance(value, Body):
+        return "body", value.hinge is None, value.free_rotation
+    return value
 
 
 def moved_walls(

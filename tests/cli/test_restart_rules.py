@@ -86,6 +86,10 @@ def test_refused_walls_and_columns_change_nothing(here):
     assert "begin a new case whose particles.file is the checkpoint" in said
     said = refused("restart", "out", settings=[later, "walls.0.scale=2.0"])
     assert "walls[0].scale of wall plate: a restart keeps the meshes of its walls" in said
+    servo = "walls.0.servo={axis=[0, 0, 1], force=1.0, largest_rate=1.0}"
+    assert "walls[0].servo of wall plate: a restart keeps" in refused(
+        "restart", "out", settings=[later, servo]
+    )
     said = refused("restart", "out", settings=[later, 'walls.0.name="floor"'])
     assert "out/series.h5: holds other columns or walls than this run and cannot be continued; --set" in said
     run("restart", "out", settings=[later, 'walls.0.name="floor"', "output.folder=floor"])

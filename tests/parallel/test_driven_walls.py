@@ -8,6 +8,7 @@ import pytest
 import pdem
 from cases import box, quad
 from pdem.containers.mesh import Mesh
+from pdem.simulation.rebase import rebase
 from pdem.simulation.state import gather_groups, local_groups
 
 CASE = """
@@ -139,4 +140,33 @@ def test_driven_walls_go_the_same_way_on_any_number_of_ranks(ranks):
     last = everything(again)
     if comm.rank == 0:
         require_same(last, found)
+    comm.Barrier()
+
+
+@pytest.mark.ranks(2, timeout=240)
+def test_a_ledger_goes_on_when_bodies_become_heavier(ranks):
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    before = simulation(comm)
+    before.advance(100)
+    residual, state = before.energies()["residual"], gather_groups(before.system, local_groups(before.system))
+    balance = {"balance": np.array(before.first_balance)}
+    state = comm.bcast(None if state is None else {**state, "counters": {**state["counters"], **balance}})
+
+    def rebased(communicator):
+        case = pdem.Case.from_text(CASE.format(skin=0.05))
+        then = pdem.Case.from_text(CASE.format(skin=0.05))
+        for setting in ("domain.gravity=[0.0, 0.0, -20.0]", "walls.2.body.density=4000.0"):
+            case.override(setting)
+        heavy = pdem.Simulation(case, communicator, meshes=meshes(), threads=1, state=state)
+        jump = rebase(heavy, then)
+        assert heavy.energies()["residual"] == pytest.approx(residual, abs=1e-15)
+        return jump, heavy.energies()
+
+    found = rebased(comm)
+    assert abs(found[0]) > 1e-6 + abs(residual)
+    assert found[1]["body_motion"] > 1.05 * before.energies()["body_motion"]
+    if comm.rank == 0:
+        assert rebased(None) == found
     comm.Barrier()
