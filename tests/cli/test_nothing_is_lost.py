@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 from folders import FRICTION, checkpoints, command, die_in_step, listing, refused, run, state
 
+import pdem
 from pdem.cli import main
+from pdem.foundation.errors import BlowUpError
 from pdem.output.series import read_series
 
 
@@ -135,3 +137,20 @@ def test_a_restart_into_another_folder_is_held_to_the_same_rule(here):
     run("restart", "out", "--overwrite", settings=["time.end=0.006", "output.folder=branch"])
     assert checkpoints("branch") == ["checkpoint-000000600.h5"]
     assert read_series("branch/series.h5")["time"][0] > 0.004
+
+
+def test_a_blow_up_keeps_a_checkpoint_that_is_newer_than_the_last_copy(here, monkeypatch):
+    """The copy of step 200 would be written, and the whole checkpoint of step 250 removed as a later one."""
+    advance = pdem.Simulation.advance
+
+    def advance_or_blow_up(self, steps):
+        if self.step + steps > 300:
+            raise BlowUpError("too far")
+        return advance(self, steps)
+
+    monkeypatch.setattr(pdem.Simulation, "advance", advance_or_blow_up)
+    settings = ["output.folder=blown", "output.checkpoint_every=0.0025"]
+    code, errors = command("run", "case.toml", "--quiet", settings=settings)
+    assert code == 3
+    assert "too far; the last good state (step 250) is in blown/checkpoint-000000250.h5" in errors
+    assert checkpoints("blown") == ["checkpoint-000000250.h5"]
