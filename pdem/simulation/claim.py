@@ -208,16 +208,21 @@ def same_case_here(case: Case) -> bool:
     Raises
     ------
     InputError
-        If it holds one of another case, or of one that cannot be known.
+        If it holds one of another case, or of one that cannot be known, or one whose checkpoints have been removed.
     """
-    held = held_run(case.output.folder)
+    folder = Path(case.output.folder)
+    held = held_run(folder)
     if held is None:
         return False
-    other = _case_here(Path(case.output.folder), case.directory)
+    other = _case_here(folder, case.directory)
     ways = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
     if other is None:
-        raise InputError(f"{held}; of what case it was cannot be read: {ways}")
+        raise InputError(f"{held}; of what case it was cannot be read; {ways}")
     refuse_other(other, case, str(held), ways)
+    step = case.resolved_step()
+    first = round(other.output.checkpoint_every / step) + 1
+    if later_than(folder, first, first * step).ends:  # it did not die before its first checkpoint
+        raise InputError(f"{held}; its checkpoints are gone; {ways}")
     return True
 
 

@@ -107,6 +107,14 @@ def test_continuing_begins_a_run_anew_that_died_before_its_first_checkpoint(here
     assert state("out/checkpoint-000000400.h5") == whole
 
 
+def test_results_whose_checkpoints_were_removed_are_not_begun_anew(here):
+    for name in checkpoints("out"):
+        Path("out", name).unlink()
+    said = refused("run", "case.toml", "--continue")
+    assert "out holds a run that reached 0.004 s (no checkpoint, " in said
+    assert "its checkpoints are gone; --overwrite begins anew" in said
+
+
 @pytest.mark.parametrize("way", [shutil.copytree, shutil.move], ids=["cp", "mv"])
 def test_a_restart_goes_on_where_its_checkpoint_is(here, monkeypatch, way):
     """The fault A3: a restart of a copy went on in the original, and cut that back."""
