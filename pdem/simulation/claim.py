@@ -6,6 +6,7 @@ All that can be refused is refused before anything is changed, so that a folder 
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,7 +41,8 @@ class Words(NamedTuple):
     Attributes
     ----------
     go_on, anew, elsewhere : str
-        Continue the run in a folder (``{folder}``), remove what is in the way, write to another folder.
+        Continue the run in a folder (``{folder}``, ``{quoted}`` for a shell), remove what is in the way, write to
+        another folder.
     """
 
     go_on: str
@@ -48,7 +50,7 @@ class Words(NamedTuple):
     elsewhere: str
 
 
-COMMAND = Words("pdem restart {folder}", "--overwrite", "--set output.folder=...")
+COMMAND = Words("pdem restart {quoted}", "--overwrite", "--set output.folder=...")
 SCRIPT = Words("Simulation.restart('{folder}')", "run(overwrite=True)", "case.override('output.folder=...')")
 
 
@@ -90,7 +92,8 @@ def check_free(folder: Path | str, words: Words = COMMAND) -> None:
         return
     ways = [f"{words.anew} begins anew", f"{words.elsewhere} writes elsewhere"]
     if held.checkpoint is not None:
-        ways.insert(0, f"{words.go_on.format(folder=folder)} goes on with it")
+        go_on = words.go_on.format(folder=folder, quoted=shlex.quote(str(folder)))
+        ways.insert(0, f"{go_on} goes on with it")
     raise InputError(f"{held}; {', '.join(ways)}")
 
 
