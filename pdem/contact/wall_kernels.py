@@ -15,7 +15,13 @@ import numpy as np
 
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_stages import BLOCK, load, look_up, push, shear
+from pdem.contact.pairs.layout import BLOCK
+from pdem.contact.pairs.stages import (
+    gather_coefficients,
+    normal_force_stage,
+    resultant_stage,
+    tangential_force_stage,
+)
 from pdem.contact.patch_history import match_patches
 from pdem.contact.signed_sum import resolve_signed
 from pdem.contact.wall_stages import (
@@ -270,10 +276,10 @@ def wall_forces(
                     kept, work,
                 )  # fmt: skip
                 if others > 0:
-                    filled = look_up(at, many, coefficient, work)
-                push(at, slot, many, dt, rate, work, kept)
-                shear(at, slot, many, dt, rate, work, kept)
-                load(at, slot, many, dt, rate, work, kept)
+                    filled = gather_coefficients(at, many, coefficient, work)
+                normal_force_stage(at, slot, many, dt, rate, work, kept)
+                tangential_force_stage(at, slot, many, dt, rate, work, kept)
+                resultant_stage(at, slot, many, dt, rate, work, kept)
                 take_contacts(at, place, many, dt, listed, law, kept, work, result[3])
                 take_loads(at, place, min(BLOCK, count - block), listed, owner, work, force, total)
         seen[ENDED, worker], seen[DEEP, worker] = ending, deepest

@@ -8,7 +8,8 @@ import numpy as np
 
 from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.law import HISTORY, OVERLAP
-from pdem.contact.pair_stages import BLOCK, UNKNOWN
+from pdem.contact.pairs.history import UNKNOWN
+from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.contact.wall_kernels import TILE
 from pdem.contact.wall_stages import LOAD, WALL_HISTORY, WALL_WORK

@@ -1,6 +1,6 @@
 """Contacts with walls, a block at a time: what is known of them brought into columns, and what follows from it.
 
-The contact law itself is that of contacts between particles, stage by stage (`pdem.contact.pair_stages`): the wall
+The contact law itself is that of contacts between particles, stage by stage (`pdem.contact.pairs.stages`): the wall
 is the first body, the sphere the second one.
 """
 
@@ -11,54 +11,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law import HISTORY, TINY, square_root
-from pdem.contact.pair_stages import (
+from pdem.contact.pairs.history import UNKNOWN
+from pdem.contact.pairs.layout import (
     ARM_I,
     ARM_J,
-    BEFORE,
     BLOCK,
-    H11,
-    LIGHTNESS,
-    LJ,
+    CONTACT_X,
+    CONTACT_Y,
+    CONTACT_Z,
+    FORCE_J_X,
+    FORCE_J_Y,
+    FORCE_J_Z,
+    H_OVERLAP,
+    INERTIA,
+    INVERSE_MASS,
+    INVERSE_MASS_J,
     MASS,
-    MJ,
-    N0,
-    N1,
-    N2,
-    ONE,
+    MATERIAL_J,
+    NORMAL_X,
+    NORMAL_Y,
+    NORMAL_Z,
+    OVERLAP_BEGIN,
+    OVERLAP_END,
     PAIR,
     RADIUS,
-    REACHED,
-    RJ,
-    S0,
-    S1,
-    S2,
+    RADIUS_J,
+    ROLLING_X,
+    ROLLING_Y,
+    ROLLING_Z,
+    SLIP_X,
+    SLIP_Y,
+    SLIP_Z,
     SPIN,
     STAGED,
-    T0,
-    T1,
-    T2,
-    T3,
-    T4,
-    T5,
-    T6,
-    THREE,
-    TURNING,
-    TWO,
-    U0,
-    U1,
-    U2,
-    UNKNOWN,
-    VXJ,
-    VYJ,
-    VZJ,
-    W0,
-    W1,
-    W2,
-    WXJ,
-    WYJ,
-    WZJ,
-    XJ,
+    TORQUE_I_X,
+    TORQUE_I_Y,
+    TORQUE_I_Z,
+    TORQUE_J_X,
+    VX_J,
+    VY_J,
+    VZ_J,
+    WX_J,
+    WY_J,
+    WZ_J,
+    X_J,
 )
+from pdem.contact.pairs.stages import ONE, THREE, TWO
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import ROW, inlined
 from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
@@ -75,7 +73,7 @@ WALL_HISTORY = HISTORY + 4
 (
     P0, P1, P2, OLD0, OLD1, OLD2, WORKED, E0, E1, E2, O0, O1, O2, ENERGETIC, MANY, DEPTH, COUNTED,
 ) = (np.uint64(BLOCK * column) for column in range(STAGED, STAGED + 17))  # fmt: skip
-"""Columns behind those of `pdem.contact.pair_stages`: point of the contact; normal of the last step and the work of the
+"""Columns behind those of `pdem.contact.pairs.stages`: point of the contact; normal of the last step and the work of the
 wall, which history has behind what is the law's; velocity of the wall there at the end of the step, and its angular
 velocity; overlap by energy; how many features a patch has; overlap; and 1 where the wall's work is counted."""
 
@@ -108,7 +106,7 @@ def bring_contacts(
         w = np.uint64(at) + np.uint64(c)
         _bring_sphere(
             packed, PACKED * (particle[k] & ROW), PACKED * (particle[k + ONE] & ROW),
-            PACKED * (particle[k + TWO] & ROW), PACKED * (particle[k + THREE] & ROW), work, w + XJ,
+            PACKED * (particle[k + TWO] & ROW), PACKED * (particle[k + THREE] & ROW), work, w + X_J,
         )  # fmt: skip
         i, j, m, n = (
             WALL_HISTORY * match[listed[k] & ROW],
@@ -130,7 +128,11 @@ def bring_geometry(
     for c in range(count):
         row, w = listed[np.uint64(first) + np.uint64(c)] & ROW, np.uint64(at) + np.uint64(c)
         work[w + P0], work[w + P1], work[w + P2] = point[row, 0], point[row, 1], point[row, 2]
-        work[w + N0], work[w + N1], work[w + N2] = normal[row, 0], normal[row, 1], normal[row, 2]
+        work[w + NORMAL_X], work[w + NORMAL_Y], work[w + NORMAL_Z] = (
+            normal[row, 0],
+            normal[row, 1],
+            normal[row, 2],
+        )
         work[w + DEPTH], work[w + ENERGETIC], work[w + MANY] = overlap[row], energetic[row], weight[row]
 
 
@@ -164,46 +166,46 @@ def meet_wall(
     others = 0
     for c in range(begin, end):
         w, h = np.uint64(at) + np.uint64(c), np.uint64(law) + np.uint64(c)
-        nx, ny, nz = work[w + N0], work[w + N1], work[w + N2]
+        nx, ny, nz = work[w + NORMAL_X], work[w + NORMAL_Y], work[w + NORMAL_Z]
         mx, my, mz = nx + work[w + OLD0], ny + work[w + OLD1], nz + work[w + OLD2]
         inverse = 1.0 / max(square_root(mx * mx + my * my + mz * mz), TINY)
         mx, my, mz = mx * inverse, my * inverse, mz * inverse  # the normal of the middle of the step
-        radius, overlap, energetic = work[w + RJ], work[w + DEPTH], work[w + ENERGETIC]
+        radius, overlap, energetic = work[w + RADIUS_J], work[w + DEPTH], work[w + ENERGETIC]
         # friction acts at the radius, where a sphere that turns with its wall does not slip, or at the wall
         # if the case asks for it; the wall's velocity there at the end of the step, and its mean over the step
         arm = radius - shortened * overlap
         ax, ay, az = work[w + P0] - b0, work[w + P1] - b1, work[w + P2] - b2
         ex, ey, ez = f0 + (o1 * az - o2 * ay), f1 + (o2 * ax - o0 * az), f2 + (o0 * ay - o1 * ax)
-        vx = work[w + VXJ] - (g0 + (t00 * ax + t01 * ay + t02 * az))
-        vy = work[w + VYJ] - (g1 + (t10 * ax + t11 * ay + t12 * az))
-        vz = work[w + VZJ] - (g2 + (t20 * ax + t21 * ay + t22 * az))
-        sx, sy, sz = work[w + WXJ], work[w + WYJ], work[w + WZJ]
+        vx = work[w + VX_J] - (g0 + (t00 * ax + t01 * ay + t02 * az))
+        vy = work[w + VY_J] - (g1 + (t10 * ax + t11 * ay + t12 * az))
+        vz = work[w + VZ_J] - (g2 + (t20 * ax + t21 * ay + t22 * az))
+        sx, sy, sz = work[w + WX_J], work[w + WY_J], work[w + WZ_J]
         ux = vx - arm * (sy * mz - sz * my)
         uy = vy - arm * (sz * mx - sx * mz)
         uz = vz - arm * (sx * my - sy * mx)
         um = ux * mx + uy * my + uz * mz
         # a body that particles drive gives way: it shares in the effective mass of the contact
         kx, ky, kz = ay * nz - az * ny, az * nx - ax * nz, ax * ny - ay * nx
-        lightness = work[w + LJ] + (
+        lightness = work[w + INVERSE_MASS_J] + (
             l0 * nx * nx + l1 * ny * ny + l2 * nz * nz
             + kx * (i00 * kx + i01 * ky + i02 * kz)
             + ky * (i10 * kx + i11 * ky + i12 * kz)
             + kz * (i20 * kx + i21 * ky + i22 * kz)
         )  # fmt: skip
-        known = kept[h + H11] > UNKNOWN
+        known = kept[h + H_OVERLAP] > UNKNOWN
         earlier = overlap + dt * (vx * mx + vy * my + vz * mz)
         # the force of a patch does not follow from the way along its normal
-        scaled = overlap * kept[h + H11] / max(energetic, TINY)
+        scaled = overlap * kept[h + H_OVERLAP] / max(energetic, TINY)
         bulk = 0.4 * radius * radius
-        turning = bulk / (work[w + LJ] + bulk * trace)
-        kind = work[w + MJ] * materials + pair
-        work[w + U0], work[w + U1], work[w + U2] = ux, uy, uz
-        work[w + S0], work[w + S1], work[w + S2] = ux - um * mx, uy - um * my, uz - um * mz
-        work[w + W0], work[w + W1], work[w + W2] = sx - o0, sy - o1, sz - o2
-        work[w + BEFORE] = scaled if (work[w + MANY] > 1.0) & known else earlier
+        turning = bulk / (work[w + INVERSE_MASS_J] + bulk * trace)
+        kind = work[w + MATERIAL_J] * materials + pair
+        work[w + CONTACT_X], work[w + CONTACT_Y], work[w + CONTACT_Z] = ux, uy, uz
+        work[w + SLIP_X], work[w + SLIP_Y], work[w + SLIP_Z] = ux - um * mx, uy - um * my, uz - um * mz
+        work[w + ROLLING_X], work[w + ROLLING_Y], work[w + ROLLING_Z] = sx - o0, sy - o1, sz - o2
+        work[w + OVERLAP_BEGIN] = scaled if (work[w + MANY] > 1.0) & known else earlier
         work[w + SPIN] = 0.5 * ((sx + o0) * nx + (sy + o1) * ny + (sz + o2) * nz)
-        work[w + RADIUS], work[w + MASS], work[w + LIGHTNESS] = radius, 1.0 / lightness, lightness
-        work[w + TURNING], work[w + PAIR], work[w + REACHED] = turning, kind, overlap
+        work[w + RADIUS], work[w + MASS], work[w + INVERSE_MASS] = radius, 1.0 / lightness, lightness
+        work[w + INERTIA], work[w + PAIR], work[w + OVERLAP_END] = turning, kind, overlap
         work[w + ARM_I], work[w + ARM_J] = 0.0, arm
         work[w + E0], work[w + E1], work[w + E2] = ex, ey, ez
         work[w + O0], work[w + O1], work[w + O2] = o0, o1, o2
@@ -238,13 +240,17 @@ def take_contacts(
     """Add the work of the walls, and write histories of contacts to their rows."""
     for c in range(count):
         w, h = np.uint64(at) + np.uint64(c), np.uint64(law) + np.uint64(c)
-        work[w + OLD0], work[w + OLD1], work[w + OLD2] = work[w + N0], work[w + N1], work[w + N2]
+        work[w + OLD0], work[w + OLD1], work[w + OLD2] = (
+            work[w + NORMAL_X],
+            work[w + NORMAL_Y],
+            work[w + NORMAL_Z],
+        )
         power = (
-            work[w + T3] * work[w + E0] + work[w + T4] * work[w + E1] + work[w + T5] * work[w + E2]
-            - (work[w + T0] * work[w + O0] + work[w + T1] * work[w + O1] + work[w + T2] * work[w + O2])
+            work[w + FORCE_J_X] * work[w + E0] + work[w + FORCE_J_Y] * work[w + E1] + work[w + FORCE_J_Z] * work[w + E2]
+            - (work[w + TORQUE_I_X] * work[w + O0] + work[w + TORQUE_I_Y] * work[w + O1] + work[w + TORQUE_I_Z] * work[w + O2])
         )  # fmt: skip
         work[w + WORKED] += work[w + COUNTED] * power * dt
-        kept[h + H11] = work[w + ENERGETIC]
+        kept[h + H_OVERLAP] = work[w + ENERGETIC]
     for c in range(0, count, ROWS):
         k, w = np.uint64(first) + np.uint64(c), np.uint64(at) + np.uint64(c)
         a, b, d, e = (
@@ -268,7 +274,7 @@ def take_loads(
         row, mine = listed[k] & ROW, owner[k] & ROW
         for axis in range(3):
             along = np.uint64(BLOCK * axis)
-            force[row, axis] = work[w + T3 + along]
-            force[row, 3 + axis] = -work[w + T0 + along]
-            total[mine, axis] += work[w + T3 + along]
-            total[mine, 3 + axis] += work[w + T6 + along]
+            force[row, axis] = work[w + FORCE_J_X + along]
+            force[row, 3 + axis] = -work[w + TORQUE_I_X + along]
+            total[mine, axis] += work[w + FORCE_J_X + along]
+            total[mine, 3 + axis] += work[w + TORQUE_J_X + along]

@@ -203,7 +203,7 @@ class WallContacts:
     def evaluate(self, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
-        Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
+        Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self._new, self._old = self._old, self._new
         walls, near, room = self.walls, len(self._near), self._room

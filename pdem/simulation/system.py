@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_contacts import PairContacts
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.wall_stages import WALL_HISTORY
 from pdem.contact.wall_state import WallContacts
 from pdem.containers.particles import Particles

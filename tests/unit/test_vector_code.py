@@ -23,11 +23,12 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
 import pdem
 from pdem.case.initial import initial_particles
-from pdem.contact import pair_kernels, wall_kernels
+from pdem.contact import wall_kernels
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
-from pdem.contact.pair_stages import BLOCK
-from pdem.contact.slot_kernels import CHUNK
+from pdem.contact.pairs import evaluate
+from pdem.contact.pairs.contacts import NO_WALLS, PairContacts, kick_of
+from pdem.contact.pairs.history_kernels import CHUNK
+from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.wall_stages import WALL_HISTORY, WALL_WORK
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
@@ -78,19 +79,19 @@ def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
     particles, lists, ended = crowd(11, 500, 0), PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    action, given = Action(*NO_WALLS, 1e-4, MOTION), []
+    kick, given = kick_of(NO_WALLS, 1e-4, MOTION), []
     with pytest.MonkeyPatch.context() as monkeypatch:
-        kernel = pair_kernels.evaluate_pairs
+        kernel = evaluate.evaluate_pairs
 
         def noted(*arguments):
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(pair_kernels, "evaluate_pairs", noted)
+        monkeypatch.setattr(evaluate, "evaluate_pairs", noted)
         for _ in range(2):
             particles.column("position")[:500] += 1e-3 * particles.column("velocity")[:500]
             lists.begin(particles, LAW.density, packed=False)
-            lists.evaluate(False, particles, OPEN, LAW, ended, action)
+            lists.evaluate(False, particles, OPEN, LAW, ended, kick)
     assert lists.count > CHUNK
     return given
 
@@ -98,7 +99,7 @@ def contacts():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processor(contacts, tmp_path):
     found = {}
-    for name, (after, code) in on_all_processors(pair_kernels.evaluate_pairs, contacts, tmp_path).items():
+    for name, (after, code) in on_all_processors(evaluate.evaluate_pairs, contacts, tmp_path).items():
         assert not re.findall(r"gather|scatter[dq]pd", code), name
         if WIDE and name != "SSE2":
             # four at a time; of two, as in SSE2, the compiler expects nothing where coefficients come one by one
@@ -106,9 +107,12 @@ def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processo
             # seven of the law, one of particles that go on to the next step
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 8, name
         found[name] = after
-    columns = list(inspect.signature(pair_kernels.evaluate_pairs.py_func).parameters)
-    for column in ("force", "torque", "velocity", "angular_velocity", "history", "loads"):
-        assert_same(*(after[columns.index(column)] for after in found.values()))
+    names = list(inspect.signature(evaluate.evaluate_pairs.py_func).parameters)
+    for bundle, column in (
+        ("particles", "force"), ("particles", "torque"), ("particles", "velocity"), ("contacts", "forces"),
+        ("particles", "angular_velocity"), ("contacts", "history"),
+    ):  # fmt: skip
+        assert_same(*(getattr(after[names.index(bundle)], column) for after in found.values()))
 
 
 def assert_same(one, *others):
