@@ -18,7 +18,7 @@ from pdem.simulation.tuning import Lists, Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.wall_lists import Carried
+    from pdem.contact.walls.facet_lists import Carried
     from pdem.simulation.exchange import Records
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System

@@ -2,7 +2,7 @@
 
 Each name is the place of a column of `BLOCK` numbers in the work array of a worker. A column whose content nobody needs
 any more is used again under another name: names on one line of the second part share their places with those of the
-first. Walls use the same columns (`pdem.contact.wall_stages`), the wall in place of the lower particle.
+first. Walls use the same columns (`pdem.contact.walls.stages`), the wall in place of the lower particle.
 
 ==============================  ============  ================================================================
 columns                         written by    meaning
