@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.surface_arrays import SurfaceArrays
+
 REAL_COLUMNS = 8
 """Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""
 
@@ -49,29 +51,22 @@ def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: 
 
 
 @inlined
-def loop_before(
-    one: int, other: int, facet_start: NDArray[np.int64], facet_vertices: NDArray[np.int64]
-) -> bool:
+def loop_before(one: int, other: int, surface: SurfaceArrays) -> bool:
     """Order facets by their vertices, which unlike their numbers do not depend on the order of facets."""
-    here, there = facet_start[one], facet_start[other]
-    while here < facet_start[one + 1] and there < facet_start[other + 1]:
-        if facet_vertices[here] != facet_vertices[there]:
-            return facet_vertices[here] < facet_vertices[there]
+    here, there = surface.facet_start[one], surface.facet_start[other]
+    while here < surface.facet_start[one + 1] and there < surface.facet_start[other + 1]:
+        if surface.facet_vertices[here] != surface.facet_vertices[there]:
+            return surface.facet_vertices[here] < surface.facet_vertices[there]
         here += 1
         there += 1
-    if here < facet_start[one + 1] or there < facet_start[other + 1]:
-        return here == facet_start[one + 1]
+    if here < surface.facet_start[one + 1] or there < surface.facet_start[other + 1]:
+        return here == surface.facet_start[one + 1]
     return one < other
 
 
 @inlined
 def nearer(
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    one: int,
-    other: int,
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
+    real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int, surface: SurfaceArrays
 ) -> bool:
     """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
     if real[one, 0] != real[other, 0]:
@@ -79,23 +74,18 @@ def nearer(
     if integer[one, 1] != integer[other, 1]:
         return integer[one, 1] < integer[other, 1]
     if integer[one, 1] == 0:
-        return loop_before(integer[one, 2], integer[other, 2], facet_start, facet_vertices)
+        return loop_before(integer[one, 2], integer[other, 2], surface)
     return integer[one, 2] < integer[other, 2]  # edges are numbered by their vertices
 
 
 @inlined
 def sort_by_distance(
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    first: int,
-    count: int,
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
+    real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int, surface: SurfaceArrays
 ) -> None:
     """Sort rows into the order of the distance hierarchy; local minima are few."""
     for row in range(first + 1, first + count):
         at = row
-        while at > first and nearer(real, integer, at, at - 1, facet_start, facet_vertices):
+        while at > first and nearer(real, integer, at, at - 1, surface):
             swap(real, integer, at - 1, at)
             at -= 1
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SCRATCH_FULL = -1
-"""Status of `resolve_h2`: more facets touch the sphere than scratch has rows."""
+    from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 
 OUTPUT_FULL = -2
 """Status of `resolve_h2`: there are more contacts than rows to write them to."""
@@ -58,149 +57,101 @@ NO_DIRECTION = 1e-12
 
 @inlined_geometry
 def resolve_h2(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
+    sphere: Sphere,
     candidates: NDArray[np.int64],
     first: int,
     last: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
-    real_scratch: NDArray[np.float64],
-    integer_scratch: NDArray[np.int64],
-    scratch_first: int,
-    scratch_last: int,
-    kind_out: NDArray[np.int8],
-    feature_out: NDArray[np.int64],
-    facet_out: NDArray[np.int64],
-    point_out: NDArray[np.float64],
-    normal_out: NDArray[np.float64],
-    overlap_out: NDArray[np.float64],
-    out_first: int,
-    out_last: int,
+    surface: SurfaceArrays,
+    scratch: Scratch,
+    found: Found,
+    room: int,
 ) -> int:
     """Find the contacts of one sphere with the walls; allocates nothing.
 
     Parameters
     ----------
-    x, y, z, radius : float
-        The sphere [m].
+    sphere : Sphere
+        The sphere.
     candidates : ndarray, int64
         Facets that may touch the sphere are ``candidates[first:last]``: at least all that do, in any order,
         repeats allowed.
     first, last : int
-        Range in `candidates`.
-    vertices, normals : ndarray, shapes (V, 3) and (F, 3), float64
-        Present positions [m] and unit normals of the facets.
-    facet_start, ..., vertex_facet_ids : ndarray, int64
-        The eight arrays of ``mesh.topology``, in its order. A part of a mesh will do if it is renumbered in
-        the same order and has every facet within reach of the sphere.
-    real_scratch : ndarray, shape (S, 8), float64
-        Rows ``scratch_first:scratch_last`` are overwritten.
-    integer_scratch : ndarray, shape (S, 4), int64
-        Likewise.
-    scratch_first, scratch_last : int
-        Range of scratch rows. As many rows as candidates are always enough.
-    kind_out, feature_out, facet_out : ndarray, shape (M,), int8, int64, int64
-        What is touched (0 facet, 1 edge, 2 vertex), its number, and one facet that nominated it (the one
-        whose loop of vertices comes first).
-    point_out, normal_out : ndarray, shape (M, 3), float64
-        Contact point on the wall [m], and unit normal from it towards the centre (from whichever side).
-    overlap_out : ndarray, shape (M,), float64
-        Radius minus distance [m], above 0.
-    out_first, out_last : int
-        Range of output rows. As many rows as candidates are always enough; a few suffice mostly.
+        Range in `candidates`, and of rows of `scratch` that are overwritten.
+    surface : SurfaceArrays
+        The walls.
+    scratch : Scratch
+        Rows of facets.
+    found : Found
+        Written, from row `first` on: each contact once, the nearest first. Its facet is one that nominated it, the one
+        whose loop of vertices comes first; its normal points towards the centre, from whichever side.
+    room : int
+        Rows of `found` that may be written. As many as candidates are always enough; a few suffice mostly.
 
     Returns
     -------
     int
-        Number of contacts, in output rows from `out_first`, the nearest first; or `SCRATCH_FULL` or
-        `OUTPUT_FULL`, and then the output has no meaning: give more rows and call again.
+        Number of contacts, or `OUTPUT_FULL`, and then the output has no meaning: give more rows and call again.
 
     Notes
     -----
-    Called inside a ``prange`` over spheres, the simplest race-free scratch and output are arrays as
-    long as the candidate list, with ``scratch_first = out_first = first`` and
-    ``scratch_last = out_last = last``: neither can then overflow.
+    Called inside a ``prange`` over spheres, scratch and output that are as long as the candidate list cannot overflow,
+    and threads never meet.
     """
-    count = nominate(
-        x, y, z, radius, candidates, first, last, vertices, normals, facet_start, facet_vertices,
-        facet_edges, edges, real_scratch, integer_scratch, scratch_first, scratch_last,
-    )  # fmt: skip
-    if count < 0:
-        return count
+    radius = sphere.radius
+    real, integer = scratch.real, scratch.integer
+    count = nominate(sphere, candidates, first, last, surface, real, integer)
     if count > 1:
-        sort_by_facet(real_scratch, integer_scratch, scratch_first, count)
-        count = _keep_minima(
-            real_scratch, integer_scratch, scratch_first, count,
-            facet_start, facet_vertices,
-            edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids,
-        )  # fmt: skip
-        sort_by_distance(real_scratch, integer_scratch, scratch_first, count, facet_start, facet_vertices)
-        _drop_hidden(radius, real_scratch, integer_scratch, scratch_first, count)
+        sort_by_facet(real, integer, first, count)
+        count = _keep_minima(real, integer, first, count, surface)
+        sort_by_distance(real, integer, first, count, surface)
+        _drop_hidden(radius, real, integer, first, count)
     written = 0
-    for row in range(scratch_first, scratch_first + count):
-        if integer_scratch[row, 3] == 0:
+    for row in range(first, first + count):
+        if integer[row, 3] == 0:
             continue
-        at = out_first + written
-        if at >= out_last:
+        if written >= room:
             return OUTPUT_FULL
-        facet_out[at] = integer_scratch[row, 0]
-        kind_out[at] = integer_scratch[row, 1]
-        feature_out[at] = integer_scratch[row, 2]
-        overlap_out[at] = radius - real_scratch[row, 1]
-        point_out[at, 0] = x - real_scratch[row, 2]
-        point_out[at, 1] = y - real_scratch[row, 3]
-        point_out[at, 2] = z - real_scratch[row, 4]
-        for axis in range(3):
-            normal_out[at, axis] = real_scratch[row, 5 + axis]
+        write_nominated(sphere, row, first + written, real, integer, found)
         written += 1
     return written
 
 
+@inlined_geometry
+def write_nominated(
+    sphere: Sphere, row: int, at: int, real: NDArray[np.float64], integer: NDArray[np.int64], found: Found
+) -> None:
+    """Write the contact that a row of the scratch stands for to the row `at`."""
+    found.facet[at], found.kind[at], found.feature[at] = integer[row, 0], integer[row, 1], integer[row, 2]
+    found.overlap[at] = found.energetic[at] = sphere.radius - real[row, 1]
+    found.weight[at] = 1
+    found.point[at, 0] = sphere.x - real[row, 2]
+    found.point[at, 1] = sphere.y - real[row, 3]
+    found.point[at, 2] = sphere.z - real[row, 4]
+    for axis in range(3):
+        found.normal[at, axis] = real[row, 5 + axis]
+
+
 @inlined
 def nominate(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
+    sphere: Sphere,
     candidates: NDArray[np.int64],
     first: int,
     last: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
-    scratch_first: int,
-    scratch_last: int,
 ) -> int:
     """Write one row per touched facet, with its nearest feature; return their number."""
-    row = scratch_first
+    radius = sphere.radius
+    row = first
     for place in range(first, last):
         facet = candidates[place]
-        kind, feature, rx, ry, rz, squared = nearest_within(
-            x, y, z, radius, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
-        )
+        kind, feature, rx, ry, rz, squared = nearest_within(sphere, facet, surface)
         if kind < 0:
             continue
         distance = math.sqrt(squared)
         if not distance < radius:
             continue
-        if row >= scratch_last:
-            return SCRATCH_FULL
         integer[row, 0] = facet
         integer[row, 1] = kind
         integer[row, 2] = feature
@@ -211,17 +162,21 @@ def nominate(
         real[row, 3] = ry
         real[row, 4] = rz
         if kind == 0 or distance <= NO_DIRECTION * radius:
-            towards = rx * normals[facet, 0] + ry * normals[facet, 1] + rz * normals[facet, 2]
+            towards = (
+                rx * surface.normals[facet, 0]
+                + ry * surface.normals[facet, 1]
+                + rz * surface.normals[facet, 2]
+            )
             sign = -1.0 if towards < 0.0 else 1.0
-            real[row, 5] = sign * normals[facet, 0]
-            real[row, 6] = sign * normals[facet, 1]
-            real[row, 7] = sign * normals[facet, 2]
+            real[row, 5] = sign * surface.normals[facet, 0]
+            real[row, 6] = sign * surface.normals[facet, 1]
+            real[row, 7] = sign * surface.normals[facet, 2]
         else:
             real[row, 5] = rx / distance
             real[row, 6] = ry / distance
             real[row, 7] = rz / distance
         row += 1
-    return row - scratch_first
+    return row - first
 
 
 @inlined
@@ -230,8 +185,7 @@ def _is_minimum(
     integer: NDArray[np.int64],
     first: int,
     count: int,
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
+    surface: SurfaceArrays,
     member_start: NDArray[np.int64],
     member_facets: NDArray[np.int64],
 ) -> bool:
@@ -244,25 +198,14 @@ def _is_minimum(
         if other >= 0:
             if integer[other, 1] != kind or integer[other, 2] != feature:
                 return False
-            if speaker < 0 or loop_before(
-                integer[other, 0], integer[speaker, 0], facet_start, facet_vertices
-            ):
+            if speaker < 0 or loop_before(integer[other, 0], integer[speaker, 0], surface):
                 speaker = other
     return speaker == row
 
 
 @inlined
 def _keep_minima(
-    real: NDArray[np.float64],
-    integer: NDArray[np.int64],
-    first: int,
-    count: int,
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
+    real: NDArray[np.float64], integer: NDArray[np.int64], first: int, count: int, surface: SurfaceArrays
 ) -> int:
     """Move the local minima of the distance, each feature once, to the front; return their number."""
     for row in range(first, first + count):
@@ -271,11 +214,11 @@ def _keep_minima(
             minimum = row == first or integer[row - 1, 0] != integer[row, 0]
         elif kind == 1:
             minimum = _is_minimum(
-                row, integer, first, count, facet_start, facet_vertices, edge_facet_start, edge_facet_ids
+                row, integer, first, count, surface, surface.edge_facet_start, surface.edge_facet_ids
             )
         else:
             minimum = _is_minimum(
-                row, integer, first, count, facet_start, facet_vertices, vertex_facet_start, vertex_facet_ids
+                row, integer, first, count, surface, surface.vertex_facet_start, surface.vertex_facet_ids
             )
         integer[row, 3] = 1 if minimum else 0
     target = first
@@ -288,7 +231,7 @@ def _keep_minima(
     ):  # rounding can make neighbours point at each other; the nearest is a minimum for certain
         nearest = first
         for row in range(first + 1, first + count):
-            if nearer(real, integer, row, nearest, facet_start, facet_vertices):
+            if nearer(real, integer, row, nearest, surface):
                 nearest = row
         move(real, integer, nearest, first)
         integer[first, 3] = 1

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pdem.contact.surface_arrays import Sphere
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pdem.contact.surface_arrays import SurfaceArrays
 
 FACET, EDGE, VERTEX = 0, 1, 2
 """Kinds of features, in the order of the contact type hierarchy."""
@@ -138,58 +141,24 @@ def from_edge(
 
 
 @inlined_geometry
-def sphere_touches_facet(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-) -> bool:
+def sphere_touches_facet(sphere: Sphere, facet: int, surface: SurfaceArrays) -> bool:
     """Tell whether a facet comes within `radius` of a point: the fast intersection test (H2 sect. 4)."""
-    kind, _, _, _, _, squared = nearest_within(
-        x, y, z, radius, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
-    )
+    radius = sphere.radius
+    kind, _, _, _, _, squared = nearest_within(sphere, facet, surface)
     return kind >= 0 and squared <= radius * radius
 
 
 @inlined_geometry
 def nearest_feature(
-    x: float,
-    y: float,
-    z: float,
-    facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    x: float, y: float, z: float, facet: int, surface: SurfaceArrays
 ) -> tuple[int, int, float, float, float, float]:
     """Find the feature of a facet that is nearest to a point, however far; returns as `nearest_within`."""
-    return nearest_within(
-        x, y, z, math.inf, facet, vertices, normals, facet_start, facet_vertices, facet_edges, edges
-    )
+    return nearest_within(Sphere(x, y, z, math.inf), facet, surface)
 
 
 @inlined_geometry
 def nearest_within(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    sphere: Sphere, facet: int, surface: SurfaceArrays
 ) -> tuple[int, int, float, float, float, float]:
     """Dismiss a facet that is out of reach, or find its nearest feature (H2 sect. 4 and 5.1 in one pass).
 
@@ -199,8 +168,8 @@ def nearest_within(
 
     Parameters
     ----------
-    x, y, z, radius : float
-        The sphere [m].
+    sphere : Sphere
+        The sphere.
     facet : int
         The facet.
     vertices, normals : ndarray, shapes (V, 3) and (F, 3)
@@ -225,21 +194,45 @@ def nearest_within(
     surface is therefore nominated by each of its facets (unless the point projects into that facet), which
     is why a touched surface yields a contact.
     """
-    height = plane_height(x, y, z, facet, vertices, normals, facet_start, facet_vertices)
+    x, y, z, radius = sphere
+    height = plane_height(
+        x, y, z, facet, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices
+    )
     section = radius * radius - height * height
     if section < 0.0:
         return -1, facet, 0.0, 0.0, 0.0, 0.0
     inside = True
-    for place in range(facet_start[facet], facet_start[facet + 1]):
-        side, length = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+    for place in range(surface.facet_start[facet], surface.facet_start[facet + 1]):
+        side, length = edge_side(
+            x,
+            y,
+            z,
+            place,
+            facet,
+            surface.vertices,
+            surface.normals,
+            surface.facet_vertices,
+            surface.facet_edges,
+            surface.edges,
+        )
         if side < 0.0:
             inside = False
             if side * side > section * length:
                 return -1, facet, 0.0, 0.0, 0.0, 0.0
     if inside:
-        nx, ny, nz = normals[facet, 0], normals[facet, 1], normals[facet, 2]
+        nx, ny, nz = surface.normals[facet, 0], surface.normals[facet, 1], surface.normals[facet, 2]
         return 0, facet, height * nx, height * ny, height * nz, height * height
-    return nearest_on_outline(x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges)
+    return nearest_on_outline(
+        x,
+        y,
+        z,
+        facet,
+        surface.vertices,
+        surface.facet_start,
+        surface.facet_vertices,
+        surface.facet_edges,
+        surface.edges,
+    )
 
 
 @inlined_geometry

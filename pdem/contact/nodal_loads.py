@@ -14,6 +14,7 @@ import numpy as np
 
 from pdem.contact.facet_weights import facet_weights
 from pdem.contact.intersection import nearest_feature
+from pdem.contact.surface_arrays import SurfaceArrays
 from pdem.containers.mesh_topology import pieces_of
 from pdem.foundation.kernels import kernel
 
@@ -95,12 +96,7 @@ def _share(
     features: NDArray[np.int64],
     nearest: NDArray[np.float64],
     force: NDArray[np.float64],
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     weights: NDArray[np.float64],
     nodal: NDArray[np.float64],
 ) -> None:
@@ -109,17 +105,15 @@ def _share(
         x, y, z = nearest[contact, 0], nearest[contact, 1], nearest[contact, 2]
         f, what, number = facet[contact], np.int64(kind[contact]), feature[contact]
         if features[contact] > 1:  # the resultant of a patch is at no feature of its own
-            what, number, _, _, _, _ = nearest_feature(
-                x, y, z, f, vertices, normals, facet_start, facet_vertices, facet_edges, edges
-            )
+            what, number, _, _, _, _ = nearest_feature(x, y, z, f, surface)
         facet_weights(
-            x, y, z, what, number, f, vertices, normals, facet_start, facet_vertices, facet_edges, edges,
-            weights, 0,
+            x, y, z, what, number, f, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices,
+            surface.facet_edges, surface.edges, weights, 0,
         )  # fmt: skip
-        begin = facet_start[f]
-        for place in range(begin, facet_start[f + 1]):
+        begin = surface.facet_start[f]
+        for place in range(begin, surface.facet_start[f + 1]):
             for axis in range(3):
-                nodal[facet_vertices[place], axis] += weights[0, place - begin] * force[contact, axis]
+                nodal[surface.facet_vertices[place], axis] += weights[0, place - begin] * force[contact, axis]
 
 
 def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArray]) -> NodalLoads:
@@ -140,8 +134,8 @@ def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArr
     mesh, facet, force = walls.mesh, of["facet"], of["force"]
     nodal = np.zeros((mesh.vertex_count, 3))
     _share(
-        of["kind"], of["feature"], facet, of["features"], of["nearest"], force, walls.vertices, walls.normals,
-        *mesh.topology[:4], np.zeros((1, mesh.largest_order)), nodal,
+        of["kind"], of["feature"], facet, of["features"], of["nearest"], force,
+        SurfaceArrays.of(mesh, walls.vertices, walls.normals), np.zeros((1, mesh.largest_order)), nodal,
     )  # fmt: skip
     wall, body, count = walls.facet_wall[facet], bodies.of_facet[facet], len(bodies.wall)
     torque = np.cross(of["point"] - walls.centre[wall], force) + of["moment"]

@@ -25,17 +25,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+
 
 @inlined_geometry
-def nearest_end(
-    x: float, y: float, z: float, edge: int, vertices: NDArray[np.float64], edges: NDArray[np.int64]
-) -> int:
+def nearest_end(x: float, y: float, z: float, edge: int, surface: SurfaceArrays) -> int:
     """Return the vertex of an edge that is nearer to a point beyond its ends."""
-    low, high = edges[edge, 0], edges[edge, 1]
-    ex = vertices[high, 0] - vertices[low, 0]
-    ey = vertices[high, 1] - vertices[low, 1]
-    ez = vertices[high, 2] - vertices[low, 2]
-    along = (x - vertices[low, 0]) * ex + (y - vertices[low, 1]) * ey + (z - vertices[low, 2]) * ez
+    low, high = surface.edges[edge, 0], surface.edges[edge, 1]
+    ex = surface.vertices[high, 0] - surface.vertices[low, 0]
+    ey = surface.vertices[high, 1] - surface.vertices[low, 1]
+    ez = surface.vertices[high, 2] - surface.vertices[low, 2]
+    along = (
+        (x - surface.vertices[low, 0]) * ex
+        + (y - surface.vertices[low, 1]) * ey
+        + (z - surface.vertices[low, 2]) * ez
+    )
     return high if along > 0.5 * (ex * ex + ey * ey + ez * ez) else low
 
 
@@ -45,13 +49,7 @@ def count_feature(
     kind: int,
     feature: int,
     row: int,
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
+    surface: SurfaceArrays,
     integer: NDArray[np.int64],
     tally: NDArray[np.int32],
     first: int,
@@ -62,43 +60,29 @@ def count_feature(
         tally[row, 0] += count
         return
     owner = (
-        edge_facet_ids[edge_facet_start[feature]]
+        surface.edge_facet_ids[surface.edge_facet_start[feature]]
         if kind == 1
-        else vertex_facet_ids[vertex_facet_start[feature]]
+        else surface.vertex_facet_ids[surface.vertex_facet_start[feature]]
     )
     at = row if integer[row, 0] == owner else row_of(owner, integer, first, last - first)
     if at < 0:  # out of reach by rounding: its force is nothing
         return
-    begin, end = facet_start[owner], facet_start[owner + 1]
+    begin, end = surface.facet_start[owner], surface.facet_start[owner + 1]
     place = begin
     if kind == 1:
-        while facet_edges[place] != feature:
+        while surface.facet_edges[place] != feature:
             place += 1
         tally[at, 1 + place - begin] += count
     else:
-        while facet_vertices[place] != feature:
+        while surface.facet_vertices[place] != feature:
             place += 1
         tally[at, 1 + place - begin + end - begin] += count
 
 
 @inlined_geometry
 def count_cells(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
-    facet_side: NDArray[np.int8],
-    vertex_euler: NDArray[np.int32],
+    sphere: Sphere,
+    surface: SurfaceArrays,
     integer: NDArray[np.int64],
     tally: NDArray[np.int32],
     first: int,
@@ -110,54 +94,39 @@ def count_cells(
     column, the side of its body that the centre is on: 0 if all of the touched part is seen from there, as of all
     walls that are no closed bodies.
     """
+    x, y, z, radius = sphere
     reach = radius * radius
     for row in range(first, last):
         facet, side = integer[row, 0], integer[row, 5]
-        begin, end = facet_start[facet], facet_start[facet + 1]
+        begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
         sides = end - begin
         seen = 1
         if side != 0:
-            seen = faces(
-                x, y, z, radius, side, facet, vertices, normals, facet_start, facet_vertices, facet_side
-            )
+            seen = faces(sphere, side, facet, surface)
         if seen != 0:
-            count_feature(
-                1, integer[row, 1], integer[row, 2], row, facet_start, facet_vertices, facet_edges,
-                edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, tally, first, last,
-            )  # fmt: skip
+            count_feature(1, integer[row, 1], integer[row, 2], row, surface, integer, tally, first, last)
         for place in range(begin, end):
-            edge = facet_edges[place]
-            if edge_facet_ids[edge_facet_start[edge]] == facet:
-                count = 1 - (edge_facet_start[edge + 1] - edge_facet_start[edge])
+            edge = surface.facet_edges[place]
+            if surface.edge_facet_ids[surface.edge_facet_start[edge]] == facet:
+                count = 1 - (surface.edge_facet_start[edge + 1] - surface.edge_facet_start[edge])
                 if side != 0:
-                    count = edge_coefficient(
-                        x, y, z, radius, side, edge, vertices, normals, facet_start, facet_vertices, facet_side,
-                        edge_facet_start, edge_facet_ids,
-                    )  # fmt: skip
+                    count = edge_coefficient(sphere, side, edge, surface)
                 if count != 0:
-                    within, _, _, _, squared = from_edge(x, y, z, edge, vertices, edges)
+                    within, _, _, _, squared = from_edge(x, y, z, edge, surface.vertices, surface.edges)
                     if within:
                         tally[row, 1 + place - begin] += count if squared < reach else 0
                     else:
-                        vertex = nearest_end(x, y, z, edge, vertices, edges)
-                        _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
+                        vertex = nearest_end(x, y, z, edge, surface)
+                        _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
                         if squared < reach:
-                            count_feature(
-                                count, 2, vertex, row, facet_start, facet_vertices, facet_edges,
-                                edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids,
-                                integer, tally, first, last,
-                            )  # fmt: skip
-            vertex = facet_vertices[place]
-            if vertex_facet_ids[vertex_facet_start[vertex]] == facet:
-                _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
+                            count_feature(count, 2, vertex, row, surface, integer, tally, first, last)
+            vertex = surface.facet_vertices[place]
+            if surface.vertex_facet_ids[surface.vertex_facet_start[vertex]] == facet:
+                _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
                 if squared < reach:
-                    count = vertex_euler[vertex]
+                    count = surface.vertex_euler[vertex]
                     if side != 0:
-                        count = vertex_coefficient(
-                            x, y, z, radius, side, vertex, count, vertices, normals, facet_start, facet_vertices,
-                            facet_edges, edges, edge_facet_start, edge_facet_ids, vertex_facet_start,
-                            vertex_facet_ids, facet_side,
-                        )  # fmt: skip
+                        count = vertex_coefficient(sphere, side, vertex, count, surface)
                     tally[row, 1 + place - begin + sides] += count
 
 
@@ -168,11 +137,7 @@ def feature_of(
     z: float,
     row: int,
     slot: int,
-    vertices: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
 ) -> tuple[int, int, float, float, float, float]:
@@ -180,12 +145,12 @@ def feature_of(
     facet = integer[row, 0]
     if slot == 0:
         return 0, facet, real[row, 2], real[row, 3], real[row, 4], real[row, 1]
-    begin, end = facet_start[facet], facet_start[facet + 1]
+    begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
     place = begin + slot - 1
     if place < end:
-        edge = facet_edges[place]
-        _, rx, ry, rz, squared = from_edge(x, y, z, edge, vertices, edges)
+        edge = surface.facet_edges[place]
+        _, rx, ry, rz, squared = from_edge(x, y, z, edge, surface.vertices, surface.edges)
         return 1, edge, rx, ry, rz, math.sqrt(squared)
-    vertex = facet_vertices[place - (end - begin)]
-    rx, ry, rz, squared = from_vertex(x, y, z, vertex, vertices)
+    vertex = surface.facet_vertices[place - (end - begin)]
+    rx, ry, rz, squared = from_vertex(x, y, z, vertex, surface.vertices)
     return 2, vertex, rx, ry, rz, math.sqrt(squared)

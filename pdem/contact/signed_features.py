@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.contact_rows import REAL_COLUMNS
 from pdem.contact.signed_patches import SIGNED_COLUMNS
 from pdem.contact.signed_sum import resolve_signed
+from pdem.contact.surface_arrays import Found, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from pdem.contact.signed_patches import Powers
+    from pdem.contact.surface_arrays import Sphere, SurfaceArrays
     from pdem.containers.mesh import Mesh
 
 ALONG = 1e-6
@@ -22,29 +24,21 @@ ALONG = 1e-6
 
 
 def signed_features(
-    centre: tuple[float, float, float],
-    radius: float,
-    near: NDArray[np.int64],
-    mesh: Mesh,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    wall_material: NDArray[np.int32],
-    coefficient: NDArray[np.float64],
-    pair: int,
+    sphere: Sphere, near: NDArray[np.int64], mesh: Mesh, surface: SurfaceArrays, powers: Powers
 ) -> dict[str, NDArray[Any]]:
     """Return the features that push one sphere, patch by patch.
 
     Parameters
     ----------
-    centre, radius
-        The sphere [m].
+    sphere : Sphere
+        The sphere.
     near : ndarray, int64
         Facets that it may touch.
     mesh : Mesh
         Made by `pdem.containers.surface.surface_of`, or several such joined.
-    vertices, normals : ndarray, shapes (V, 3) and (F, 3)
-        Where its vertices are [m], and its unit normals.
-    wall_material, coefficient, pair
+    surface : SurfaceArrays
+        Its arrays, where it is at present.
+    powers : Powers
         As in `pdem.contact.signed_sum.resolve_signed`.
 
     Returns
@@ -54,19 +48,12 @@ def signed_features(
         counts.
     """
     room = int((1 + 2 * np.diff(mesh.facet_start)[near]).sum())
-    found: dict[str, NDArray[Any]] = {
-        "kind": np.empty(room, np.int8), "feature": np.empty(room, np.int64), "facet": np.empty(room, np.int64),
-        "point": np.empty((room, 3)), "normal": np.empty((room, 3)), "overlap": np.empty(room),
-        "energy": np.empty(room), "count": np.empty(room, np.int64),
-    }  # fmt: skip
-    count = resolve_signed(
-        *centre, radius, near, 0, len(near), vertices, normals, *mesh.topology, mesh.facet_side,
-        mesh.facet_body, mesh.vertex_euler, mesh.facet_wall, wall_material, coefficient, pair,
-        np.empty((len(near), REAL_COLUMNS)), np.empty((len(near), SIGNED_COLUMNS), dtype=np.int64),
-        np.empty((len(near), 1 + 2 * mesh.largest_order), dtype=np.int32), *found.values(), False, 0, room,
-    )  # fmt: skip
-    del found["energy"]
-    return {name: column[:count] for name, column in found.items()}
+    found, scratch = Found.rows(room), Scratch.rows(len(near), SIGNED_COLUMNS, mesh.largest_order)
+    count = resolve_signed(sphere, near, 0, len(near), surface, powers, scratch, found, False, room)
+    columns: dict[str, NDArray[Any]] = {**found._asdict(), "count": found.weight}
+    for name in ("energetic", "weight"):
+        del columns[name]
+    return {name: column[:count] for name, column in columns.items()}
 
 
 def shares_of(

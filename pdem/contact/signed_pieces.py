@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from pdem.contact.contact_rows import row_of
 from pdem.contact.intersection import from_edge, from_vertex, nearest_within
 from pdem.contact.signed_cells import count_feature
+from pdem.contact.surface_arrays import Sphere
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pdem.contact.surface_arrays import SurfaceArrays
 
 REDUCED = -2
 """In the last column of the integer scratch: the piece has lost its nearest feature to another one."""
@@ -40,37 +43,25 @@ def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: 
 
 @inlined_geometry
 def join_pieces(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    vertices: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
-    integer: NDArray[np.int64],
-    first: int,
-    count: int,
+    sphere: Sphere, surface: SurfaceArrays, integer: NDArray[np.int64], first: int, count: int
 ) -> None:
     """Find which touched facets hang together by edges and vertices within reach."""
+    x, y, z, radius = sphere
     for row in range(first, first + count):
         integer[row, 4] = row
     reach = radius * radius
     for row in range(first, first + count):
         facet = integer[row, 0]
-        for place in range(facet_start[facet], facet_start[facet + 1]):
-            edge, vertex = facet_edges[place], facet_vertices[place]
-            within, _, _, _, squared = from_edge(x, y, z, edge, vertices, edges)
+        for place in range(surface.facet_start[facet], surface.facet_start[facet + 1]):
+            edge, vertex = surface.facet_edges[place], surface.facet_vertices[place]
+            within, _, _, _, squared = from_edge(x, y, z, edge, surface.vertices, surface.edges)
             if within and squared < reach:
-                _unite(row, edge_facet_ids[edge_facet_start[edge]], integer, first, count)
-            _, _, _, squared = from_vertex(x, y, z, vertex, vertices)
+                _unite(row, surface.edge_facet_ids[surface.edge_facet_start[edge]], integer, first, count)
+            _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
             if squared < reach:
-                _unite(row, vertex_facet_ids[vertex_facet_start[vertex]], integer, first, count)
+                _unite(
+                    row, surface.vertex_facet_ids[surface.vertex_facet_start[vertex]], integer, first, count
+                )
 
 
 @inlined_geometry
@@ -81,20 +72,8 @@ def _is_nearer(one: int, other: int, real: NDArray[np.float64]) -> bool:
 
 @inlined_geometry
 def drop_repeated_pieces(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    edge_facet_start: NDArray[np.int64],
-    edge_facet_ids: NDArray[np.int64],
-    vertex_facet_start: NDArray[np.int64],
-    vertex_facet_ids: NDArray[np.int64],
+    sphere: Sphere,
+    surface: SurfaceArrays,
     real: NDArray[np.float64],
     integer: NDArray[np.int64],
     tally: NDArray[np.int32],
@@ -105,6 +84,7 @@ def drop_repeated_pieces(
 
     So it is where sheets of one plane overlap, and at the seam of two that meet without a common edge.
     """
+    x, y, z, radius = sphere
     limit = SAME_PLACE * radius
     for row in range(first, last):
         integer[row, 4] = _find(row, integer)
@@ -122,15 +102,10 @@ def drop_repeated_pieces(
             other = integer[row, 4]
             if other == root or not _is_nearer(integer[other, 3], near, real):
                 continue
-            kind, _, _, _, _, squared = nearest_within(
-                px, py, pz, limit, integer[row, 0], vertices, normals, facet_start, facet_vertices, facet_edges,
-                edges,
-            )  # fmt: skip
+            kind, _, _, _, _, squared = nearest_within(Sphere(px, py, pz, limit), integer[row, 0], surface)
             if kind >= 0 and squared <= limit * limit:
                 count_feature(
-                    -1, integer[near, 1], integer[near, 2], near, facet_start, facet_vertices, facet_edges,
-                    edge_facet_start, edge_facet_ids, vertex_facet_start, vertex_facet_ids, integer, tally, first,
-                    last,
-                )  # fmt: skip
+                    -1, integer[near, 1], integer[near, 2], near, surface, integer, tally, first, last
+                )
                 integer[root, 5] = REDUCED
                 break

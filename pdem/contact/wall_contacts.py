@@ -8,10 +8,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pdem.contact.coefficients import COEFFICIENTS
-from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.contact_rows import INTEGER_COLUMNS
 from pdem.contact.facet_weights import facet_weights
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.signed_features import signed_features
+from pdem.contact.signed_patches import Powers
+from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -88,17 +90,12 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
 def _hierarchy(centre: tuple[float, float, float], radius: float, mesh: Mesh) -> dict[str, NDArray[Any]]:
     """Return the contacts of the double hierarchy by the names of their fields."""
     near = _facets_near(np.array(centre), radius, mesh)
-    kind, feature, facet = (np.empty(len(near), dtype=t) for t in (np.int8, np.int64, np.int64))
-    point, normal, overlap = np.empty((len(near), 3)), np.empty((len(near), 3)), np.empty(len(near))
-    real = np.empty((len(near), REAL_COLUMNS))
-    integer = np.empty((len(near), INTEGER_COLUMNS), dtype=np.int64)
-    count = resolve_h2(
-        *centre, radius, near, 0, len(near), mesh.vertices, mesh.facet_normals, *mesh.topology,
-        real, integer, 0, len(near), kind, feature, facet, point, normal, overlap, 0, len(near),
-    )  # fmt: skip
-    columns = {"facet": facet, "kind": kind, "feature": feature, "point": point, "normal": normal}
-    found = {name: column[:count] for name, column in {**columns, "overlap": overlap}.items()}
-    return {**found, "count": np.ones(count, dtype=np.int64)}
+    found, scratch = Found.rows(len(near)), Scratch.rows(len(near), INTEGER_COLUMNS)
+    sphere, room = Sphere(*centre, radius), len(near)
+    count = resolve_h2(sphere, near, 0, room, SurfaceArrays.of(mesh), scratch, found, room)
+    names = ("facet", "kind", "feature", "point", "normal", "overlap")
+    columns = {name: getattr(found, name)[:count] for name in names}
+    return {**columns, "count": np.ones(count, dtype=np.int64)}
 
 
 def _signed_features(
@@ -108,10 +105,8 @@ def _signed_features(
     surface = _surface(mesh)
     parts = surface.mesh
     near = _facets_near(np.array(centre), radius, parts)
-    columns = signed_features(
-        centre, radius, near, parts, parts.vertices, parts.facet_normals,
-        np.zeros(1 + int(parts.facet_wall.max()), np.int32), np.zeros(COEFFICIENTS), 0,
-    )  # fmt: skip
+    powers = Powers(np.zeros(COEFFICIENTS), 0)
+    columns = signed_features(Sphere(*centre, radius), near, parts, SurfaceArrays.of(parts), powers)
     order = np.lexsort((columns["kind"], -columns["overlap"]))
     found: dict[str, NDArray[Any]] = {name: column[order] for name, column in columns.items()}
     found["feature"] = _named_features(surface, mesh, found["kind"], found["feature"])

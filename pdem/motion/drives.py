@@ -33,7 +33,7 @@ class Drive(Protocol):
     inverse_mass : (3,) array
         By which the body gives way to a push along x, y and z [1/kg]; zeros for what is forced.
     load_seen : (8,) array
-        Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.driven_loads`.
+        Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.walls.driven_loads`.
     work : float
         What the controller or applied forces have delivered [J].
     """

@@ -1,7 +1,7 @@
 """Central differences in their kick-drift-kick form: velocities and positions at the same times.
 
 Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
-are added up (`pdem.contact.pair_sums`). In between velocities are those of the middle of the step, as
+are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
 `pdem.contact.law` takes them.
 
 While steps are taken, particles live in *packed* rows: all that contacts need of one is at one address. Columns are

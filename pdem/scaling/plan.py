@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.contact.wall_state import WallContacts
+    from pdem.contact.walls.contacts import WallContacts
     from pdem.scaling.predict import Network
     from pdem.simulation.bench_cases import Prepared
     from pdem.simulation.exchange import Division

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_contacts import PairContacts
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.cell_sizes import automatic_cell_sizes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.driven_loads import DRIVEN_LOADS
+from pdem.contact.walls.driven_loads import DRIVEN_LOADS
 from pdem.foundation.sums import exact_values
 from pdem.simulation.trouble import DRIVEN
 

@@ -12,7 +12,7 @@ import numpy as np
 from pdem.case.continued import set_folder
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.contact.wall_kernels import LOADS
+from pdem.contact.walls.evaluate import LOADS
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads

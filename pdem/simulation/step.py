@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law import Law
-from pdem.contact.pair_contacts import NO_WALLS, Action
+from pdem.contact.pairs.contacts import NO_WALLS, kick_of
 from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, drift
 from pdem.simulation.driven import begin_driven, finish_driven
@@ -18,7 +18,7 @@ from pdem.simulation.tuning import Lists, Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.wall_lists import Carried
+    from pdem.contact.walls.facet_lists import Carried
     from pdem.simulation.exchange import Records
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
@@ -234,17 +234,17 @@ def evaluate(
     law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
     wall = evaluate_walls(system, packed, law, phases)
     system.shown = not ahead
-    action = Action(*wall, 0.5 * dt, constants.motion, ahead, system.reference, system.skin)
-    beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, action)
+    kick = kick_of(wall, 0.5 * dt, constants.motion, system.reference, system.skin, ahead=ahead)
+    beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")
     if same_lists:
         system.exchange.finish_update()
         phases.lap("exchange")
-    beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, action)
+    beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")
-    code = max(code, others, pairs.finish(particles, action))
+    code = max(code, others, pairs.finish(particles, kick))
     system.begun = code if ahead else None
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:

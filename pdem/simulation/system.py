@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_contacts import PairContacts
-from pdem.contact.wall_stages import WALL_HISTORY
-from pdem.contact.wall_state import WallContacts
+from pdem.contact.pairs.contacts import PairContacts
+from pdem.contact.walls.contacts import WallContacts
+from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed

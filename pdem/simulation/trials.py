@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pdem.contact.slot_kernels import CHUNK, CHUNKS
+from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
 
 FIRST = 300
 """Steps before anything is tried: the skin comes first."""

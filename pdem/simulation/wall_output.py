@@ -12,7 +12,7 @@ from pdem.foundation.fields import Field
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.wall_state import WallContacts
+    from pdem.contact.walls.contacts import WallContacts
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.system import System

@@ -7,14 +7,15 @@ that a run has reached, and change nothing of it.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
+from pdem.contact.contact_rows import INTEGER_COLUMNS
 from pdem.contact.hierarchy import resolve_h2
 from pdem.contact.intersection import sphere_touches_facet
-from pdem.foundation.kernels import prange, set_threads, threaded_kernel
+from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.foundation.kernels import inlined, prange, set_threads, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,33 +47,33 @@ class Stages(NamedTuple):
     direct: float
 
 
+class Near(NamedTuple):
+    """Spheres near a wall: their rows, places and sizes, and the facets that each may touch."""
+
+    near: NDArray[np.int32]
+    position: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+
+@inlined
+def _sphere(spheres: Near, q: int) -> Sphere:
+    p = spheres.near[q]
+    return Sphere(spheres.position[p, 0], spheres.position[p, 1], spheres.position[p, 2], spheres.radius[p])
+
+
 @threaded_kernel
 def intersect(
-    near: NDArray[np.int32],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-    position: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    touched_end: NDArray[np.int64],
+    spheres: Near, surface: SurfaceArrays, touched: NDArray[np.int64], touched_end: NDArray[np.int64]
 ) -> None:
     """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
-    for q in prange(len(near)):
-        p = near[q]
-        row = start[q]
-        for place in range(start[q], end[q]):
-            facet = candidates[place]
-            if sphere_touches_facet(
-                position[p, 0], position[p, 1], position[p, 2], radius[p], facet, vertices, normals,
-                facet_start, facet_vertices, facet_edges, edges,
-            ):  # fmt: skip
+    for q in prange(len(spheres.near)):
+        row = spheres.start[q]
+        for place in range(spheres.start[q], spheres.end[q]):
+            facet = spheres.candidates[place]
+            if sphere_touches_facet(_sphere(spheres, q), facet, surface):
                 touched[row] = facet
                 row += 1
         touched_end[q] = row
@@ -80,30 +81,14 @@ def intersect(
 
 @threaded_kernel
 def resolve(
-    near: NDArray[np.int32],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-    position: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    topology: tuple[Any, ...],
-    scratch: tuple[Any, ...],
-    counts: NDArray[np.int64],
+    spheres: Near, surface: SurfaceArrays, scratch: Scratch, found: Found, counts: NDArray[np.int64]
 ) -> None:
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
-    (facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
-     vertex_facets) = topology  # fmt: skip
-    real, integer, kind, feature, facet, point, normal, overlap = scratch
-    for q in prange(len(near)):
-        p = near[q]
-        first, last = start[q], end[q]
+    for q in prange(len(spheres.near)):
+        first, last = spheres.start[q], spheres.end[q]
         counts[q] = resolve_h2(
-            position[p, 0], position[p, 1], position[p, 2], radius[p], candidates, first, last, vertices,
-            normals, facet_start, facet_vertices, facet_edges, edges, edge_start, edge_facets, vertex_start,
-            vertex_facets, real, integer, first, last, kind, feature, facet, point, normal, overlap, first, last,
-        )  # fmt: skip
+            _sphere(spheres, q), spheres.candidates, first, last, surface, scratch, found, last - first
+        )
 
 
 def stages(simulation: Simulation) -> Stages:
@@ -117,16 +102,18 @@ def stages(simulation: Simulation) -> Stages:
     system = simulation.system
     assert system.walls is not None
     walls, lists, particles = system.walls.walls, system.walls.lists, system.particles
-    place = particles.column("position"), particles.column("radius"), walls.vertices, walls.normals
-    topology = tuple(walls.mesh.topology)
+    surface, rows = SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals), len(lists.candidates)
     touched, touched_end = np.zeros_like(lists.candidates), lists.end.copy()
-    scratch, counts = _scratch(len(lists.candidates)), np.zeros(len(lists.near), np.int64)
-    begin, candidates = (lists.near, lists.start), lists.candidates
-    fast = _shortest(
-        lambda: intersect(*begin, lists.end, candidates, *place, *topology[:4], touched, touched_end)
-    )
-    direct = _shortest(lambda: resolve(*begin, lists.end, candidates, *place, topology, scratch, counts))
-    split = _shortest(lambda: resolve(*begin, touched_end, touched, *place, topology, scratch, counts))
+    scratch, found = Scratch.rows(rows, INTEGER_COLUMNS), Found.rows(rows)
+    counts = np.zeros(len(lists.near), np.int64)
+    spheres = Near(
+        lists.near, particles.column("position"), particles.column("radius"), lists.start, lists.end,
+        lists.candidates,
+    )  # fmt: skip
+    fast = _shortest(lambda: intersect(spheres, surface, touched, touched_end))
+    direct = _shortest(lambda: resolve(spheres, surface, scratch, found, counts))
+    hits = spheres._replace(end=touched_end, candidates=touched)
+    split = _shortest(lambda: resolve(hits, surface, scratch, found, counts))
     potential, hit = (int((end - lists.start).sum()) for end in (lists.end, touched_end))
     return Stages(potential, hit, int(counts.sum()), fast, split, direct)
 
@@ -156,14 +143,6 @@ def seconds_on_threads(
             shortest[number] = min(shortest[number], (time.perf_counter() - begun) / steps)
     set_threads(threads)
     return shortest
-
-
-def _scratch(rows: int) -> tuple[NDArray[Any], ...]:
-    return (
-        np.empty((rows, REAL_COLUMNS)), np.empty((rows, INTEGER_COLUMNS), np.int64), np.empty(rows, np.int8),
-        np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty((rows, 3)), np.empty((rows, 3)),
-        np.empty(rows),
-    )  # fmt: skip
 
 
 def _shortest(work: Callable[[], object]) -> float:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.intersection import nearest_feature, sphere_touches_facet
+from pdem.contact.surface_arrays import Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.detection.facets import FacetSearch
 
@@ -25,7 +26,7 @@ def soup(generator, sizes):
 
 def squared_distance(mesh, centre, facet):
     """Squared distance of a point from a facet by the contact kernel, which has its own tests."""
-    return nearest_feature(*centre, facet, mesh.vertices, mesh.facet_normals, *mesh.topology[:4])[-1]
+    return nearest_feature(*centre, facet, SurfaceArrays.of(mesh))[-1]
 
 
 def rows(start, facets):
@@ -290,10 +291,8 @@ def test_large_sphere_over_a_fine_mesh_lists_what_it_touches():
     centres, reaches = np.array([[0.0, 0.0, 49.5], [0.5, 0.5, 0.01]]), np.array([49.502, 0.02])
     big, small = rows(*search.find(mesh.vertices, mesh.facet_normals, centres, reaches))
     for listed, centre, reach in ((big, centres[0], reaches[0]), (small, centres[1], reaches[1])):
-        touched = [
-            f for f in range(mesh.facet_count)
-            if sphere_touches_facet(*centre, reach, f, mesh.vertices, mesh.facet_normals, *mesh.topology[:4])
-        ]  # fmt: skip
+        sphere, surface = Sphere(*centre, reach), SurfaceArrays.of(mesh)
+        touched = [f for f in range(mesh.facet_count) if sphere_touches_facet(sphere, f, surface)]
         assert set(touched) <= set(listed)
         assert len(listed) <= 1.2 * len(touched) + 2
     assert len(big) > 100

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cases import Grains, simulate
 from pdem.contact.law import DAMPED, HISTORY
-from pdem.contact.pair_contacts import PairContacts
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection import grid_kernels, neighbours
@@ -48,9 +48,9 @@ def in_rows(lists: PairContacts, ids: np.ndarray, owned: int) -> list[list[tuple
     """Return the partner in every candidate of each owned particle, and the history of their contact."""
     start, partner = lists._start[: owned + 1].tolist(), partners(lists, ids, owned).tolist()
     slot_of = np.zeros(lists.candidates, np.int32)
-    slot_of[lists.touching] = lists._slots.known
+    slot_of[lists.touching] = lists._storage.indices
     slot = slot_of[lists._entry[: start[-1]] >> 1]
-    history = (lists._slots.in_slots(slot) * (slot > 0)).T.tolist()
+    history = (lists._storage.at(slot) * (slot > 0)).T.tolist()
     return [sorted(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 
 
@@ -127,7 +127,7 @@ def test_rows_do_not_depend_on_how_many_threads_share_the_work(monkeypatch, part
     near = pairs_of(rng, 500, 0.05)
     made = []
     for number in (1, parts):
-        monkeypatch.setattr("pdem.contact.pair_contacts.threads", lambda number=number: number)
+        monkeypatch.setattr("pdem.contact.pairs.contacts.threads", lambda number=number: number)
         lists = PairContacts()
         lists.take_candidates(near, particles, ExactSums(ENDED))
         used = lists._start[particles.count]

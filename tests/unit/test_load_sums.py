@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact.load_sums import _plain, sum_loads
-from pdem.contact.pair_stages import LOADS
-from pdem.contact.pair_sums import order_row
+from pdem.contact.pairs.arguments import Candidates
+from pdem.contact.pairs.force_sums import order_row
+from pdem.contact.pairs.layout import FORCE_ROW
+from pdem.contact.pairs.row_sums import _plain, sum_row
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import _OPTIONS
 from pdem.foundation.prefetch import fetch
@@ -18,13 +19,13 @@ _EXACT = {**_OPTIONS, "cache": False}
 
 
 @numba.njit(**_EXACT)
-def added(entry, slot, loads, begin, end):
-    return sum_loads(entry, slot, loads, begin, end)
+def added(entry, index, forces, begin, end):
+    return sum_row(entry, index, forces, begin, end)
 
 
 @numba.njit(**_EXACT)
-def ordered(begin, end, entry, seat, lower, higher, ids):
-    return order_row(begin, end, entry, seat, lower, higher, ids)
+def ordered(begin, end, entry, candidates):
+    return order_row(begin, end, entry, candidates)
 
 
 @numba.njit(**_EXACT)
@@ -42,7 +43,9 @@ def fetched(numbers, place):
 def test_vectors_add_up_to_the_same_bits(seed, count):
     rng = np.random.default_rng(seed)
     slots = 30
-    loads = np.append(rng.normal(size=LOADS * slots) * 10.0 ** rng.integers(-8, 8, LOADS * slots), np.nan)
+    loads = np.append(
+        rng.normal(size=FORCE_ROW * slots) * 10.0 ** rng.integers(-8, 8, FORCE_ROW * slots), np.nan
+    )
     slot = rng.integers(0, slots, 50).astype(np.int32)
     entry = rng.integers(0, 100, count + 6).astype(np.int32)
     np.testing.assert_array_equal(
@@ -78,13 +81,15 @@ def test_rows_of_any_length_are_sorted(seed, count):
 def test_contacts_come_first_in_the_order_of_partners(seed, count):
     rng = np.random.default_rng(seed)
     lower, higher, ids, entry, partners = row_of(rng, count)
-    seat = rng.integers(-3, 3, count).clip(0).astype(np.int32)
+    index = rng.integers(-3, 3, count).clip(0).astype(np.int32)
     before = entry.copy()
-    touching = ordered(1, count, entry, seat, lower, higher, ids)
+    mark = np.zeros(count, np.int8)
+    candidates = Candidates(lower, higher, mark, index, ids, count + 1, count, count)
+    touching = ordered(1, count, entry, candidates)
     assert sorted(entry) == sorted(before)
     first, rest = entry[1 : 1 + touching], entry[1 + touching :]
-    assert (seat[first >> 1] > 0).all()
-    assert (seat[rest >> 1] == 0).all()
+    assert (index[first >> 1] > 0).all()
+    assert (index[rest >> 1] == 0).all()
     assert (np.diff(partners(first)) > 0).all()
 
 

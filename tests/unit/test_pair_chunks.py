@@ -8,13 +8,13 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact import completion, pair_contacts, pair_slots
-from pdem.contact.load_rows import LoadRows
-from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
-from pdem.contact.pair_kernels import END, STOP
-from pdem.contact.pair_slots import PairSlots
-from pdem.contact.pair_stages import LOADS
-from pdem.contact.slot_kernels import CHUNK, CHUNKS
+from pdem.contact.pairs import contacts, history_storage, schedule
+from pdem.contact.pairs.contacts import NO_WALLS, PairContacts, kick_of
+from pdem.contact.pairs.evaluate import END, STOP
+from pdem.contact.pairs.force_storage import ForceStorage
+from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
+from pdem.contact.pairs.history_storage import HistoryStorage
+from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
@@ -26,22 +26,22 @@ from pdem.simulation.system import ENDED
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):
     """Evaluate twice, the second time elsewhere, so that contacts begin, go on and end; return all there is to see."""
-    monkeypatch.setattr(pair_contacts, "threads", lambda: workers)
+    monkeypatch.setattr(contacts, "threads", lambda: workers)
     lists, ended = PairContacts(), ExactSums(ENDED)
     lists.chunk_size = size
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
     walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
-    action = Action(*walls, 1e-4, MOTION)
+    kick = kick_of(walls, 1e-4, MOTION)
     beyond = []
     for step in range(2):
         if step:
             particles.column("position")[:rows] += 0.2 * particles.column("velocity")[:rows]
         lists.begin(particles, LAW.density, packed=False)
         beyond += [
-            lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[0] > 0 for ghosts in (False, True)
+            lists.evaluate(ghosts, particles, OPEN, LAW, ended, kick)[0] > 0 for ghosts in (False, True)
         ]
-        lists.finish(particles, action)
+        lists.finish(particles, kick)
     ended.normalise()
     return lists, ended.limbs.copy(), any(beyond)
 
@@ -80,13 +80,13 @@ def test_any_number_of_workers_gives_the_same_bits(seed, rows, ghosts, workers, 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("few", ["", "room"])
 def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> None:
-    monkeypatch.setattr(pair_slots, "SPARE", 0 if few else pair_slots.SPARE)
+    monkeypatch.setattr(history_storage, "SPARE", 0 if few else history_storage.SPARE)
     found = {}
     for size in CHUNKS:
         particles = crowd(4, 1200, 100)
         lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers, size=size)
         assert lists.candidates > 3 * max(CHUNKS)
-        assert lists._slots.chunks >= lists.candidates // size
+        assert lists._storage.number >= lists.candidates // size
         found[size] = (seen(lists, particles), lost, beyond)
     (one, lost, beyond), *others = found.values()
     for other, lost_too, beyond_too in others:
@@ -116,17 +116,15 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
     found = []
     for ahead in (False, True):
         with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(pair_contacts, "threads", lambda many=workers if ahead else 1: many)
+            monkeypatch.setattr(contacts, "threads", lambda many=workers if ahead else 1: many)
             particles, lists, ended = crowd(seed, rows, ghosts), PairContacts(), ExactSums(ENDED)
             column, place = particles.column, particles.column("position")[:owned].copy()
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
             packed = lists.begin(particles, LAW.density, packed=False)
-            action = Action(*NO_WALLS, 0.5 * dt, motion, ahead, place, skin)
-            codes = [
-                lists.evaluate(ghosts, particles, OPEN, LAW, ended, action)[1] for ghosts in (False, True)
-            ]
-            code = max(*codes, lists.finish(particles, action))
+            kick = kick_of(NO_WALLS, 0.5 * dt, motion, place, skin, ahead=ahead)
+            codes = [lists.evaluate(ghosts, particles, OPEN, LAW, ended, kick)[1] for ghosts in (False, True)]
+            code = max(*codes, lists.finish(particles, kick))
             if ahead:
                 np.testing.assert_array_equal(column("position")[:owned], place)
                 lists.show(particles)
@@ -159,19 +157,19 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
     particles = crowd(7, 400, 60)
     lists, _, _ = two_steps(monkeypatch, particles, near_pairs(particles), 3)
     assert lists.candidates > 3 * 2 * CHUNK
-    late = particles.count - lists._ready[lists._slots.inner_chunks]
+    late = particles.count - lists._complete_begin[lists._storage.inner_number]
     assert 0 < late < particles.count
-    assert sorted(lists._order[: particles.count].tolist()) == list(range(particles.count))
-    slots, ids = lists._slots, particles.column("id")
+    assert sorted(lists._complete[: particles.count].tolist()) == list(range(particles.count))
+    storage, ids = lists._storage, particles.column("id")
     lower, higher = lists.lower[: lists.candidates], lists.higher[: lists.candidates]
     for p in range(particles.count):
         force, torque = np.zeros(3), np.zeros(3)
         mine = np.flatnonzero((lower == p) | (higher == p))
         partner = np.where(lower[mine] == p, higher[mine], lower[mine])
         for k in mine[np.argsort(ids[partner])]:
-            seat, side = lists._seat[k], int(higher[k] == p)
-            if seat:
-                loads = slots.loads.numbers[LOADS * seat : LOADS * (seat + 1)].reshape(3, 3)
+            index, side = lists._force_index[k], int(higher[k] == p)
+            if index:
+                loads = storage.forces.forces[FORCE_ROW * index : FORCE_ROW * (index + 1)].reshape(3, 3)
                 force += (2.0 * side - 1.0) * loads[1]
                 torque += loads[2 * side]
         np.testing.assert_array_equal(particles.force[p], force)
@@ -183,16 +181,16 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
 @pytest.mark.parametrize("shuffled", [0, 2, 200])
 def test_loads_that_are_forgotten_early_have_been_added_up(monkeypatch, workers, ghosts, shuffled) -> None:
     """Rows of loads that are used again give what rows for all contacts give, with few or many late particles."""
-    windows, divide = [], LoadRows.divide
+    windows, divide = [], ForceStorage.assign
 
     def watched(self, begins, window, most, room):
         divide(self, begins, window, most, room)
-        windows.append((window, int(self.kept(len(room)).sum()), len(room)))
+        windows.append((window, int(self.persistent(len(room)).sum()), len(room)))
 
-    monkeypatch.setattr(LoadRows, "divide", watched)
+    monkeypatch.setattr(ForceStorage, "assign", watched)
     found = []
     for part in (3, 10**9):
-        monkeypatch.setattr(completion, "_PART", part)
+        monkeypatch.setattr(schedule, "_PART", part)
         particles = crowd(8, 2400, ghosts)
         place, rng = particles.column("position")[:2400], np.random.default_rng(1)
         order = np.argsort(place[:, 0])
@@ -217,31 +215,31 @@ def test_the_window_suits_nearly_all_particles(spans, lengths) -> None:
     opening = np.full(len(spans), 7, np.int32)
     chunk = np.array([begins[-1] if span < 0 else 7 + span for span in spans], np.int32)
     spans = [-1 if one == begins[-1] else span for one, span in zip(chunk, spans, strict=True)]
-    window = completion.window_of(len(spans), begins, chunk, opening)
+    window = schedule.reuse_window(len(spans), begins, opening, chunk)
     timely = [one for one in spans if one >= 0]
     if window:
-        assert window <= min(lengths) // completion._PART
-        assert sum(one >= window for one in timely) * completion._FEW <= len(timely)
+        assert window <= min(lengths) // schedule._PART
+        assert sum(one >= window for one in timely) * schedule._FEW <= len(timely)
     elif timely:
-        longest = sorted(timely)[len(timely) - len(timely) // completion._FEW - 1]
-        assert longest + 1 > min(lengths) // completion._PART
+        longest = sorted(timely)[len(timely) - len(timely) // schedule._FEW - 1]
+        assert longest + 1 > min(lengths) // schedule._PART
 
 
 @pytest.mark.parametrize("few", ["slots", "ends"])
 def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) -> None:
     """From no contacts to thousands in one step, and from thousands to none, which nobody has made room for."""
-    rest, moves = PairSlots.rest, []
+    rest, moves = HistoryStorage.rest, []
 
     def watched(self, runs):
         moves.append(runs[STOP] < runs[END])
         return rest(self, runs)
 
-    monkeypatch.setattr(PairSlots, "rest", watched)
+    monkeypatch.setattr(HistoryStorage, "rest", watched)
     found = []
     for spare in (0, CHUNK):
         moves.clear()
-        monkeypatch.setattr(pair_slots, "SPARE", spare)
-        monkeypatch.setattr(pair_slots, "_MOVES", 2)
+        monkeypatch.setattr(history_storage, "SPARE", spare)
+        monkeypatch.setattr(history_storage, "_MOVES", 2)
         particles = crowd(3, 1500 if few == "ends" else 1000, 0)
         if few == "ends":
             particles.column("velocity")[:] *= 100.0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact.slot_kernels import CHUNK, CHUNKS
+from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
 from pdem.simulation.trials import FEW, FIRST, LONGEST_REST, REST, Setting, Trials
 
 LISTS = 30

@@ -23,12 +23,13 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
 import pdem
 from pdem.case.initial import initial_particles
-from pdem.contact import pair_kernels, wall_kernels
 from pdem.contact.law import HISTORY
-from pdem.contact.pair_contacts import NO_WALLS, Action, PairContacts
-from pdem.contact.pair_stages import BLOCK
-from pdem.contact.slot_kernels import CHUNK
-from pdem.contact.wall_stages import WALL_HISTORY, WALL_WORK
+from pdem.contact.pairs import evaluate
+from pdem.contact.pairs.contacts import NO_WALLS, PairContacts, kick_of
+from pdem.contact.pairs.history_kernels import CHUNK
+from pdem.contact.pairs.layout import BLOCK
+from pdem.contact.walls import evaluate as wall_kernels
+from pdem.contact.walls.stages import WALL_COLUMNS, WALL_HISTORY
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
 
@@ -78,19 +79,19 @@ def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
     particles, lists, ended = crowd(11, 500, 0), PairContacts(), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    action, given = Action(*NO_WALLS, 1e-4, MOTION), []
+    kick, given = kick_of(NO_WALLS, 1e-4, MOTION), []
     with pytest.MonkeyPatch.context() as monkeypatch:
-        kernel = pair_kernels.evaluate_pairs
+        kernel = evaluate.evaluate_pairs
 
         def noted(*arguments):
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(pair_kernels, "evaluate_pairs", noted)
+        monkeypatch.setattr(evaluate, "evaluate_pairs", noted)
         for _ in range(2):
             particles.column("position")[:500] += 1e-3 * particles.column("velocity")[:500]
             lists.begin(particles, LAW.density, packed=False)
-            lists.evaluate(False, particles, OPEN, LAW, ended, action)
+            lists.evaluate(False, particles, OPEN, LAW, ended, kick)
     assert lists.count > CHUNK
     return given
 
@@ -98,17 +99,20 @@ def contacts():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processor(contacts, tmp_path):
     found = {}
-    for name, (after, code) in on_all_processors(pair_kernels.evaluate_pairs, contacts, tmp_path).items():
-        assert not re.findall(r"gather|scatter[dq]pd", code), name
+    for name, (after, code) in on_all_processors(evaluate.evaluate_pairs, contacts, tmp_path).items():
+        assert not re.findall(r"gather[dq]|scatter[dq]pd", code), name
         if WIDE and name != "SSE2":
             # four at a time; of two, as in SSE2, the compiler expects nothing where coefficients come one by one
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 8, name
             # seven of the law, one of particles that go on to the next step
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 8, name
         found[name] = after
-    columns = list(inspect.signature(pair_kernels.evaluate_pairs.py_func).parameters)
-    for column in ("force", "torque", "velocity", "angular_velocity", "history", "loads"):
-        assert_same(*(after[columns.index(column)] for after in found.values()))
+    names = list(inspect.signature(evaluate.evaluate_pairs.py_func).parameters)
+    for bundle, column in (
+        ("particles", "force"), ("particles", "torque"), ("particles", "velocity"), ("contacts", "forces"),
+        ("particles", "angular_velocity"), ("contacts", "history"),
+    ):  # fmt: skip
+        assert_same(*(getattr(after[names.index(bundle)], column) for after in found.values()))
 
 
 def assert_same(one, *others):
@@ -175,13 +179,13 @@ def wall_contacts():
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        kernel = wall_kernels.wall_forces
+        kernel = wall_kernels.evaluate_walls
 
         def noted(*arguments):
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(wall_kernels, "wall_forces", noted)
+        monkeypatch.setattr(wall_kernels, "evaluate_walls", noted)
         simulation.advance(2)
     assert simulation.system.walls.count > 2 * BLOCK
     return given
@@ -190,39 +194,45 @@ def wall_contacts():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts, tmp_path):
     found = {}
-    for name, (after, code) in on_all_processors(wall_kernels.wall_forces, wall_contacts, tmp_path).items():
+    for name, (after, code) in on_all_processors(
+        wall_kernels.evaluate_walls, wall_contacts, tmp_path
+    ).items():
         if WIDE and name != "SSE2":
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 7, name  # six of the law, one before it
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 9, name  # five, and four
         found[name] = after
-    columns = list(inspect.signature(wall_kernels.wall_forces.py_func).parameters)
-    for column in ("force", "total", "counts"):
-        assert_same(*(after[columns.index(column)] for after in found.values()))
-    assert_same(*(after[columns.index("result")][3] for after in found.values()))
+    names = list(inspect.signature(wall_kernels.evaluate_walls.py_func).parameters)
+    for bundle, column in (("work", "force"), ("work", "total"), ("now", "counts"), ("now", "history")):
+        assert_same(*(getattr(after[names.index(bundle)], column) for after in found.values()))
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_contacts, workers, first):
     """Other workers, and other particles before them, put contacts into other lanes of other vectors."""
-    names = list(inspect.signature(wall_kernels.wall_forces.py_func).parameters)
+    names = list(inspect.signature(wall_kernels.evaluate_walls.py_func).parameters)
     found = []
     for many, begin in ((1, 0), (workers, first)):
         given = dict(zip(names, copy.deepcopy(wall_contacts), strict=True))
-        near = len(given["near"])
-        given["seen"] = np.zeros((wall_kernels.SEEN, many), np.int64)
-        given["kept"], given["work"] = np.zeros(many * HISTORY * BLOCK), np.zeros(many * WALL_WORK)
-        given["lists"] = tuple(np.zeros(len(given["force"]) + 8 * (near + many), np.int32) for _ in range(3))
-        for name, rows in (("near", near), ("start", near + 1), ("end", near)):
-            given[name] = given[name][begin:rows].copy()
-        for name in ("counts", "counts_before"):
-            given[name] = given[name][begin:].copy()
-        wall_kernels.wall_forces(*given.values())
+        near, work = given["near"], given["work"]
+        count = len(near.near)
+        room = len(work.force) + 8 * (count + many)
+        given["work"] = work._replace(
+            seen=np.zeros((wall_kernels.SEEN, many), np.int64), history=np.zeros(many * HISTORY * BLOCK),
+            columns=np.zeros(many * WALL_COLUMNS),
+            **{name: np.zeros(room, np.int32) for name in ("row", "particle", "owner")},
+        )  # fmt: skip
+        given["near"] = near._replace(
+            near=near.near[begin:].copy(), start=near.start[begin : count + 1].copy(), end=near.end[begin:].copy()
+        )  # fmt: skip
+        for name in ("now", "before"):
+            given[name] = given[name]._replace(counts=given[name].counts[begin:].copy())
+        wall_kernels.evaluate_walls(*given.values())
         left = first if begin == 0 else 0
-        begun = given["start"][left]
+        begun = given["near"].start[left]
         found.append((
-            given["total"][1 + left : near + 1 - (first - left)], given["force"][begun:],
-            given["result"][3][WALL_HISTORY * (begun + 1) :], given["counts"][left : near - begin],
+            given["work"].total[1 + left : count + 1 - (first - left)], given["work"].force[begun:],
+            given["now"].history[WALL_HISTORY * (begun + 1) :], given["now"].counts[left : count - begin],
         ))  # fmt: skip
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)

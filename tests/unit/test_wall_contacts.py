@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact.contact_rows import INTEGER_COLUMNS, REAL_COLUMNS
-from pdem.contact.hierarchy import OUTPUT_FULL, SCRATCH_FULL, resolve_h2
+from pdem.contact.contact_rows import INTEGER_COLUMNS
+from pdem.contact.hierarchy import OUTPUT_FULL, resolve_h2
 from pdem.contact.intersection import nearest_feature, sphere_touches_facet
+from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.contact.wall_contacts import wall_contacts
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
@@ -149,46 +150,44 @@ def test_bad_arguments_are_refused(centre, radius, mesh, method, words):
         wall_contacts(centre, radius, mesh, method=method)
 
 
-def resolve(mesh, centre, radius, candidates, scratch, output):
-    """Call the kernel with so many rows of scratch and output, behind three others."""
-    kind = np.full(output + 3, -7, dtype=np.int8)
-    integers = [np.full(output + 3, -7) for _ in range(2)]
-    reals = [np.full((output + 3, 3), np.nan), np.full((output + 3, 3), np.nan), np.full(output + 3, np.nan)]
+def resolve(mesh, centre, radius, candidates, output):
+    """Call the kernel with so many rows of output, the first of which is that of the second candidate."""
+    rows = max(output, len(candidates))
+    found, scratch = Found.rows(rows + 1), Scratch.rows(len(candidates), INTEGER_COLUMNS)
+    found.kind[:] = -7
     status = resolve_h2(
-        *centre, radius, candidates, 1, len(candidates), mesh.vertices, mesh.facet_normals, *mesh.topology,
-        np.empty((scratch + 3, REAL_COLUMNS)), np.empty((scratch + 3, INTEGER_COLUMNS), dtype=np.int64),
-        3, scratch + 3, kind, *integers, *reals, 3, output + 3,
+        Sphere(*centre, radius), candidates, 1, len(candidates), SurfaceArrays.of(mesh), scratch, found, output
     )  # fmt: skip
-    return status, kind, integers[1], reals[2]
+    return status, found
 
 
 def test_candidates_in_any_order_and_repeated_give_the_same():
     expected = None
     for candidates in ([-1, 0, 1, 2], [-1, 2, 1, 0, 2, 0], [-1, 1, 1, 0, 2, 2]):
-        status, kind, facet, overlap = resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, np.array(candidates), 9, 9)
+        status, found = resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, np.array(candidates), 9)
         assert status == 3
-        result = kind.tobytes(), facet.tobytes(), overlap.tobytes()
+        result = tuple(column[1:4].tobytes() for column in (found.kind, found.facet, found.overlap))
         expected = expected or result
         assert result == expected
-        assert (kind[:3] == -7).all()
+        assert found.kind[0] == -7
+        assert (found.kind[4:] == -7).all()
 
 
 def test_duplicated_facets_count_once_and_speak_through_the_first():
     corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
     mesh = Mesh(corners, [[1, 3, 2], [2, 0, 1], [0, 1, 2], [1, 2, 0]])
     for candidates in ([-1, 0, 1, 2, 3], [-1, 3, 2, 1, 0]):
-        status, _, facet, _ = resolve(mesh, (0.2, 0.2, 0.1), 0.3, np.array(candidates), 9, 9)
-        assert (status, facet[3]) == (1, 1)
-        status, kind, facet, _ = resolve(mesh, (-0.1, 0.5, 0.1), 0.3, np.array(candidates), 9, 9)
-        assert (status, kind[3], facet[3]) == (1, 1, 1)
+        status, found = resolve(mesh, (0.2, 0.2, 0.1), 0.3, np.array(candidates), 9)
+        assert (status, found.facet[1]) == (1, 1)
+        status, found = resolve(mesh, (-0.1, 0.5, 0.1), 0.3, np.array(candidates), 9)
+        assert (status, found.kind[1], found.facet[1]) == (1, 1, 1)
 
 
-def test_full_scratch_and_full_output_are_told():
+def test_full_output_is_told():
     candidates = np.arange(-1, 3)
-    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3, 3)[0] == 3
-    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 2, 3)[0] == SCRATCH_FULL
-    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3, 2)[0] == OUTPUT_FULL
-    assert resolve(BOX_CORNER, (8.5, 8.6, 8.7), 1.0, candidates, 0, 0)[0] == 0
+    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 3)[0] == 3
+    assert resolve(BOX_CORNER, (0.5, 0.6, 0.7), 1.0, candidates, 2)[0] == OUTPUT_FULL
+    assert resolve(BOX_CORNER, (8.5, 8.6, 8.7), 1.0, candidates, 0)[0] == 0
 
 
 @settings(max_examples=100, deadline=None)
@@ -198,17 +197,17 @@ def test_nearest_feature_is_the_nearest_of_many_points(seed, sides, squeeze):
     angles = 2 * np.pi * (np.arange(sides) + generator.uniform(0, 0.8, sides)) / sides
     mesh = Mesh(np.column_stack((np.cos(angles), squeeze * np.sin(angles), 0 * angles)), [range(sides)])
     nodes = mesh.vertices[mesh.loop(0)]
-    arrays = (mesh.vertices, mesh.facet_normals, *mesh.topology[:4])
+    surface = SurfaceArrays.of(mesh)
     samples = generator.dirichlet(np.full(sides, 0.3), 200) @ nodes
     for centre in generator.normal(size=(10, 3)) * [1.5, 1.5 * squeeze, 0.5]:
-        kind, _, rx, ry, rz, squared = nearest_feature(*centre, 0, *arrays)
+        kind, _, rx, ry, rz, squared = nearest_feature(*centre, 0, surface)
         point = centre - [rx, ry, rz]
         assert squared == pytest.approx(rx**2 + ry**2 + rz**2)
         assert squared <= ((samples - centre) ** 2).sum(axis=1).min() * (1 + 1e-12)
         # the nearest point of a convex facet is the one from which no node lies towards the centre
         assert ((nodes - point) @ (centre - point)).max() <= 1e-12
-        assert sphere_touches_facet(*centre, np.sqrt(squared) * (1 + 1e-9), 0, *arrays)
-        assert not sphere_touches_facet(*centre, np.sqrt(squared) * (1 - 1e-9), 0, *arrays)
+        assert sphere_touches_facet(Sphere(*centre, np.sqrt(squared) * (1 + 1e-9)), 0, surface)
+        assert not sphere_touches_facet(Sphere(*centre, np.sqrt(squared) * (1 - 1e-9)), 0, surface)
         assert kind in (0, 1, 2)
 
 
@@ -219,8 +218,6 @@ def test_nearest_of_two_edges_close_to_their_common_vertex(numbering):
     vertices = np.empty((3, 3))
     vertices[list(numbering)] = corners
     mesh = Mesh(vertices, [numbering])
-    kind, edge, *_ = nearest_feature(
-        1e-9, 1e-12, 1.0, 0, mesh.vertices, mesh.facet_normals, *mesh.topology[:4]
-    )
+    kind, edge, *_ = nearest_feature(1e-9, 1e-12, 1.0, 0, SurfaceArrays.of(mesh))
     assert kind == 1
     assert set(mesh.edges[edge]) == {numbering[0], numbering[1]}

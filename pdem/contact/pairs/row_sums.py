@@ -13,14 +13,15 @@ from numba.core import cgutils, types
 from numba.core.types.containers import UniTuple
 from numba.extending import intrinsic
 
-from pdem.contact.pair_stages import LOADS
+from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.foundation.transposition import address_of, data_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORCE, ON_LOWER, ON_HIGHER = 3, 0, 6
-"""Where in a row of loads force and torques begin. A vector has four numbers; behind the last row one more is read."""
+FORCE, TORQUE_LOWER, TORQUE_HIGHER = 3, 0, 6
+"""Where in the row of a contact its force and torques begin. A vector has four numbers: one more is read behind the
+last row."""
 
 _NUMBER, _PLACE, _ROW = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _FOUR = ir.VectorType(_NUMBER, 4)
@@ -28,21 +29,21 @@ _ARRAYS = 3
 
 
 def _plain(
-    entry: NDArray[Any], seat: NDArray[Any], loads: NDArray[Any], begin: int, end: int
+    entry: NDArray[Any], index: NDArray[Any], forces: NDArray[Any], begin: int, end: int
 ) -> tuple[float, ...]:
     total = [0.0] * 6
     for which in entry[begin:end]:
         side = which & 1
-        row = LOADS * int(seat[which >> 1])
-        turn = row + (ON_HIGHER if side else ON_LOWER)
+        row = FORCE_ROW * int(index[which >> 1])
+        turn = row + (TORQUE_HIGHER if side else TORQUE_LOWER)
         for axis in range(3):
-            total[axis] += (2.0 * side - 1.0) * loads[row + FORCE + axis]
-            total[3 + axis] += loads[turn + axis]
+            total[axis] += (2.0 * side - 1.0) * forces[row + FORCE + axis]
+            total[3 + axis] += forces[turn + axis]
     return tuple(total)
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    entry, seat, loads = (data_of(context, builder, signature, arguments, k) for k in range(_ARRAYS))
+    entry, index, forces = (data_of(context, builder, signature, arguments, k) for k in range(_ARRAYS))
     begin, end = arguments[_ARRAYS:]
     nothing = ir.Constant(_FOUR, [0.0] * 4)
     sums = [cgutils.alloca_once_value(builder, nothing) for _ in range(2)]
@@ -53,12 +54,14 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     with cgutils.for_range_slice(builder, begin, end, ir.Constant(_PLACE, 1), intp=_PLACE) as (place, _):
         which = builder.load(builder.gep(entry, [place]))
         candidate = builder.zext(builder.lshr(which, _ROW(1)), _PLACE)
-        row = builder.mul(builder.zext(builder.load(builder.gep(seat, [candidate])), _PLACE), _PLACE(LOADS))
+        row = builder.mul(
+            builder.zext(builder.load(builder.gep(index, [candidate])), _PLACE), _PLACE(FORCE_ROW)
+        )
         is_higher = builder.trunc(which, ir.IntType(1))
-        torque = builder.select(is_higher, _PLACE(ON_HIGHER), _PLACE(ON_LOWER))
-        force = builder.load(address_of(builder, loads, row, FORCE, _FOUR), align=8)
+        torque = builder.select(is_higher, _PLACE(TORQUE_HIGHER), _PLACE(TORQUE_LOWER))
+        force = builder.load(address_of(builder, forces, row, FORCE, _FOUR), align=8)
         add(0, builder.select(is_higher, force, builder.fneg(force)))
-        add(1, builder.load(address_of(builder, loads, builder.add(row, torque), 0, _FOUR), align=8))
+        add(1, builder.load(address_of(builder, forces, builder.add(row, torque), 0, _FOUR), align=8))
     numbers = [
         builder.extract_element(builder.load(one), ir.Constant(_ROW, axis))
         for one in sums
@@ -67,12 +70,12 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.make_tuple(builder, signature.return_type, numbers)
 
 
-def _typed(context: Any, entry: Any, seat: Any, loads: Any, begin: Any, end: Any) -> Any:
+def _typed(context: Any, entry: Any, index: Any, forces: Any, begin: Any, end: Any) -> Any:
     place, number = types.int64, types.float64
-    return UniTuple(number, 6)(entry, seat, loads, place, place), _generate
+    return UniTuple(number, 6)(entry, index, forces, place, place), _generate
 
 
-sum_loads = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
-"""For kernels. Of the entries of all rows, the seat of each candidate (the row of its loads), all loads, and the first
+sum_row = _plain if numba.config.DISABLE_JIT else intrinsic(_typed)
+"""For kernels. Of the entries of all rows, the force index of each candidate, all forces, and the first
 of the entries to be added and the one behind the last: return force and torque, six numbers, added in this order.
-Arrays are flat; entries and seats int32, not negative."""
+Arrays are flat; entries and force indices int32, not negative."""

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact import wall_kernels as kernels
 from pdem.contact.coefficients import HERTZIAN
-from pdem.contact.driven_loads import DRIVEN_LOADS, add_driven_loads
 from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
 from pdem.contact.signed_features import signed_features, with_features
-from pdem.contact.wall_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
-from pdem.contact.wall_rows import WallRoom, WallRows
+from pdem.contact.signed_patches import Powers
+from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+from pdem.contact.walls import evaluate as kernels
+from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
+from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, add_driven_loads
+from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
+from pdem.contact.walls.storage import WallRoom, WallRows
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
@@ -67,7 +70,6 @@ class WallContacts:
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
-        self._topology = tuple(walls.mesh.topology)
         self._search = FacetSearch(walls.mesh, blocks)
         self._candidates = np.empty(0, np.int64)
         self._near = np.empty(0, np.int32)
@@ -189,7 +191,7 @@ class WallContacts:
         records, lost = carried.records, np.empty(len(carried.owner), np.int32)
         missing = scatter_records(
             carried.owner, self.total_row, self._start, records.kind, records.feature, records.facet,
-            records.history, *self._new.arrays(), self._new.counts, lost,
+            records.history, self._new.record, lost,
         )  # fmt: skip
         self.end(records.history, lost[:missing], ended)
 
@@ -203,22 +205,23 @@ class WallContacts:
     def evaluate(self, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
-        Parameters as in `pdem.contact.pair_contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
+        Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
         self._new, self._old = self._old, self._new
-        walls, near, room = self.walls, len(self._near), self._room
-        seen = np.zeros((kernels.SEEN, threads()), np.int64)
-        room.reserve_columns(near, seen.shape[1])
-        kernels.wall_forces(
-            seen, room.tally, self._shortened, self._near, law.dt, law.step, law.largest_overlap, packed,
-            self._start, self._end, self._candidates,
-            (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
-             walls.mesh.vertex_euler, self._materials),
-            (self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
-             walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
-            self._topology, room.scratch, room.lists, room.kept, room.work, self._new.arrays(), self._new.counts,
-            self._old.arrays(), self._old.counts, len(law.density), law.table.reshape(-1), room.force, self.total,
+        near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
+        parameters = WallParameters(
+            law.dt,
+            1.0 / law.step,
+            law.largest_overlap,
+            self._shortened,
+            len(law.density),
+            law.table.reshape(-1),
+        )
+        kernels.evaluate_walls(
+            self._room.tally, self._near_facets(packed), parameters, self._surface, self._motion,
+            self._room.found(self._new), work, self._new.record, self._old.record,
         )  # fmt: skip
+        seen = work.seen
         most = seen.max(axis=1).tolist()
         if most[kernels.ENDED]:
             rows = np.empty(int(seen[kernels.ENDED].sum()), np.int32)
@@ -227,6 +230,22 @@ class WallContacts:
         self.measured = True
         deep: int = most[kernels.DEEP]
         return deep
+
+    def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
+        return NearFacets(self._near, self._start, self._end, self._candidates, packed)
+
+    @property
+    def _surface(self) -> SurfaceArrays:
+        walls = self.walls
+        return SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals, self._materials)
+
+    @property
+    def _motion(self) -> WallMotion:
+        walls = self.walls
+        return WallMotion(
+            self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
+            walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted,
+        )  # fmt: skip
 
     def measure(
         self, particles: Particles, packed: NDArray[np.float64], density: NDArray[np.float64],
@@ -279,10 +298,9 @@ class WallContacts:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
         count = len(self.walls.motions)
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
-        walls = self.walls
         kernels.add_loads(
-            len(self._near), self._start, self._new.counts, self._new.facet, self._room.point, walls.facet_wall,
-            walls.centre, walls.angular_velocity, walls.velocity, self._room.force, sums.limbs,
+            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), self.walls.facet_wall,
+            self._room.force, self._motion, sums.limbs,
         )  # fmt: skip
         sums.normalise()
         return sums
@@ -311,8 +329,10 @@ class WallContacts:
             The columns of `pdem.contact.nodal_loads.LOADED`.
         """
         owner, rows = self._contact_rows()
-        point, normal, overlap, weight, match = (self._room.scratch[k][rows] for k in (2, 3, 4, 6, 7))
-        force = self._room.force[rows]
+        room = self._room
+        point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
+        weight, match = room.weight[rows], room.match[rows]
+        force = room.force[rows]
         slid = self._new.history[rows + 1, SLID] - self._old.history[match, SLID]
         columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
@@ -330,10 +350,10 @@ class WallContacts:
             pair = int(particles.column("material")[p]) * len(density)
             wall = self._materials[self.walls.facet_wall[columns["facet"][contact]]]
             x, y, z = particles.column("position")[p].tolist()
-            found = signed_features(
-                (x, y, z), float(particles.column("radius")[p]), self._candidates[self._start[q] : self._end[q]],
-                self.walls.mesh, self.walls.vertices, self.walls.normals, self._materials, table.reshape(-1), pair,
-            )  # fmt: skip
+            sphere = Sphere(x, y, z, float(particles.column("radius")[p]))
+            near = self._candidates[self._start[q] : self._end[q]]
+            powers = Powers(table.reshape(-1), pair)
+            found = signed_features(sphere, near, self.walls.mesh, self._surface, powers)
             return found, bool(table[pair + wall, HERTZIAN] > 0.5)
 
         return with_features(columns, normal, features_of)
@@ -343,14 +363,14 @@ class WallContacts:
     ) -> NDArray[np.int64]:
         """Return what particles of this rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
 
-        See `pdem.contact.driven_loads`.
+        See `pdem.contact.walls.driven_loads`.
         """
         walls, column = self.walls, particles.column
         limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
         add_driven_loads(
-            self._near, self._start, self._new.counts, self._new.facet, self._room.point, self._new.history,
-            walls.facet_wall, walls.driven_row, walls.along, walls.about, walls.centre, self._room.force,
-            column("radius"), column("material"), density, table.reshape(-1), self._materials, limbs,
+            self._near_facets(np.empty(0)), self._new.record, self._room.point, self._room.force, walls.facet_wall,
+            DrivenWalls(walls.driven_row, walls.along, walls.about, walls.centre, self._materials),
+            Spheres(column("radius"), column("material"), density), table.reshape(-1), limbs,
         )  # fmt: skip
         normalise(limbs)
         return limbs

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pdem.contact.wall_stages import WALL_HISTORY
+from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.kernels import kernel
 
 if TYPE_CHECKING:
+    from pdem.contact.walls.arguments import WallRecord
     from pdem.containers.records import WallRecords
 
 
@@ -102,28 +103,24 @@ def scatter_records(
     feature: NDArray[np.int64],
     facet: NDArray[np.int64],
     history: NDArray[np.float64],
-    new_kind: NDArray[np.int8],
-    new_feature: NDArray[np.int64],
-    new_facet: NDArray[np.int64],
-    new_history: NDArray[np.float64],
-    counts: NDArray[np.int32],
+    now: WallRecord,
     lost: NDArray[np.int32],
 ) -> int:
     """Put records into the rows of their particles; list those that find no room, return how many."""
     missing = 0
     for record in range(len(owner)):
         q = number_of[owner[record]] - 1 if owner[record] >= 0 else -1
-        if q < 0 or counts[q] >= start[q + 1] - start[q]:
+        if q < 0 or now.counts[q] >= start[q + 1] - start[q]:
             lost[missing] = record
             missing += 1
             continue
-        row = start[q] + counts[q]
-        counts[q] += 1
-        new_kind[row] = kind[record]
-        new_feature[row] = feature[record]
-        new_facet[row] = facet[record]
+        row = start[q] + now.counts[q]
+        now.counts[q] += 1
+        now.kind[row] = kind[record]
+        now.feature[row] = feature[record]
+        now.facet[row] = facet[record]
         for column in range(WALL_HISTORY):
-            new_history[WALL_HISTORY * (row + 1) + column] = history[column, record]
+            now.history[WALL_HISTORY * (row + 1) + column] = history[column, record]
     return missing
 
 

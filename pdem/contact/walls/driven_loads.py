@@ -6,10 +6,11 @@ Exact sums, because they feed back: a driven wall moves with the same bits on an
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.coefficients import COEFFICIENTS, DAMPING, HERTZIAN, STIFFNESS, TANGENTIAL_RATIO
 from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import add_exactly
@@ -18,47 +19,65 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.walls.arguments import NearFacets, WallRecord
+
 DRIVEN_LOADS = 8
 """Sums of a driven wall: force (3) [N], torque about its centre (3) [N m]; stiffness and damping of its contacts
 against its travel, [N/m] and [N s/m] along an axis, [N m/rad] and [N m s/rad] about one."""
 
 
+class DrivenWalls(NamedTuple):
+    """The walls that particles drive, see `pdem.motion.walls.MovingWalls`.
+
+    Attributes
+    ----------
+    row : (W,) int64 array
+        Row of a wall among the driven ones, or -1.
+    along, about, centre : (W, 3) arrays
+        A point at the arm a from the centre moves by ``along + about x a`` per unit of the wall's travel.
+    material : (W,) int32 array
+        Of all walls.
+    """
+
+    row: NDArray[np.int64]
+    along: NDArray[np.float64]
+    about: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    material: NDArray[np.int32]
+
+
+class Spheres(NamedTuple):
+    """Radius [m] and material of each particle, density of each material [kg/m^3]."""
+
+    radius: NDArray[np.float64]
+    material: NDArray[np.int32]
+    density: NDArray[np.float64]
+
+
 @kernel
 def add_driven_loads(
-    near: NDArray[np.int32],
-    start: NDArray[np.int64],
-    counts: NDArray[np.int32],
-    facet: NDArray[np.int64],
+    near: NearFacets,
+    now: WallRecord,
     point: NDArray[np.float64],
-    history: NDArray[np.float64],
-    facet_wall: NDArray[np.int32],
-    driven_row: NDArray[np.int64],
-    along: NDArray[np.float64],
-    about: NDArray[np.float64],
-    centre: NDArray[np.float64],
     force: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    material: NDArray[np.int32],
-    density: NDArray[np.float64],
+    facet_wall: NDArray[np.int32],
+    walls: DrivenWalls,
+    spheres: Spheres,
     coefficient: NDArray[np.float64],
-    wall_material: NDArray[np.int32],
     limbs: NDArray[np.int64],
 ) -> None:
-    """Add the `DRIVEN_LOADS` of all contacts with driven walls to exact sums.
-
-    `driven_row` (W,) is the row of a wall among the driven ones, or -1; a point at the arm a from the centre goes
-    ``along + about x a`` (W, 3) per unit of the wall's travel. Otherwise as `pdem.contact.wall_kernels.add_loads`.
-    """
-    materials = len(density)
-    for q in range(len(near)):
-        p = near[q]
-        for c in range(start[q], start[q] + counts[q]):
-            w = facet_wall[facet[c]]
-            if driven_row[w] < 0:
+    """Add the `DRIVEN_LOADS` of all contacts with driven walls to exact sums; see `add_loads`."""
+    materials, history = len(spheres.density), now.history
+    along, about, centre = walls.along, walls.about, walls.centre
+    for q in range(len(near.near)):
+        p = near.near[q]
+        for c in range(near.start[q], near.start[q] + now.counts[q]):
+            w = facet_wall[now.facet[c]]
+            if walls.row[w] < 0:
                 continue
             fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
             ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
-            row = DRIVEN_LOADS * driven_row[w]
+            row = DRIVEN_LOADS * walls.row[w]
             add_exactly(limbs[row], fx)
             add_exactly(limbs[row + 1], fy)
             add_exactly(limbs[row + 2], fz)
@@ -68,17 +87,18 @@ def add_driven_loads(
             dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
             dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
             dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
-            way = dx * dx + dy * dy + dz * dz
-            if way == 0.0:
+            squared = dx * dx + dy * dy + dz * dz
+            if squared == 0.0:
                 continue
-            nx, ny, nz = history[c + 1, HISTORY], history[c + 1, HISTORY + 1], history[c + 1, HISTORY + 2]
+            h = WALL_HISTORY * (c + 1)
+            nx, ny, nz = history[h + HISTORY], history[h + HISTORY + 1], history[h + HISTORY + 2]
             straight = (nx * dx + ny * dy + nz * dz) ** 2
-            aside = max(way - straight, 0.0)
-            base = COEFFICIENTS * (material[p] * materials + wall_material[w])
-            overlap = max(history[c + 1, OVERLAP], 0.0)
-            root = math.sqrt(radius[p] * overlap) if coefficient[base + HERTZIAN] > 0.5 else 1.0
+            aside = max(squared - straight, 0.0)
+            base = COEFFICIENTS * (spheres.material[p] * materials + walls.material[w])
+            overlap = max(history[h + OVERLAP], 0.0)
+            root = math.sqrt(spheres.radius[p] * overlap) if coefficient[base + HERTZIAN] > 0.5 else 1.0
             stiffness = coefficient[base + STIFFNESS] * root
-            mass = sphere_mass(density[material[p]], radius[p])
+            mass = sphere_mass(spheres.density[spheres.material[p]], spheres.radius[p])
             damping = 2.0 * coefficient[base + DAMPING] * math.sqrt(mass * stiffness)
             ratio = coefficient[base + TANGENTIAL_RATIO]
             add_exactly(limbs[row + 6], stiffness * (straight + ratio * aside))

@@ -1,17 +1,25 @@
-"""The contacts between particles of one rank: candidates, slots, histories, forces."""
+"""The contacts between particles of one rank: candidates, histories, forces."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact import completion
-from pdem.contact import pair_kernels as kernels
 from pdem.contact.ended import ENERGIES, add_ended
-from pdem.contact.pair_slots import PairSlots, chunks_in, worker_begins
-from pdem.contact.pair_sums import sum_forces
-from pdem.contact.slot_kernels import CHUNK
+from pdem.contact.pairs import evaluate as kernels
+from pdem.contact.pairs import schedule
+from pdem.contact.pairs.arguments import (
+    Candidates,
+    Kick,
+    ParticleArrays,
+    Rows,
+    Schedule,
+    StepParameters,
+)
+from pdem.contact.pairs.force_sums import sum_forces
+from pdem.contact.pairs.history_kernels import CHUNK
+from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
@@ -34,44 +42,37 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16  # contacts
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
-"""In an `Action` without walls."""
+"""In a `Kick` without walls."""
 
-_NO_PLACES, _NO_SKINS = np.empty((0, 3)), np.empty(0)
+_NOWHERE, _NO_SKINS = np.empty((0, 3)), np.empty(0)
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
-class Action(NamedTuple):
-    """How forces act on particles.
+def kick_of(
+    wall: tuple[NDArray[np.float64], NDArray[np.int32]],
+    half: float,
+    motion: Motion,
+    reference: NDArray[np.float64] = _NOWHERE,
+    skin: NDArray[np.float64] = _NO_SKINS,
+    *,
+    ahead: bool = False,
+) -> Kick:
+    """Return how forces act on particles.
 
-    Attributes
+    Parameters
     ----------
-    wall, wall_row : (m, 6) and (n,) int32 arrays
+    wall : (m, 6) array, (n,) int32 array
         Force and torque from walls, and which row of these each owned particle has; `NO_WALLS` without walls.
     half : float
-        Time for which forces act on the velocities when they have been added up [s], 0 for none.
+        Time for which forces act on the velocities when they have been summed [s], 0 for none.
     motion : Motion
         What all particles move by.
+    reference, skin : (n, 3) and (n,) arrays
+        As `pdem.motion.integration.drift` takes them, to begin the next step.
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once.
-    reference, skin : (n, 3) and (n,) arrays
-        As `pdem.motion.integration.drift` takes them, to go ahead.
     """
-
-    wall: NDArray[np.float64]
-    wall_row: NDArray[np.int32]
-    half: float
-    motion: Motion
-    ahead: bool = False
-    reference: NDArray[np.float64] = _NO_PLACES
-    skin: NDArray[np.float64] = _NO_SKINS
-
-    def on(self, particles: Particles, packed: NDArray[np.float64]) -> tuple[Any, ...]:
-        """Return this as arguments of `sum_forces`."""
-        column = particles.column
-        return (
-            self.wall, self.wall_row, self.half, self.ahead, *self.motion, self.reference, self.skin,
-            column("image"), packed, *(column(name) for name in (*_MOVING, "force", "torque")),
-        )  # fmt: skip
+    return Kick(*wall, half, ahead, *motion, reference, skin)
 
 
 class PairContacts:
@@ -84,8 +85,8 @@ class PairContacts:
     inner : int
         How many of them are between owned particles; those with a ghost stand behind them.
     chunk_size : int
-        Of the lists made next: how many candidates are evaluated and added up at a time, one of
-        `pdem.contact.slot_kernels.CHUNKS`.
+        Of the lists made next: how many candidates are evaluated and summed at a time, one of
+        `pdem.contact.pairs.history_kernels.CHUNKS`.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
     """
@@ -96,9 +97,9 @@ class PairContacts:
         self.chunk_size = CHUNK
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
-        self._slots = PairSlots()
+        self._storage = HistoryStorage()
         self._mark = np.zeros(0, np.int8)
-        self._seat = np.zeros(0, np.int32)
+        self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._packed = np.empty(0)
@@ -108,15 +109,15 @@ class PairContacts:
         self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
         self._row_now, self._candidate = np.empty(0, np.int32), np.empty(0, np.int32)
         self._lost = np.empty(0, np.int32)
-        self._bound = np.empty(0, np.int32)
+        self._touching = np.empty(0, np.int32)
         self._workers = 1
-        self._chunk, self._order, self._newcomer = (np.empty(0, np.int32) for _ in range(3))
-        self._ready, self._first_new = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self._last_chunk, self._complete, self._first_read = (np.empty(0, np.int32) for _ in range(3))
+        self._complete_begin, self._first_read_begin = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
     @property
     def count(self) -> int:
         """Number of contacts of the last evaluation."""
-        return self._slots.count
+        return self._storage.count
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> None:
         """Keep the contacts over the making of new lists, for particles that stay with this rank.
@@ -150,7 +151,7 @@ class PairContacts:
         table : int32 array
             Of their ids, see `pdem.detection.id_table.indexed`.
         """
-        self._slots.hold(records.history)
+        self._storage.load(records.history)
         self._reserve_carried(self.count)
         id_table.look_up_by_id(
             records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
@@ -162,20 +163,27 @@ class PairContacts:
         The energies of contacts that are no candidates any more go to `ended`.
         """
         self._list_candidates(pairs, particles.column("id"), particles.count)
-        self._seat[: self.candidates] = 0
+        self._force_index[: self.candidates] = 0
         neighbours.find_candidates(
             self.count, self._row, self._other, self._start, self.lower, self.higher, particles.column("id"),
-            self._entry, self._seat, self._candidate,
+            self._entry, self._force_index, self._candidate,
         )  # fmt: skip
         missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        add_ended(ended, self._slots.in_slots(self._slots.known[self._lost[:missing]])[ENERGIES])
-        begins, window = self._list_ready(particles.count, particles.count + particles.ghosts)
-        self._slots.settle(
-            self.chunk_size, self.inner, self.candidates, self.lower, self.higher, self._seat, self._bound, begins,
-            window, self._other.view(np.float64),
+        add_ended(ended, self._storage.at(self._storage.indices[self._lost[:missing]])[ENERGIES])
+        begins, window = self._schedule_sums(particles)
+        self._storage.assign(
+            self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
+            self._other.view(np.float64),
+        )  # fmt: skip
+
+    def _kernel_candidates(self, particles: Particles) -> Candidates:
+        """Return the candidates as kernels take them; views."""
+        return Candidates(
+            self.lower, self.higher, self._mark, self._force_index, particles.column("id"), particles.count,
+            self.inner, self.candidates,
         )  # fmt: skip
 
     def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
@@ -191,38 +199,37 @@ class PairContacts:
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
             rows[self.candidates : self.candidates + ROWS] = 0
 
-    def _list_ready(self, owned: int, rows: int) -> tuple[NDArray[np.int64], int]:
-        """Note with which candidates each owned particle comes up, and after which its contacts are complete.
+    def _schedule_sums(self, particles: Particles) -> tuple[NDArray[np.int64], int]:
+        """Decide which chunk is the first to read each owned particle, and after which its forces are summed.
 
-        Returns what `LoadRows.divide` needs to know: the first chunks of the workers, and how long loads are kept.
+        Returns what `ForceStorage.assign` needs to know: the first chunks of the workers, and for how many chunks
+        forces are kept.
         """
-        self._workers, size = threads(), self.chunk_size
+        owned, size = particles.count, self.chunk_size
+        self._workers = threads()
         begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
         steps = int(begins[-1]) + 2
-        if len(self._bound) < rows:
-            self._bound = np.zeros(room_for(rows, len(self._bound)), np.int32)
-            self._chunk, self._order, self._newcomer = (
-                np.empty(len(self._bound), np.int32) for _ in range(3)
-            )
-        self._bound[:rows] = 0
-        if len(self._ready) < steps:
-            self._ready, self._first_new = (np.empty(with_spare(steps), np.int64) for _ in range(2))
-        opening = self._cursor  # has done its work
-        completion.note_chunks(
-            owned, size, self.inner, begins, self._start, self._entry, self._chunk, opening
+        self._reserve_schedule(owned + particles.ghosts, steps)
+        self._touching[: owned + particles.ghosts] = 0
+        first_chunk = self._cursor  # has done its work
+        schedule.find_first_and_last_chunks(
+            owned, size, self.inner, begins, self._start, self._entry, first_chunk, self._last_chunk
         )
-        completion.list_by_chunk(owned, opening, self._first_new[:steps], self._newcomer)
-        window, late = completion.window_of(owned, begins, self._chunk, opening), steps - 2
+        schedule.list_by_chunk(owned, first_chunk, self._first_read_begin[:steps], self._first_read)
+        window = schedule.reuse_window(owned, begins, first_chunk, self._last_chunk)
         if window:
-            completion.put_off(owned, window, late, opening, self._chunk)
-            kept = self._slots.loads.kept(
-                chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
-            )
-            completion.mark_kept(
-                len(kept), size, self.inner, self.candidates, late, self.lower, self.higher, self._chunk, kept
-            )
-        completion.list_by_chunk(owned, self._chunk, self._ready[:steps], self._order)
+            schedule.defer(owned, window, steps - 2, first_chunk, self._last_chunk)
+            self._mark_persistent(particles, steps - 2)
+        schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
         return begins, window
+
+    def _mark_persistent(self, particles: Particles, deferred: int) -> None:
+        size = self.chunk_size
+        number = chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
+        schedule.mark_persistent(
+            size, deferred, self._kernel_candidates(particles), self._last_chunk,
+            self._storage.forces.persistent(number),
+        )  # fmt: skip
 
     def records(self, particles: Particles) -> PairRecords:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
@@ -260,15 +267,15 @@ class PairContacts:
         box: tuple[NDArray[np.float64], NDArray[np.float64]],
         law: Law,
         ended: ExactSums,
-        action: Action,
+        kick: Kick,
     ) -> tuple[int, int]:
         """Find the contacts among the candidates and their forces.
 
-        Returns a candidate beyond the limit + 1, or 0, and the largest code of particles that have moved on (see
+        Returns a candidate beyond the limit + 1, or 0, and the largest code of particles that were advanced (see
         `pdem.motion.integration.FINE`).
 
         This is done twice in a step, after `begin`: among owned particles, and then, when the ghosts are where they
-        are now, for the candidates with a ghost. The forces on particles none of whose contacts is still to come act
+        are now, for the candidates with a ghost. The forces on particles all of whose contacts have been evaluated act
         at once, those on the others in `finish`.
 
         Parameters
@@ -283,38 +290,50 @@ class PairContacts:
             The return value is 0 if no contact exceeds its limit.
         ended : ExactSums
             Takes the energies of contacts that have ended.
-        action : Action
+        kick : Kick
             How forces act.
         """
-        slots, beyond, code = self._slots, 0, FINE
-        runs = slots.plan(ghosts, self._workers)
+        storage, deepest, code = self._storage, 0, FINE
+        parameters = StepParameters(
+            law.dt, 1.0 / law.step, law.largest_overlap, float(len(law.density)), law.table.reshape(-1), *box
+        )
+        runs = storage.plan(ghosts, self._workers)
         while runs is not None:
             kernels.evaluate_pairs(
-                runs, particles.count, law.dt, law.step, law.largest_overlap, self.lower, self.higher,
-                particles.column("id"), *box, float(len(law.density)), law.table.reshape(-1), slots.size, slots.most,
-                self.inner, self.candidates, slots.region, slots.loads.first, slots.loads.kept(slots.chunks),
-                slots.room, slots.live, self._mark, slots.touching, slots.ended, not ghosts, self._ready, self._order,
-                self._first_new, self._newcomer, self._start, self._entry, self._seat, self._bound,
-                slots.history.reshape(-1), slots.work, slots.loads.numbers, *action.on(particles, self._packed),
+                runs, self._kernel_candidates(particles), storage.chunks, storage.contacts, self._rows,
+                self._schedule(not ghosts), parameters, kick, self._arrays(particles), storage.work,
             )  # fmt: skip
             most = runs.max(axis=1).tolist()
-            beyond, code = max(beyond, most[kernels.DEEP]), max(code, most[kernels.MOVED])
+            deepest, code = max(deepest, most[kernels.DEEP]), max(code, most[kernels.CODE])
             for worker in np.flatnonzero(runs[kernels.ENDED]) if most[kernels.ENDED] else ():
                 first = worker * kernels.ENDS
-                add_ended(ended, slots.ended[:, first : first + runs[kernels.ENDED, worker]])
-            runs = slots.rest(runs)
-        return beyond, code
+                add_ended(ended, storage.ended[:, first : first + runs[kernels.ENDED, worker]])
+            runs = storage.rest(runs)
+        return deepest, code
 
-    def finish(self, particles: Particles, action: Action) -> int:
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self._start, self._entry, self._touching)
+
+    def _schedule(self, sums: bool) -> Schedule:
+        return Schedule(sums, self._complete_begin, self._complete, self._first_read_begin, self._first_read)
+
+    def _arrays(self, particles: Particles) -> ParticleArrays:
+        column = particles.column
+        return ParticleArrays(
+            self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
+        )
+
+    def finish(self, particles: Particles, kick: Kick) -> int:
         """Let the forces act on the particles whose contacts were not complete before.
 
         Returns the largest code of these, as `evaluate` does.
         """
-        late = self._order[self._ready[self._slots.inner_chunks] : particles.count]
+        deferred = self._complete[self._complete_begin[self._storage.inner_number] : particles.count]
         worst = np.zeros(self._workers, np.int64)
         sum_forces(
-            worst, late, self._start, self._entry, self._seat, self.lower, self.higher, particles.column("id"),
-            self._bound, self._slots.loads.numbers, self._slots.work, *action.on(particles, self._packed),
+            worst, deferred, self._rows, self._kernel_candidates(particles), self._storage.forces.forces, kick,
+            self._arrays(particles), self._storage.work,
         )  # fmt: skip
         return int(worst.max())
 
@@ -325,19 +344,19 @@ class PairContacts:
     @property
     def histories(self) -> NDArray[np.float64]:
         """Histories of all contacts, shape (HISTORY, count); a copy."""
-        return self._slots.histories
+        return self._storage.histories
 
     def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
         """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
-        known = self._slots.known
+        known = self._storage.indices
         for first in range(0, len(known), _PIECE):
-            slots = known[first : first + _PIECE]
-            yield self._slots.touching[slots], self._slots.in_slots(slots)
+            indices = known[first : first + _PIECE]
+            yield self._storage.candidate[indices], self._storage.at(indices)
 
     @property
     def touching(self) -> NDArray[np.int32]:
         """Candidate of each contact; a copy."""
-        return self._slots.touching[self._slots.known]
+        return self._storage.candidate[self._storage.indices]
 
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate pairs of each owned particle."""
@@ -347,7 +366,7 @@ class PairContacts:
     def memory(self) -> int:
         """Bytes held in buffers."""
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-        return self._slots.memory + sum(arrays)
+        return self._storage.memory + sum(arrays)
 
     def _reserve_carried(self, count: int) -> None:
         if count > len(self._row):
@@ -360,9 +379,20 @@ class PairContacts:
             room = with_spare(pairs)
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
-            self._seat = np.zeros(room, np.int32)
+            self._force_index = np.zeros(room, np.int32)
             self._entry = np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):
             self._cursor = np.empty(room_for(parts * owned, len(self._cursor)), np.int32)
+
+    def _reserve_schedule(self, rows: int, steps: int) -> None:
+        if len(self._touching) < rows:
+            self._touching = np.zeros(room_for(rows, len(self._touching)), np.int32)
+            self._last_chunk, self._complete, self._first_read = (
+                np.empty(len(self._touching), np.int32) for _ in range(3)
+            )
+        if len(self._complete_begin) < steps:
+            self._complete_begin, self._first_read_begin = (
+                np.empty(with_spare(steps), np.int64) for _ in range(2)
+            )

@@ -1,0 +1,208 @@
+"""What the kernels of contacts between particles are given: arrays that belong together, by name.
+
+All are flat tuples of arrays and numbers, which compiled code passes on at no cost.
+
+A touching pair owns two storage indices. Its *history index* says where its history is, which is updated in place as
+long as the contact lasts. Its *force index* says where its force and torques are, which are valid until they have been
+summed. Within a chunk of candidates the two differ by a constant. Force index 0 marks a pair that does not touch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Candidates(NamedTuple):
+    """Candidate pairs, each oriented from the lower to the higher id.
+
+    Attributes
+    ----------
+    lower, higher : int32 arrays
+        Rows of both particles of each candidate.
+    mark : int8 array
+        Written: 0 apart, 1 touching, 3 touching with an overlap beyond the limit.
+    force_index : int32 array
+        Of each candidate that touches; 0 of the others.
+    ids : int64 array
+        Of all rows of particles.
+    owned : int
+        Particles of this rank. A contact has ended for the rank that owns its lower particle.
+    inner, total : int
+        Candidates between owned particles, which come first, and all candidates.
+    """
+
+    lower: NDArray[np.int32]
+    higher: NDArray[np.int32]
+    mark: NDArray[np.int8]
+    force_index: NDArray[np.int32]
+    ids: NDArray[np.int64]
+    owned: int
+    inner: int
+    total: int
+
+
+class Chunks(NamedTuple):
+    """How candidates are divided into chunks, and what each chunk owns.
+
+    Attributes
+    ----------
+    size : int
+        Candidates of a chunk.
+    most : int
+        History indices that a chunk needs if all of its candidates touch.
+    history_begin, force_begin : int64 arrays
+        First history index and first force index of each chunk.
+    persistent : bool array
+        Whether the force indices of a chunk are its own until the end of the step; otherwise a later chunk uses them
+        again, and there is one for each candidate.
+    capacity, contacts : int32 arrays
+        Number of history indices of each chunk, and of its contacts.
+    """
+
+    size: int
+    most: int
+    history_begin: NDArray[np.int64]
+    force_begin: NDArray[np.int64]
+    persistent: NDArray[np.bool_]
+    capacity: NDArray[np.int32]
+    contacts: NDArray[np.int32]
+
+
+class Contacts(NamedTuple):
+    """Contacts by their two indices.
+
+    Attributes
+    ----------
+    candidate : int32 array
+        By history index.
+    history : array
+        Flat, in blocks of `pdem.contact.pairs.stages.BLOCK` contacts, column behind column.
+    forces : array
+        Flat; by force index a row of `pdem.contact.pairs.stages.FORCE_ROW` numbers.
+    ended : (4, workers * ENDS) array
+        Energies of contacts that have just ended, those of worker w from ``w * ENDS`` on.
+    """
+
+    candidate: NDArray[np.int32]
+    history: NDArray[np.float64]
+    forces: NDArray[np.float64]
+    ended: NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """The candidates of each particle.
+
+    Attributes
+    ----------
+    start : int64 array
+        ``entry[start[p]:start[p + 1]]`` are those of the owned particle p.
+    entry : int32 array
+        ``2 k`` where p is the lower particle of candidate k, ``2 k + 1`` where it is the higher one.
+    touching : int32 array
+        So many entries at the begin of each row touch and stand in the order of the partners' ids; `UNORDERED` where
+        that has to be found out.
+    """
+
+    start: NDArray[np.int64]
+    entry: NDArray[np.int32]
+    touching: NDArray[np.int32]
+
+
+class Schedule(NamedTuple):
+    """Which particles a chunk is the first to read, and which it completes; see `pdem.contact.pairs.schedule`.
+
+    Attributes
+    ----------
+    sums : bool
+        Whether forces are summed while chunks are evaluated.
+    complete_begin, complete : int64 and int32 arrays
+        After chunk t the forces on ``complete[complete_begin[t]:complete_begin[t + 1]]`` can be summed.
+    first_read_begin, first_read : int64 and int32 arrays
+        Chunk t is the first to read the particles ``first_read[first_read_begin[t]:first_read_begin[t + 1]]``.
+    """
+
+    sums: bool
+    complete_begin: NDArray[np.int64]
+    complete: NDArray[np.int32]
+    first_read_begin: NDArray[np.int64]
+    first_read: NDArray[np.int32]
+
+
+class StepParameters(NamedTuple):
+    """Numbers that all contacts of a step share.
+
+    Attributes
+    ----------
+    dt, rate : float
+        Time by which histories grow [s], and one over the time step [1/s].
+    largest_overlap : float
+        Over the smaller radius, from which on a candidate is marked.
+    materials : float
+        Number of materials.
+    coefficients : array
+        The pair table, flat.
+    period, frequency : (3,) arrays
+        Length of periodic axes [m], 0 on open ones, and its inverse or 0.
+    """
+
+    dt: float
+    rate: float
+    largest_overlap: float
+    materials: float
+    coefficients: NDArray[np.float64]
+    period: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+
+
+class Kick(NamedTuple):
+    """How the sum of forces acts on a particle.
+
+    Attributes
+    ----------
+    wall, wall_row : (m, 6) and (n,) int32 arrays
+        Force and torque from walls, and which row of these each owned particle has; empty without walls.
+    half : float
+        For how long forces act on the velocities [s], 0 for not at all.
+    ahead : bool
+        Whether the next step, twice as long as `half`, is begun at once. Columns are not written then.
+    gravity, free, sides : arrays
+        See `pdem.motion.integration.Motion`.
+    reference, skin : (n, 3) and (n,) arrays
+        Where particles were when lists were made [m], and how far they may be from there [m].
+    """
+
+    wall: NDArray[np.float64]
+    wall_row: NDArray[np.int32]
+    half: float
+    ahead: bool
+    gravity: NDArray[np.float64]
+    free: NDArray[np.float64]
+    sides: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    skin: NDArray[np.float64]
+
+
+class ParticleArrays(NamedTuple):
+    """Packed rows, which are read and advanced, and the columns that are written from them.
+
+    Attributes
+    ----------
+    packed : array
+        Flat, see `pdem.motion.integration.PACKED`.
+    image : (n, 3) int32 array
+        Lengths of the periodic box travelled.
+    position, velocity, angular_velocity, force, torque : (n, 3) arrays
+        The last two are written only where the next step does not begin at once.
+    """
+
+    packed: NDArray[np.float64]
+    image: NDArray[np.int32]
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]

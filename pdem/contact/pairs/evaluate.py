@@ -1,0 +1,312 @@
+"""The kernel of a step for contacts between particles: which candidates touch, their forces, and the sums.
+
+How the arrays lie decides the speed. What a contact reads of a particle is *packed* into one row of `PACKED` numbers,
+which one or two cache lines at one address hold; histories lie in blocks (`pdem.contact.pairs.stages`), and the force
+of a contact in a row of its own. Row numbers are masked by `ROW` before they are used, and places are unsigned: known
+not to be negative, they need no test for indices that count from the end.
+
+Streaming all of this through the caches once for each thing that is done with it would spend most of a step waiting
+for memory. Therefore candidates are tested, evaluated and summed in small chunks, one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.law import STORED
+from pdem.contact.pairs.force_sums import sum_and_advance
+from pdem.contact.pairs.history import begin_history, history_of, move_history, prefetch_history
+from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
+from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.contact.pairs.stages import (
+    contact_geometry,
+    contact_kinematics,
+    gather_coefficients,
+    gather_particles,
+    gather_positions,
+    mark_candidates,
+    normal_force_stage,
+    resultant_stage,
+    scatter_forces,
+    tangential_force_stage,
+)
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.foundation.transposition import LANES, whole_lanes
+from pdem.motion.integration import FINE, ask_for_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import (
+        Candidates,
+        Chunks,
+        Contacts,
+        Kick,
+        ParticleArrays,
+        Rows,
+        Schedule,
+        StepParameters,
+    )
+
+RUN = 10
+BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)
+"""Rows of ``runs[field, worker]``, which says what a worker does and what it has found:
+
+=================================  ===============================================================================
+`BEGIN`, `END`                     given: first chunk, and the one behind the last
+`STOP`                             written: the first chunk that was not evaluated; `END` if there was room for all
+`ENDED`                            written: number of contacts that have ended
+`DEEP`                             written: 1 + a candidate whose overlap is beyond the limit, or 0
+`CODE`                             written: largest code of particles that were advanced (`integration.FINE`)
+`FREE_HISTORY`, `..._END`          renewed: history indices for chunks whose own do not suffice
+`FREE_FORCE`, `..._END`            renewed: force indices for such chunks
+=================================  ===============================================================================
+"""
+
+ENDS = 4096
+"""Contacts of a worker that may end before it stops to have their energies counted."""
+
+NO_MATERIALS = -1.0
+"""In place of a pair of materials: the columns of coefficients hold those of no pair."""
+
+
+@inlined
+def prefetch_new_particles(
+    chunk: int, part: int, parts: int, schedule: Schedule, packed: NDArray[np.float64]
+) -> None:
+    """Prefetch one of `parts` shares of the particles that a chunk is the first to read.
+
+    Their addresses are random, so that the hardware prefetcher cannot help.
+    """
+    first = schedule.first_read_begin[chunk]
+    many = schedule.first_read_begin[chunk + 1] - first
+    each = (many + parts - 1) // parts
+    for place in range(first + part * each, first + min((part + 1) * each, many)):
+        ask_for_row(schedule.first_read[np.uint64(place)], packed)
+
+
+@inlined
+def mark_touching(
+    chunk: int,
+    last_chunk: int,
+    at: int,
+    candidates: Candidates,
+    chunks: Chunks,
+    contacts: Contacts,
+    schedule: Schedule,
+    parameters: StepParameters,
+    packed: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> tuple[int, int]:
+    """Mark which candidates of a chunk touch.
+
+    Meanwhile the chunk's histories are prefetched and so are the particles that the next chunk reads first, a few with
+    each block: all at once would have to wait. Returns how many candidates begin or end to touch, and how many overlap
+    too much.
+    """
+    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    history_begin, parts = chunks.history_begin[chunk], chunks.size // BLOCK
+    changes = deep = 0
+    for block in range(first, end, BLOCK):
+        part, many = (block - first) // BLOCK, min(BLOCK, end - block)
+        if schedule.sums and chunk + 1 < last_chunk:
+            prefetch_new_particles(chunk + 1, part, parts, schedule, packed)
+        prefetch_history(
+            history_begin + part * BLOCK // parts, (BLOCK + parts - 1) // parts, contacts.history
+        )
+        gather_positions(at, block, many, candidates, packed, work)
+        changed, deeper = mark_candidates(at, block, many, candidates, parameters, work)
+        changes += changed
+        deep += deeper
+    return changes, deep
+
+
+@inlined
+def make_room(
+    worker: int, chunk: int, changes: int, runs: NDArray[np.int64], candidates: Candidates, chunks: Chunks,
+    contacts: Contacts,
+) -> bool:  # fmt: skip
+    """See that a chunk has indices for the contacts it may have now; return False if the worker has none left.
+
+    Where its own do not suffice, the chunk moves to free ones of the worker.
+    """
+    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    count = chunks.contacts[chunk]
+    needed = min(count + changes, end - first)
+    if needed + LANES <= chunks.capacity[chunk]:
+        return True
+    wanted = min(capacity_for(needed, SPARE), chunks.most)
+    new, forces = runs[FREE_HISTORY, worker], runs[FREE_FORCE, worker]
+    persistent = chunks.persistent[chunk]
+    if new + wanted > runs[FREE_HISTORY_END, worker]:
+        return False
+    if persistent and forces + wanted > runs[FREE_FORCE_END, worker]:
+        return False
+    old = chunks.history_begin[chunk]
+    for c in range(count):
+        contacts.candidate[new + c] = contacts.candidate[old + c]
+        move_history(old + c, new + c, contacts.history)
+    if persistent:
+        for c in range(count):
+            candidates.force_index[contacts.candidate[new + c]] = forces + c
+        chunks.force_begin[chunk], runs[FREE_FORCE, worker] = forces, forces + wanted
+    chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
+    runs[FREE_HISTORY, worker] = new + wanted
+    return True
+
+
+@inlined
+def note_ended(
+    place: int, history_index: int, history: NDArray[np.float64], ended: NDArray[np.float64]
+) -> None:
+    """Keep the energies of a contact that has ended."""
+    h = history_of(history_index)
+    for term in range(len(ended)):
+        ended[term, place] = history[h + BLOCK * (STORED + term)]
+
+
+@inlined
+def update_contacts(
+    chunk: int, place: int, candidates: Candidates, chunks: Chunks, contacts: Contacts, rows: Rows
+) -> tuple[int, int]:
+    """Begin contacts of a chunk that touch now and did not before, and end those that no longer do.
+
+    Energies of ended contacts are written from `place` on. Returns how many those are, and one more than a candidate
+    that overlaps too much, or 0.
+    """
+    first, end = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    begin, count = chunks.history_begin[chunk], chunks.contacts[chunk]
+    behind = begin - chunks.force_begin[chunk]
+    ended = deep = 0
+    for k in range(first, end):
+        # nearly all are as they were: a test that says the same costs little
+        if candidates.mark[k] == (1 if candidates.force_index[k] > 0 else 0):
+            continue
+        deep = k + 1 if candidates.mark[k] > 1 else deep
+        lower, higher = candidates.lower[k], candidates.higher[k]
+        if candidates.mark[k] > 0 and candidates.force_index[k] == 0:
+            h = begin + count
+            count += 1
+            contacts.candidate[h], candidates.force_index[k] = k, h - behind
+            rows.touching[lower] = rows.touching[higher] = UNORDERED
+            begin_history(h, contacts.history)
+        elif candidates.mark[k] == 0:
+            h = candidates.force_index[k] + behind
+            if lower < candidates.owned:
+                note_ended(place + ended, h, contacts.history, contacts.ended)
+                ended += 1
+            # the last contact of the chunk fills the gap
+            count -= 1
+            last = begin + count
+            move_history(last, h, contacts.history)
+            rows.touching[lower] = rows.touching[higher] = UNORDERED
+            contacts.candidate[h] = contacts.candidate[last]
+            candidates.force_index[contacts.candidate[last]] = h - behind
+            candidates.force_index[k] = 0
+    chunks.contacts[chunk] = count
+    fill_lanes(begin, count, first, contacts)
+    return ended, deep
+
+
+@inlined
+def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> None:
+    """Fill the last vector of a chunk of contacts up with what does no harm."""
+    for h in range(begin + count, begin + whole_lanes(count)):
+        contacts.candidate[h] = candidate
+        begin_history(h, contacts.history)
+
+
+@inlined
+def evaluate_law(
+    chunk: int,
+    at: int,
+    materials: float,
+    candidates: Candidates,
+    chunks: Chunks,
+    contacts: Contacts,
+    parameters: StepParameters,
+    packed: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> float:
+    """Evaluate the contact law of all contacts of a chunk, stage by stage, a block at a time.
+
+    `materials` is the pair of materials whose coefficients stand in the columns; that of the end is returned.
+    """
+    begin, whole = chunks.history_begin[chunk], whole_lanes(chunks.contacts[chunk])
+    behind = begin - chunks.force_begin[chunk]
+    history, dt, rate = contacts.history, parameters.dt, parameters.rate
+    for block in range(0, whole, BLOCK):
+        h, many = begin + block, min(BLOCK, whole - block)
+        gather_particles(at, h, many, candidates, contacts, packed, work)
+        if block > 0:
+            scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
+        contact_geometry(at, many, parameters, work)
+        if contact_kinematics(at, many, parameters, materials, work) > 0:
+            materials = gather_coefficients(at, many, parameters.coefficients, work)
+        normal_force_stage(at, h, many, dt, rate, work, history)
+        tangential_force_stage(at, h, many, dt, rate, work, history)
+        resultant_stage(at, h, many, dt, rate, work, history)
+    if whole > 0:
+        block = (whole - 1) & -BLOCK
+        scatter_forces(at, begin + block - behind, whole - block, work, contacts.forces)
+    return materials
+
+
+@uncounted_kernel
+def evaluate_pairs(
+    runs: NDArray[np.int64],
+    candidates: Candidates,
+    chunks: Chunks,
+    contacts: Contacts,
+    rows: Rows,
+    schedule: Schedule,
+    parameters: StepParameters,
+    kick: Kick,
+    particles: ParticleArrays,
+    work: NDArray[np.float64],
+) -> None:
+    """Find the contacts among chunks of candidates, evaluate their law, and sum the forces that are complete.
+
+    A worker takes one chunk at a time. What has been read and written is used again while it is in the nearest caches.
+    Velocities are those of the middle of the step until the sum of a particle lets its forces act.
+
+    Parameters
+    ----------
+    runs : (RUN, workers) array
+        See `RUN`; a worker stops before a chunk for whose contacts it has no room.
+    candidates, chunks, contacts, rows, schedule, parameters, kick, particles
+        See `pdem.contact.pairs.arguments`.
+    work : array
+        Written: columns of `BLOCK` contacts of each worker between two stages, or of particles that are advanced.
+    """
+    for worker in prange(runs.shape[1]):
+        chunk, last_chunk = runs[BEGIN, worker], runs[END, worker]
+        at, materials = worker * WORK, NO_MATERIALS
+        ended = deepest = 0
+        code = FINE
+        while chunk < last_chunk:
+            changes, deep = mark_touching(
+                chunk, last_chunk, at, candidates, chunks, contacts, schedule, parameters, particles.packed, work
+            )  # fmt: skip
+            if ended + changes > ENDS:
+                break
+            if not make_room(worker, chunk, changes, runs, candidates, chunks, contacts):
+                break
+            if changes + deep > 0:
+                place = worker * ENDS + ended
+                ends, beyond = update_contacts(chunk, place, candidates, chunks, contacts, rows)
+                ended, deepest = ended + ends, max(deepest, beyond)
+            materials = evaluate_law(
+                chunk, at, materials, candidates, chunks, contacts, parameters, particles.packed, work
+            )
+            if schedule.sums:
+                first, end = schedule.complete_begin[chunk], schedule.complete_begin[chunk + 1]
+                advanced = sum_and_advance(
+                    at, first, end, schedule.complete, rows, candidates, contacts.forces, kick, particles, work
+                )  # fmt: skip
+                code, materials = max(code, advanced), NO_MATERIALS
+            chunk += 1
+        runs[STOP, worker], runs[ENDED, worker] = chunk, ended
+        runs[DEEP, worker], runs[CODE, worker] = deepest, code

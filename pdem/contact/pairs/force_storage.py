@@ -1,0 +1,86 @@
+"""Where the forces of contacts are kept until they have been summed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdem.contact.pairs.layout import BLOCK, FORCE_ROW
+from pdem.foundation.arrays import lengthened, with_spare
+
+
+class ForceStorage:
+    """Rows of `FORCE_ROW` numbers by force index; index 0 stands for "no contact".
+
+    Most chunks leave theirs to a later chunk of the same worker, so that they stay in the caches. Chunks with a
+    particle whose forces are summed at the end of the step keep theirs until then.
+
+    Attributes
+    ----------
+    forces : (indices * FORCE_ROW + spare,) array
+        What contacts do to their particles, see `pdem.contact.pairs.layout.FORCE_ROW`.
+    begin : int64 array
+        First force index of each chunk.
+    any_persistent : bool
+        Whether any chunk has force indices of its own until the end of the step.
+    """
+
+    def __init__(self) -> None:
+        self.forces = np.zeros(FORCE_ROW * BLOCK)
+        self.begin = np.zeros(0, np.int64)
+        self.any_persistent = False
+        self._persistent = np.zeros(0, np.bool_)
+        self._next = BLOCK
+
+    def persistent(self, chunks: int) -> NDArray[np.bool_]:
+        """Return a writable flag for each chunk, uninitialised: True if it keeps its forces to the end of the step."""
+        if len(self._persistent) < chunks:
+            room = with_spare(chunks)
+            self._persistent, self.begin = np.zeros(room, np.bool_), np.zeros(room, np.int64)
+        return self._persistent[:chunks]
+
+    def assign(self, begins: NDArray[np.int64], window: int, most: int, capacity: NDArray[np.int32]) -> None:
+        """Give force indices to the chunks.
+
+        Parameters
+        ----------
+        begins : int64 array
+            First chunks of the workers, and the one behind the last of these.
+        window : int
+            After so many chunks a worker reuses force indices, but for those of persistent chunks; 0 for never.
+        most : int
+            Force indices that any chunk can need.
+        capacity : int32 array
+            Force indices that each chunk needs if it keeps them.
+        """
+        chunks = len(capacity)
+        persistent, first = self.persistent(chunks), self.begin[:chunks]
+        if window == 0:
+            persistent[:] = True
+        self.any_persistent = bool(persistent.any())
+        number = np.arange(chunks)
+        worker = np.searchsorted(begins[1:-1], number, side="right")
+        first[:] = BLOCK + most * (worker * window + number % max(window, 1))
+        self._next = BLOCK + most * window * (len(begins) - 1)
+        own = np.where(persistent, capacity, 0)
+        ends = self._next + np.cumsum(own)
+        np.copyto(first, ends - own, where=persistent)
+        self._next += int(own.sum())
+        self._reserve()
+
+    def extend(self, rows: int) -> int:
+        """Return the first of so many force indices that no chunk has."""
+        first = self._next
+        self._next += rows
+        self._reserve()
+        return first
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        return self.forces.nbytes + self.begin.nbytes + self._persistent.nbytes
+
+    def _reserve(self) -> None:
+        """Make room for all rows, keeping what is there, and for one number that is read behind the last row."""
+        if FORCE_ROW * self._next >= len(self.forces):
+            self.forces = lengthened(self.forces, FORCE_ROW * with_spare(self._next))

@@ -1,0 +1,132 @@
+"""The forces on each particle: the sum of those of its contacts in the order of partners, and the kick they give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.pairs.history_kernels import UNORDERED
+from pdem.contact.pairs.layout import WORK
+from pdem.contact.pairs.row_sums import sum_row
+from pdem.detection.neighbours import sort_row
+from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
+from pdem.foundation.vectors import put3
+from pdem.motion.integration import FINE, move, unpack_particle
+from pdem.motion.moving_blocks import BLOCK, FX, SKIN, TX, X0, move_block
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
+    from pdem.foundation.vectors import Vector
+
+_STRIDE = np.uint64(BLOCK)
+
+
+@inlined
+def order_row(begin: int, end: int, entry: NDArray[np.int32], candidates: Candidates) -> int:
+    """Put the candidates of a row that touch before the others, by the ids of partners; return how many touch."""
+    behind = begin
+    for place in range(begin, end):
+        which = entry[place]
+        if candidates.force_index[which >> 1] > 0:
+            entry[place], entry[behind] = entry[behind], which
+            behind += 1
+    sort_row(begin, behind, candidates.lower, candidates.higher, candidates.ids, entry)
+    return behind - begin
+
+
+@inlined
+def total_force(
+    p: int, rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick
+) -> tuple[Vector, Vector]:
+    """Return force and torque on an owned particle: in the order of its partners' ids, then its walls'."""
+    begin = rows.start[p]
+    if rows.touching[p] == UNORDERED:
+        rows.touching[p] = order_row(begin, rows.start[p + 1], rows.entry, candidates)
+    fx, fy, fz, tx, ty, tz = sum_row(
+        rows.entry, candidates.force_index, forces, begin, begin + rows.touching[p]
+    )
+    if len(kick.wall) > 0:
+        w = kick.wall_row[p] & ROW  # the row of zeros is added, too: 0 has a sign
+        fx, fy, fz = fx + kick.wall[w, 0], fy + kick.wall[w, 1], fz + kick.wall[w, 2]
+        tx, ty, tz = tx + kick.wall[w, 3], ty + kick.wall[w, 4], tz + kick.wall[w, 5]
+    return (fx, fy, fz), (tx, ty, tz)
+
+
+@inlined
+def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
+    """End the step of a particle, and write its columns."""
+    for axis in range(3):
+        particles.force[p, axis] = force[axis]
+        particles.torque[p, axis] = torque[axis]
+    move(
+        p, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, kick.reference, kick.skin, particles.image,
+        particles.packed, force, torque, 0 if kick.half == 0.0 else 1, False,
+    )  # fmt: skip
+    unpack_particle(p, particles.packed, particles.position, particles.velocity, particles.angular_velocity)
+
+
+@inlined
+def sum_and_advance(
+    at: int,
+    first: int,
+    last: int,
+    order: NDArray[np.int32],
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+    work: NDArray[np.float64],
+) -> int:
+    """Sum the forces on the owned particles ``order[first:last]``, and let them act.
+
+    If the next step is begun at once, particles are advanced a block at a time and nobody looks at their columns;
+    `work` has room for that from `at` on. Returns what `pdem.motion.integration.FINE` says.
+    """
+    code = FINE
+    for block in range(first, last, BLOCK):
+        count = min(BLOCK, last - block)
+        for c in range(count):
+            p, w = order[np.uint64(block + c)] & ROW, np.uint64(at) + np.uint64(c)
+            force, torque = total_force(p, rows, candidates, forces, kick)
+            if kick.ahead:
+                put3(work, w + FX, _STRIDE, force)
+                put3(work, w + TX, _STRIDE, torque)
+                reference = kick.reference[p, 0], kick.reference[p, 1], kick.reference[p, 2]
+                put3(work, w + X0, _STRIDE, reference)
+                work[w + SKIN] = kick.skin[p]
+            else:
+                kick_particle(p, force, torque, kick, particles)
+        if kick.ahead:
+            moved = move_block(
+                at, block, count, order, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, particles.image,
+                particles.packed, work,
+            )  # fmt: skip
+            code = max(code, moved)
+    return code
+
+
+@uncounted_kernel
+def sum_forces(
+    worst: NDArray[np.int64],
+    order: NDArray[np.int32],
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+    work: NDArray[np.float64],
+) -> None:
+    """Sum the forces on some owned particles, and let them act, as `evaluate_pairs` does.
+
+    Every worker writes the largest code of its particles to `worst`.
+    """
+    workers = len(worst)
+    for worker in prange(workers):
+        worst[worker] = sum_and_advance(
+            worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, rows,
+            candidates, forces, kick, particles, work,
+        )  # fmt: skip

@@ -1,0 +1,174 @@
+"""Kernels that give contacts their history indices when new lists are made, and move their histories there.
+
+Candidates come in chunks of one size: first those between owned particles, then, from a chunk of their own on, those
+with a ghost. A chunk owns a range of history indices; its contacts stand at the begin of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.law import HISTORY
+from pdem.contact.pairs.history import history_of
+from pdem.contact.pairs.layout import BLOCK
+from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.foundation.transposition import LANES, whole_lanes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Candidates, Chunks
+
+CHUNKS = (256, 512, 1024, 2048)
+"""Candidates that may be tested, evaluated and summed at a time: what they read shall stay in the nearest caches, and
+each worker shall have chunks enough."""
+
+CHUNK = 1024
+"""Their number to begin with."""
+
+SPARE = 8 + LANES
+"""History indices for contacts that begin before a chunk has to be moved, besides a sixth of those it has."""
+
+
+@inlined
+def capacity_for(contacts: int, spare: int) -> int:
+    """Return how many history indices a chunk of so many contacts is given."""
+    return -(-(contacts + contacts // 6 + spare) // BLOCK) * BLOCK
+
+
+UNORDERED = -1
+"""In place of the number of contacts of a particle: it has changed, and its row has to be put in order."""
+
+
+@inlined
+def chunk_of(k: int, size: int, inner: int) -> int:
+    """Return the chunk of candidate k, of which the first `inner` are between owned particles."""
+    behind = (inner + size - 1) // size
+    return k // size if k < inner else behind + (k - inner) // size
+
+
+@inlined
+def chunk_range(chunk: int, size: int, inner: int, candidates: int) -> tuple[int, int]:
+    """Return the first candidate of a chunk, and the one behind its last."""
+    behind = (inner + size - 1) // size
+    if chunk < behind:
+        return chunk * size, min(inner, (chunk + 1) * size)
+    first = inner + (chunk - behind) * size
+    return first, min(candidates, first + size)
+
+
+@inlined
+def _count_in_chunk(chunk: int, spare: int, candidates: Candidates, chunks: Chunks) -> None:
+    first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    count = 0
+    for k in range(first, last):
+        count += candidates.force_index[k] > 0
+    chunks.contacts[chunk] = count
+    chunks.capacity[chunk] = min(capacity_for(count, spare), chunks.most)
+
+
+@threaded_kernel
+def count_contacts(number: int, spare: int, candidates: Candidates, chunks: Chunks) -> None:
+    """Write how many candidates of each of so many chunks have been contacts, and its capacity."""
+    for chunk in prange(number):
+        _count_in_chunk(chunk, spare, candidates, chunks)
+
+
+@threaded_kernel
+def list_contacts(
+    number: int, begin: NDArray[np.int64], contacts: NDArray[np.int32], ends: NDArray[np.int64],
+    listed: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """List the history indices of all contacts, chunk by chunk; `ends` are the sums of `contacts` up to each chunk."""
+    for chunk in prange(number):
+        at = ends[chunk] - contacts[chunk]
+        for c in range(contacts[chunk]):
+            listed[at + c] = begin[chunk] + c
+
+
+@inlined
+def _assign_in_chunk(
+    chunk: int,
+    listed: NDArray[np.int32],
+    candidates: Candidates,
+    chunks: Chunks,
+    candidate: NDArray[np.int32],
+    touching: NDArray[np.int32],
+    source: NDArray[np.int32],
+) -> None:
+    first, last = chunk_range(chunk, chunks.size, candidates.inner, candidates.total)
+    begin = chunks.history_begin[chunk]
+    h = begin
+    for k in range(first, last):
+        if candidates.force_index[k] > 0:
+            source[h] = history_of(listed[candidates.force_index[k] - 1])
+            candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
+            candidate[h] = k
+            touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
+            h += 1
+    for filling in range(h, begin + whole_lanes(h - begin)):
+        candidate[filling] = first
+
+
+@threaded_kernel
+def assign_indices(
+    number: int,
+    listed: NDArray[np.int32],
+    candidates: Candidates,
+    chunks: Chunks,
+    candidate: NDArray[np.int32],
+    touching: NDArray[np.int32],
+    source: NDArray[np.int32],
+) -> None:
+    """Give each candidate that has been a contact a history index of its chunk, and a force index.
+
+    Parameters
+    ----------
+    number : int
+        Of chunks.
+    listed
+        The history indices that contacts have had.
+    candidates : Candidates
+        ``force_index`` is 0 or one more than the place of the contact in `listed`; written: the force index, or 0.
+    chunks : Chunks
+        What each owns.
+    candidate, source
+        Written by history index: its candidate, and where the history of its contact has been. Indices that fill the
+        last vector of a chunk get its first candidate.
+    touching
+        Written: `UNORDERED` for particles with contacts.
+    """
+    for chunk in prange(number):
+        _assign_in_chunk(chunk, listed, candidates, chunks, candidate, touching, source)
+
+
+@threaded_kernel
+def move_histories(
+    number: int,
+    begin: NDArray[np.int64],
+    contacts: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    source: NDArray[np.int32],
+    history: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+) -> None:
+    """Move the histories of so many chunks from where they have been, column by column.
+
+    `ends` are the sums of `contacts` up to each chunk; `scratch` has room for one number of each contact.
+    """
+    for column in range(HISTORY):
+        behind = BLOCK * column
+        for chunk in prange(number):
+            first, at = np.uint64(begin[chunk]), np.uint64(ends[chunk] - contacts[chunk])
+            for c in range(contacts[chunk]):
+                from_here = np.uint64(source[first + np.uint64(c)]) + np.uint64(behind)
+                scratch[at + np.uint64(c)] = history[from_here]
+        for chunk in prange(number):
+            last = begin[chunk] + contacts[chunk]
+            at = ends[chunk] - last
+            for h in range(begin[chunk], last):
+                history[history_of(h) + behind] = scratch[np.uint64(at + h)]
+            for h in range(last, begin[chunk] + whole_lanes(contacts[chunk])):
+                history[history_of(h) + behind] = 0.0

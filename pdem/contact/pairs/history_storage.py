@@ -1,0 +1,262 @@
+"""Where contacts between particles keep their histories: history indices, a range of them for each chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.law import HISTORY
+from pdem.contact.pairs import history_kernels as kernels
+from pdem.contact.pairs.arguments import Chunks, Contacts
+from pdem.contact.pairs.evaluate import (
+    BEGIN,
+    END,
+    ENDS,
+    FREE_FORCE,
+    FREE_FORCE_END,
+    FREE_HISTORY,
+    FREE_HISTORY_END,
+    RUN,
+    STOP,
+)
+from pdem.contact.pairs.force_storage import ForceStorage
+from pdem.contact.pairs.history_kernels import CHUNK, SPARE
+from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.foundation.arrays import lengthened, line_zeros, with_spare
+from pdem.foundation.transposition import LANES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Candidates
+
+_MARGIN = 1.05  # less than for other arrays: histories take most of the memory
+
+_MOVES = (
+    8  # chunks of a worker that can move in a step before it has to stop and wait for more room; at least 2
+)
+
+
+class HistoryStorage:
+    """Histories of contacts by history index, and which index each chunk and each contact has.
+
+    How many contacts a chunk of candidates is going to have is not known when lists are made: it has some indices to
+    spare, and moves to where a worker has a larger range in reserve when these do not suffice.
+
+    Attributes
+    ----------
+    size : int
+        Candidates of a chunk.
+    inner, candidates : int
+        Candidates between owned particles, and all.
+    history : (room / BLOCK, HISTORY, BLOCK) array
+        Histories of contacts, in blocks.
+    forces : ForceStorage
+        What contacts do to their particles.
+    work : (workers * WORK,) array
+        Room for the stages of the contact law.
+    candidate : (room,) int32 array
+        By history index.
+    ended : (4, workers * ENDS) array
+        Energies of contacts that have just ended.
+    """
+
+    def __init__(self) -> None:
+        self.size, self.inner, self.candidates = CHUNK, 0, 0
+        self.history = np.zeros((0, HISTORY, BLOCK))
+        self.forces, self.work = ForceStorage(), np.zeros(0)
+        self.candidate = np.zeros(0, np.int32)
+        self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self.ended = np.zeros((4, 0))
+        self._source = np.zeros(0, np.int32)
+        self._listed = np.zeros(0, np.int32)
+        self._reserved = np.zeros((RUN - FREE_HISTORY, 0), np.int64)
+        self._count: int | None = 0
+        self._next = BLOCK
+        self._reserve(self._next)
+
+    @property
+    def number(self) -> int:
+        """Number of chunks of candidates, the last ones those of candidates with a ghost."""
+        return self.inner_number + chunks_in(self.candidates - self.inner, self.size)
+
+    @property
+    def most(self) -> int:
+        """History or force indices that a chunk needs if all of its candidates touch."""
+        return BLOCK * _blocks(self.size + LANES)
+
+    @property
+    def inner_number(self) -> int:
+        """Number of chunks of candidates between owned particles."""
+        return chunks_in(self.inner, self.size)
+
+    @property
+    def chunks(self) -> Chunks:
+        """Chunks as kernels take them; views."""
+        persistent = self.forces.persistent(self.number)  # which may also renew what is next
+        begin = self.forces.begin
+        return Chunks(self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts)
+
+    @property
+    def contacts(self) -> Contacts:
+        """Contacts as kernels take them; views."""
+        return Contacts(self.candidate, self.history.reshape(-1), self.forces.forces, self.ended)
+
+    @property
+    def count(self) -> int:
+        """Contacts."""
+        return int(self._contacts[: self.number].sum()) if self._count is None else self._count
+
+    @property
+    def indices(self) -> NDArray[np.int32]:
+        """History indices of all contacts; a view."""
+        count = self.count
+        if self._count is None:
+            self._count, number = count, self.number
+            self._reserve_listed(count)
+            np.cumsum(self._contacts[:number], out=self._ends[:number])
+            kernels.list_contacts(number, self._begin, self._contacts, self._ends, self._listed)
+        return self._listed[:count]
+
+    @property
+    def histories(self) -> NDArray[np.float64]:
+        """Histories of all contacts, (HISTORY, count), in the order of `indices`; a copy."""
+        return self.at(self.indices)
+
+    def at(self, indices: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the histories with some indices, (HISTORY, n); a copy."""
+        histories: NDArray[np.float64] = self.history[indices // BLOCK, :, indices % BLOCK].T
+        return histories
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        return self.forces.memory + sum(arrays)
+
+    def load(self, histories: NDArray[np.float64]) -> None:
+        """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
+        count = histories.shape[1]
+        self._reserve(BLOCK + count)
+        self._reserve_listed(count)
+        indices = self._listed[:count]
+        indices[:] = np.arange(BLOCK, BLOCK + count)
+        self.history[indices // BLOCK, :, indices % BLOCK] = histories.T
+        self._count = count
+
+    def assign(
+        self,
+        size: int,
+        candidates: Candidates,
+        touching: NDArray[np.int32],
+        begins: NDArray[np.int64],
+        window: int,
+        scratch: NDArray[np.float64],
+    ) -> None:
+        """Divide history and force indices among new candidates, and move the histories of contacts that go on.
+
+        Parameters
+        ----------
+        size : int
+            Candidates of a chunk.
+        candidates : Candidates
+            ``force_index`` is one more than the place of the contact in `indices`, or 0; written.
+        touching : int32 array
+            By particle, zeros; written: `UNORDERED` for particles with contacts.
+        begins, window
+            As `ForceStorage.assign` takes them.
+        scratch : (contacts,) array
+            Written.
+        """
+        listed = self.indices
+        self.size, self.inner, self.candidates = size, candidates.inner, candidates.total
+        if len(self.work) < WORK * (len(begins) - 1):
+            self.work = line_zeros(WORK * (len(begins) - 1))
+        number = self.number
+        if len(self._contacts) < number:
+            most = with_spare(number)
+            self._begin, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
+            self._capacity, self._contacts = np.zeros(most, np.int32), np.zeros(most, np.int32)
+        kernels.count_contacts(number, SPARE, candidates, self.chunks)
+        contacts, capacity, ends = self._contacts[:number], self._capacity[:number], self._ends[:number]
+        self.forces.assign(begins, window, self.most, capacity)
+        np.cumsum(capacity, out=ends)
+        self._begin[:number] = BLOCK + ends - capacity
+        self._next = BLOCK + int(capacity.sum())
+        self._reserve(self._next)
+        self._reserved = self._reserved[:, :0]
+        kernels.assign_indices(
+            number, listed, candidates, self.chunks, self.candidate, touching, self._source
+        )
+        np.cumsum(contacts, out=ends)
+        kernels.move_histories(
+            number, self._begin, contacts, ends, self._source, self.history.reshape(-1), scratch
+        )
+        self._count = None
+
+    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
+        """Return runs (RUN, workers) of chunks: of those with ghosts or of those without; None if there is none."""
+        first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
+        if first == last:
+            return None
+        if self.ended.shape[1] < workers * ENDS:
+            self.ended = np.zeros((4, workers * ENDS))
+        self._count = None
+        runs = np.zeros((RUN, workers), np.int64)
+        begins = worker_begins(first, last, workers)
+        runs[BEGIN], runs[END] = begins[:-1], begins[1:]
+        if self._reserved.shape[1] == workers:
+            runs[FREE_HISTORY:] = self._reserved
+        self._reserved = runs[FREE_HISTORY:]
+        self._restock(runs)
+        return runs
+
+    def rest(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return runs of the chunks for which workers had no room, None if they had."""
+        if (runs[STOP] == runs[END]).all():
+            return None
+        runs[BEGIN] = runs[STOP]
+        self._restock(runs)
+        return runs
+
+    def _restock(self, runs: NDArray[np.int64]) -> None:
+        """See that every worker has history and force indices in reserve."""
+        most = _MOVES * self.most
+        for worker in np.flatnonzero(runs[FREE_HISTORY_END] - runs[FREE_HISTORY] < most // 2):
+            runs[FREE_HISTORY, worker], runs[FREE_HISTORY_END, worker] = self._next, self._next + most
+            self._next += most
+        self._reserve(self._next)
+        if self.forces.any_persistent:
+            for worker in np.flatnonzero(runs[FREE_FORCE_END] - runs[FREE_FORCE] < most // 2):
+                first = self.forces.extend(most)
+                runs[FREE_FORCE, worker], runs[FREE_FORCE_END, worker] = first, first + most
+
+    def _reserve_listed(self, count: int) -> None:
+        if len(self._listed) < count:
+            self._listed = np.zeros(with_spare(count), np.int32)
+
+    def _reserve(self, indices: int) -> None:
+        """Make room for so many history indices, keeping what is there."""
+        if indices <= len(self.candidate):
+            return
+        room = BLOCK * _blocks(int(_MARGIN * indices) + self.size)
+        self.history = lengthened(self.history, room // BLOCK)
+        self.candidate, self._source = lengthened(self.candidate, room), lengthened(self._source, room)
+
+
+def chunks_in(candidates: int, size: int) -> int:
+    """Return into how many chunks of this size so many candidates are divided."""
+    return -(-candidates // size)
+
+
+def worker_begins(first: int, last: int, workers: int) -> NDArray[np.int64]:
+    """Return the first of the chunks `first` to `last` - 1 that each worker takes, and `last`."""
+    begins: NDArray[np.int64] = first + np.arange(workers + 1) * (last - first) // workers
+    return begins
+
+
+def _blocks(indices: int) -> int:
+    """Return how many blocks hold so many indices."""
+    return -(-indices // BLOCK)

@@ -1,0 +1,346 @@
+"""The contact law of a block of contacts between particles, stage by stage.
+
+A processor looks ahead some two hundred instructions. Of the whole law, which has more than six hundred, it sees less
+than one vector of contacts at a time, and waits for one root or quotient after the other. Each stage is a short loop
+over the block, of which several vectors are under way at once; what one stage finds for the next stands in columns of
+`BLOCK` numbers that stay in the nearest cache, see `pdem.contact.pairs.layout`.
+
+`at` is where the columns of a worker begin, `c` the number of a contact in the block; ``w + NAME`` is the place of one
+number of that contact. Places are unsigned, see `pdem.contact.pairs.evaluate`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.coefficients import COEFFICIENTS
+from pdem.contact.law import TINY, limited_force, normal_force, square_root, tangential_force
+from pdem.contact.pairs.history import UNKNOWN, prefetch_history
+from pdem.contact.pairs.layout import (
+    ARM_I,
+    ARM_J,
+    BLOCK,
+    CONTACT_X,
+    DAMPING,
+    FORCE_J_X,
+    FORCE_LIMIT,
+    FORCE_ROW,
+    FORCE_X,
+    FRICTION,
+    GAMMA,
+    H_DAMPED,
+    H_FORCE_X,
+    H_NORMAL,
+    H_OVERLAP,
+    H_ROLLED,
+    H_SLID,
+    H_STORED,
+    H_VELOCITY_X,
+    HERTZIAN,
+    INERTIA,
+    INVERSE_MASS,
+    INVERSE_MASS_I,
+    INVERSE_MASS_J,
+    MASS,
+    MATERIAL_I,
+    MATERIAL_J,
+    MIDDLE_X,
+    MODULUS,
+    NORMAL_X,
+    OVERLAP_BEGIN,
+    OVERLAP_END,
+    OVERLAP_MIDDLE,
+    PAIR,
+    RADIUS,
+    RADIUS_I,
+    RADIUS_J,
+    RATIO,
+    ROLLING,
+    ROLLING_X,
+    SHRINK,
+    SLIP_TIME,
+    SLIP_X,
+    SPIN,
+    STIFFNESS,
+    STRIDE,
+    TANGENTIAL_ROOT,
+    TANGENTIAL_X,
+    TORQUE_I_X,
+    TORQUE_J_X,
+    VELOCITY_X,
+    VX_I,
+    VX_J,
+    WX_I,
+    WX_J,
+    X_I,
+    X_J,
+    column_of,
+    history_column,
+    row_of,
+)
+from pdem.foundation.geometry_kernels import nearest_image
+from pdem.foundation.kernels import ROW, inlined
+from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, scale3
+from pdem.motion.integration import PACKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Candidates, Contacts, StepParameters
+    from pdem.foundation.vectors import Vector
+
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
+_gather_position = rows_to_columns(4, BLOCK)
+_gather_particle = rows_to_columns(PACKED, BLOCK)
+_scatter_force = columns_to_rows(FORCE_ROW, BLOCK)
+
+
+@inlined
+def gather_positions(
+    at: int, first: int, count: int, candidates: Candidates, packed: NDArray[np.float64], work: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Write positions and radii of the particles of candidates, from `first` on, into columns."""
+    for c in range(0, count, ROWS):
+        k, w = np.uint64(first) + np.uint64(c), np.uint64(at) + np.uint64(c)
+        rows = candidates.lower
+        _gather_position(
+            packed, row_of(rows[k]), row_of(rows[k + ONE]), row_of(rows[k + TWO]), row_of(rows[k + THREE]), work, w
+        )  # fmt: skip
+        rows = candidates.higher
+        _gather_position(
+            packed, row_of(rows[k]), row_of(rows[k + ONE]), row_of(rows[k + TWO]), row_of(rows[k + THREE]), work,
+            w + X_J,
+        )  # fmt: skip
+
+
+@inlined
+def distance_vector(
+    work: NDArray[np.float64], w: int, period: NDArray[np.float64], frequency: NDArray[np.float64]
+) -> Vector:
+    """Return the vector from the lower to the nearest image of the higher centre [m]."""
+    dx, dy, dz = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
+    return (
+        nearest_image(dx, period[0], frequency[0]),
+        nearest_image(dy, period[1], frequency[1]),
+        nearest_image(dz, period[2], frequency[2]),
+    )
+
+
+@inlined
+def mark_candidates(
+    at: int, first: int, count: int, candidates: Candidates, parameters: StepParameters, work: NDArray[np.float64]
+) -> tuple[int, int]:  # fmt: skip
+    """Mark the candidates from `first` on that touch, and those whose overlap is beyond the limit.
+
+    Returns how many begin or end to touch, and how many are beyond the limit.
+    """
+    changes = deep = 0
+    for c in range(count):
+        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
+        d = distance_vector(work, w, parameters.period, parameters.frequency)
+        squared = dot3(d, d)
+        reach = ri + rj
+        close = max(reach - parameters.largest_overlap * min(ri, rj), 0.0)
+        touches = 1 if squared < reach * reach else 0
+        deeper = 1 if squared < close * close else 0
+        candidates.mark[k] = touches + 2 * deeper
+        changes += touches ^ (1 if candidates.force_index[k] > 0 else 0)
+        deep += deeper
+    return changes, deep
+
+
+@inlined
+def gather_particles(
+    at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, packed: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Write the packed rows of the particles of contacts, from the history index `first` on, into columns.
+
+    Meanwhile the histories of the next block are prefetched, a few at a time: many at once would have to wait.
+    """
+    for c in range(0, count, ROWS):
+        h, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        prefetch_history(first + BLOCK + c, ROWS, contacts.history)
+        a, b, d, e = (
+            contacts.candidate[h] & ROW,
+            contacts.candidate[h + ONE] & ROW,
+            contacts.candidate[h + TWO] & ROW,
+            contacts.candidate[h + THREE] & ROW,
+        )
+        rows = candidates.lower
+        _gather_particle(packed, row_of(rows[a]), row_of(rows[b]), row_of(rows[d]), row_of(rows[e]), work, w)
+        rows = candidates.higher
+        _gather_particle(
+            packed, row_of(rows[a]), row_of(rows[b]), row_of(rows[d]), row_of(rows[e]), work, w + X_J
+        )
+
+
+@inlined
+def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDArray[np.float64]) -> None:
+    """First stage: normals and overlaps at the end and in the middle of the step."""
+    dt = parameters.dt
+    for c in range(count):
+        w = column_of(at, c)
+        reach = work[w + RADIUS_I] + work[w + RADIUS_J]
+        v = minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE))
+        d = distance_vector(work, w, parameters.period, parameters.frequency)
+        distance = max(square_root(dot3(d, d)), TINY)
+        m = d[0] - 0.5 * dt * v[0], d[1] - 0.5 * dt * v[1], d[2] - 0.5 * dt * v[2]
+        middle = max(square_root(dot3(m, m)), TINY)
+        # quotients are what the processor is slowest at: one for both lengths
+        inverse = 1.0 / (distance * middle)
+        scale = middle * inverse
+        put3(work, w + NORMAL_X, STRIDE, (d[0] * scale, d[1] * scale, d[2] * scale))
+        scale = distance * inverse
+        put3(work, w + MIDDLE_X, STRIDE, (m[0] * scale, m[1] * scale, m[2] * scale))
+        put3(work, w + VELOCITY_X, STRIDE, v)
+        work[w + OVERLAP_END], work[w + OVERLAP_MIDDLE] = reach - distance, reach - middle
+
+
+@inlined
+def contact_kinematics(
+    at: int, count: int, parameters: StepParameters, materials: float, work: NDArray[np.float64]
+) -> int:
+    """Second stage: arms, motion at the contact, effective radius, mass and inertia.
+
+    Returns how many contacts are of another pair of materials than `materials`.
+    """
+    others = 0
+    for c in range(count):
+        w = column_of(at, c)
+        ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
+        v, m = get3(work, w + VELOCITY_X, STRIDE), get3(work, w + MIDDLE_X, STRIDE)
+        n = get3(work, w + NORMAL_X, STRIDE)
+        overlap, overlap_middle = work[w + OVERLAP_END], work[w + OVERLAP_MIDDLE]
+        # the contact point divides the overlap so that forces at it turn neither particle against the other
+        inverse_mass = work[w + INVERSE_MASS_I] + work[w + INVERSE_MASS_J]
+        inverse = 1.0 / (inverse_mass * (ri + rj))
+        share, mass = inverse_mass * rj * inverse, (ri + rj) * inverse
+        mid_i, mid_j = ri - overlap_middle * share, rj - overlap_middle * (1.0 - share)
+        wi, wj = get3(work, w + WX_I, STRIDE), get3(work, w + WX_J, STRIDE)
+        s = (mid_i * wi[0] + mid_j * wj[0], mid_i * wi[1] + mid_j * wj[1], mid_i * wi[2] + mid_j * wj[2])
+        u = minus3(v, cross3(s, m))
+        um = dot3(u, m)
+        spin = (wi[0] + wj[0]) * n[0] + (wi[1] + wj[1]) * n[1] + (wi[2] + wj[2]) * n[2]
+        smaller = min(ri, rj)
+        pair = work[w + MATERIAL_I] * parameters.materials + work[w + MATERIAL_J]
+        put3(work, w + CONTACT_X, STRIDE, u)
+        put3(work, w + SLIP_X, STRIDE, (u[0] - um * m[0], u[1] - um * m[1], u[2] - um * m[2]))
+        put3(work, w + ROLLING_X, STRIDE, minus3(wj, wi))
+        work[w + OVERLAP_BEGIN] = overlap + parameters.dt * dot3(v, m)
+        work[w + SPIN] = 0.5 * spin
+        work[w + RADIUS], work[w + MASS], work[w + INVERSE_MASS] = ri * share, mass, inverse_mass
+        work[w + INERTIA] = 0.4 * mass * smaller * smaller
+        work[w + ARM_I], work[w + ARM_J] = ri - overlap * share, rj - overlap * (1.0 - share)
+        work[w + PAIR] = pair
+        others += 1 if pair != materials else 0
+    return others
+
+
+@inlined
+def gather_coefficients(
+    at: int, count: int, coefficients: NDArray[np.float64], work: NDArray[np.float64]
+) -> float:
+    """Write the coefficients of each contact into columns; return the pair of materials if it is the same of all.
+
+    Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise -1 is
+    returned, which is no pair.
+    """
+    first, same = work[np.uint64(at) + PAIR], True
+    for c in range(count):
+        same &= work[column_of(at, c) + PAIR] == first
+    for c in range(BLOCK if same else count):
+        w = column_of(at, c)
+        base = COEFFICIENTS * int(first if same else work[w + PAIR])
+        for column in range(COEFFICIENTS):
+            work[w + HERTZIAN + np.uint64(BLOCK * column)] = coefficients[base + column]
+    return first if same else -1.0
+
+
+@inlined
+def normal_force_stage(
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Third stage: normal forces of the contacts of a block, whose histories begin with the index `first`."""
+    for c in range(count):
+        h, w = history_column(first, c), column_of(at, c)
+        u = get3(work, w + CONTACT_X, STRIDE)
+        normal, lost, tx, ty, tz, stiffness, damping, shrink, slip_time = normal_force(
+            dt, rate, work[w + OVERLAP_END], work[w + OVERLAP_BEGIN], get3(work, w + NORMAL_X, STRIDE), u,
+            work[w + RADIUS], work[w + MASS], work[w + INVERSE_MASS],
+            (work[w + HERTZIAN], work[w + MODULUS], work[w + RATIO], work[w + GAMMA]),
+            history[h + H_OVERLAP] > UNKNOWN, history[h + H_NORMAL], get3(history, h + H_VELOCITY_X, STRIDE),
+        )  # fmt: skip
+        history[h + H_NORMAL] = normal
+        put3(history, h + H_VELOCITY_X, STRIDE, u)
+        history[h + H_DAMPED] += lost
+        history[h + H_OVERLAP] = work[w + OVERLAP_END]
+        put3(work, w + TANGENTIAL_X, STRIDE, (tx, ty, tz))
+        work[w + STIFFNESS], work[w + DAMPING] = stiffness, damping * work[w + TANGENTIAL_ROOT]
+        work[w + SHRINK], work[w + SLIP_TIME] = shrink, slip_time
+
+
+@inlined
+def tangential_force_stage(
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Fourth stage: tangential forces, not yet all within Coulomb's limit."""
+    for c in range(count):
+        h, w = history_column(first, c), column_of(at, c)
+        gx, gy, gz, stored, fx, fy, fz, limit = tangential_force(
+            dt, rate, get3(work, w + NORMAL_X, STRIDE), get3(work, w + SLIP_X, STRIDE),
+            get3(history, h + H_VELOCITY_X, STRIDE), work[w + SPIN], work[w + MASS], history[h + H_NORMAL],
+            work[w + STIFFNESS], work[w + DAMPING], work[w + SHRINK], work[w + SLIP_TIME], work[w + FRICTION],
+            get3(history, h + H_FORCE_X, STRIDE),
+        )  # fmt: skip
+        put3(history, h + H_FORCE_X, STRIDE, (gx, gy, gz))
+        history[h + H_SLID] += history[h + H_STORED] - stored
+        history[h + H_STORED] = stored
+        put3(work, w + FORCE_X, STRIDE, (fx, fy, fz))
+        work[w + FORCE_LIMIT] = limit
+
+
+@inlined
+def resultant_stage(
+    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Last stage: Coulomb's limit, rolling resistance, and what these contacts do to their particles."""
+    for c in range(count):
+        h, w = history_column(first, c), column_of(at, c)
+        n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)
+        normal, arm_i, arm_j = history[h + H_NORMAL], work[w + ARM_I], work[w + ARM_J]
+        fx, fy, fz, resistance, slid, rolled = limited_force(
+            dt, rate, get3(work, w + FORCE_X, STRIDE), work[w + FORCE_LIMIT], get3(work, w + TANGENTIAL_X, STRIDE),
+            r, work[w + ROLLING] * work[w + RADIUS] * normal, work[w + INERTIA],
+        )  # fmt: skip
+        history[h + H_SLID] -= slid
+        history[h + H_ROLLED] -= rolled
+        q, a = cross3(n, (fx, fy, fz)), scale3(resistance, r)
+        put3(
+            work, w + TORQUE_I_X, STRIDE,
+            (-arm_i * q[0] - a[0], -arm_i * q[1] - a[1], -arm_i * q[2] - a[2]),
+        )  # fmt: skip
+        put3(work, w + FORCE_J_X, STRIDE, (normal * n[0] + fx, normal * n[1] + fy, normal * n[2] + fz))
+        put3(work, w + TORQUE_J_X, STRIDE, (a[0] - arm_j * q[0], a[1] - arm_j * q[1], a[2] - arm_j * q[2]))
+
+
+@inlined
+def scatter_forces(
+    at: int, force_index: int, count: int, work: NDArray[np.float64], forces: NDArray[np.float64]
+) -> None:
+    """Write what the contacts of a block do to their particles into the rows from `force_index` on.
+
+    Call this one block late: loading with another vector width than that of the store defeats the forwarding of stores
+    to loads.
+    """
+    for c in range(0, count, ROWS):
+        row = np.uint64(FORCE_ROW * force_index) + np.uint64(FORCE_ROW * c)
+        _scatter_force(
+            work, column_of(at, c) + TORQUE_I_X, forces, row, row + np.uint64(FORCE_ROW),
+            row + np.uint64(2 * FORCE_ROW), row + np.uint64(3 * FORCE_ROW),
+        )  # fmt: skip

@@ -1,0 +1,128 @@
+"""What the geometry of wall contacts is given: a sphere, a surface, scratch and results, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.contact.contact_rows import REAL_COLUMNS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.mesh import Mesh
+
+
+class Sphere(NamedTuple):
+    """Centre and radius of a sphere [m]."""
+
+    x: float
+    y: float
+    z: float
+    radius: float
+
+
+class SurfaceArrays(NamedTuple):
+    """All walls at the present time.
+
+    Attributes
+    ----------
+    vertices, normals : (V, 3) and (F, 3) arrays
+        Present positions [m], and unit normals of the facets.
+    facet_start, ..., vertex_facet_ids : int64 arrays
+        See `pdem.containers.mesh_topology.Topology`. A part of a mesh will do if it is renumbered in the same order and
+        has every facet within reach of the sphere.
+    facet_side, facet_body, vertex_euler : int8, int64 and int32 arrays
+        As in `pdem.containers.mesh.Mesh`.
+    facet_wall, wall_material : int32 arrays
+        Wall of each facet, material of each wall.
+    """
+
+    vertices: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    facet_start: NDArray[np.int64]
+    facet_vertices: NDArray[np.int64]
+    facet_edges: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    edge_facet_start: NDArray[np.int64]
+    edge_facet_ids: NDArray[np.int64]
+    vertex_facet_start: NDArray[np.int64]
+    vertex_facet_ids: NDArray[np.int64]
+    facet_side: NDArray[np.int8]
+    facet_body: NDArray[np.int64]
+    vertex_euler: NDArray[np.int32]
+    facet_wall: NDArray[np.int32]
+    wall_material: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        mesh: Mesh,
+        vertices: NDArray[np.float64] | None = None,
+        normals: NDArray[np.float64] | None = None,
+        wall_material: NDArray[np.int32] | None = None,
+    ) -> SurfaceArrays:
+        """Return the arrays of a mesh, with vertices and normals of its own and materials 0 unless they are given."""
+        if wall_material is None:
+            wall_material = np.zeros(1 + int(mesh.facet_wall.max(initial=0)), np.int32)
+        return cls(
+            mesh.vertices if vertices is None else vertices, mesh.facet_normals if normals is None else normals,
+            *mesh.topology, mesh.facet_side, mesh.facet_body, mesh.vertex_euler, mesh.facet_wall, wall_material,
+        )  # fmt: skip
+
+
+class Scratch(NamedTuple):
+    """Rows of the facets that a sphere touches, see `pdem.contact.contact_rows`.
+
+    Attributes
+    ----------
+    real, integer : (S, REAL_COLUMNS) and (S, INTEGER_COLUMNS or SIGNED_COLUMNS) arrays
+        Their numbers.
+    tally : (S, 1 + 2 largest number of sides) int32 array or None
+        How often each feature counts, for the signed contact sum only.
+    """
+
+    real: NDArray[np.float64]
+    integer: NDArray[np.int64]
+    tally: Any  # an array or None
+
+    @classmethod
+    def rows(cls, count: int, columns: int, largest_order: int = 0) -> Scratch:
+        """Return room for so many facets, of which the largest has so many sides (0: no tally)."""
+        tally = np.empty((count, 1 + 2 * largest_order), np.int32) if largest_order else None
+        return cls(np.empty((count, REAL_COLUMNS)), np.empty((count, columns), np.int64), tally)
+
+
+class Found(NamedTuple):
+    """Contacts that have been found, by row.
+
+    Attributes
+    ----------
+    kind, feature, facet : int8, int64 and int64 arrays
+        What is touched (0 facet, 1 edge, 2 vertex), its number, and a facet that has it; of a patch of several
+        features, the nearest.
+    point, normal : (M, 3) arrays
+        Contact point [m], and direction of the force on the sphere.
+    overlap, energetic : arrays
+        Overlaps [m] of one contact with the force, and of one with the elastic energy, of the contact.
+    weight : int64 array
+        Weight of a feature; number of features of a patch.
+    """
+
+    kind: NDArray[np.int8]
+    feature: NDArray[np.int64]
+    facet: NDArray[np.int64]
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    overlap: NDArray[np.float64]
+    energetic: NDArray[np.float64]
+    weight: NDArray[np.int64]
+
+    @classmethod
+    def rows(cls, count: int) -> Found:
+        """Return room for so many contacts."""
+        return cls(
+            np.empty(count, np.int8), np.empty(count, np.int64), np.empty(count, np.int64), np.empty((count, 3)),
+            np.empty((count, 3)), np.empty(count), np.empty(count), np.empty(count, np.int64),
+        )  # fmt: skip

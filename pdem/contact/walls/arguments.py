@@ -1,0 +1,138 @@
+"""What the kernels of contacts with walls are given: arrays that belong together, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class NearFacets(NamedTuple):
+    """The particles near a wall, and the facets that each may touch.
+
+    Attributes
+    ----------
+    near : int32 array
+        Rows of these particles.
+    start, end, candidates : int64 arrays
+        Facets to test are ``candidates[start[q]:end[q]]`` for ``near[q]``. The rows ``start[q]:start[q + 1]`` of all
+        that is kept by contact are those of this particle: nothing can overflow, and threads never meet.
+    packed : array
+        Rows of particles, see `pdem.motion.integration.PACKED`.
+    """
+
+    near: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    packed: NDArray[np.float64]
+
+
+class WallParameters(NamedTuple):
+    """Numbers that all contacts of a step share.
+
+    Attributes
+    ----------
+    dt, rate : float
+        Time by which histories grow [s], and one over the time step [1/s].
+    largest_overlap : float
+        Over the radius, beyond which a run stops.
+    shortened : float
+        By how many overlaps the lever arm of friction is less than the radius (0 or 1: multiplied, neither rounds, and
+        the default costs no branch).
+    materials : int
+        Number of materials.
+    coefficients : array
+        The pair table, flat.
+    """
+
+    dt: float
+    rate: float
+    largest_overlap: float
+    shortened: float
+    materials: int
+    coefficients: NDArray[np.float64]
+
+
+class WallMotion(NamedTuple):
+    """How each wall moves, and how it gives way; see `pdem.motion.walls.MovingWalls`.
+
+    Attributes
+    ----------
+    material : (W,) int32 array
+        Of each wall.
+    centre, angular_velocity, velocity : (W, 3) arrays
+        Place of the centre, angular velocity, velocity of the centre, at the end of the step.
+    mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
+        Over the step.
+    inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
+        Of free bodies, zeros for other walls.
+    counted : (W,) array
+        1 if the work of the wall is added up contact by contact.
+    """
+
+    material: NDArray[np.int32]
+    centre: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    mean_turn: NDArray[np.float64]
+    mean_velocity: NDArray[np.float64]
+    inverse_mass: NDArray[np.float64]
+    inverse_inertia: NDArray[np.float64]
+    counted: NDArray[np.float64]
+
+
+class WallRecord(NamedTuple):
+    """The contacts of one evaluation, by row.
+
+    Attributes
+    ----------
+    kind, feature, facet : int8, int64 and int64 arrays
+        What each touches.
+    history : array
+        Flat, `WALL_HISTORY` numbers each, one row on: the row 0 is that of a contact that begins.
+    counts : int32 array
+        Number of contacts of each particle near a wall.
+    """
+
+    kind: NDArray[np.int8]
+    feature: NDArray[np.int64]
+    facet: NDArray[np.int64]
+    history: NDArray[np.float64]
+    counts: NDArray[np.int32]
+
+
+class WallWork(NamedTuple):
+    """What an evaluation writes besides contacts.
+
+    Attributes
+    ----------
+    seen : (SEEN, workers) int64 array
+        What each worker has seen; the particles are divided among so many.
+    real, integer : arrays
+        Rows of the facets that a particle touches, see `pdem.contact.surface_arrays.Scratch`.
+    match : int64 array
+        By contact, the history row that it continues, 0 for none.
+    row, particle, owner : int32 arrays
+        Contacts in the order of evaluation: their rows, particles, and rows of `total`.
+    force : (rows, LOAD) array
+        Forces and moments on the particles, by contact.
+    total : (m, 6) array
+        Their sums, from row 1 on in the order of `NearFacets.near`.
+    history, columns : arrays
+        A block of histories and the columns of the stages of each worker.
+    """
+
+    seen: NDArray[np.int64]
+    real: NDArray[np.float64]
+    integer: NDArray[np.int64]
+    match: NDArray[np.int64]
+    row: NDArray[np.int32]
+    particle: NDArray[np.int32]
+    owner: NDArray[np.int32]
+    force: NDArray[np.float64]
+    total: NDArray[np.float64]
+    history: NDArray[np.float64]
+    columns: NDArray[np.float64]

@@ -1,0 +1,108 @@
+"""Which contact of the last step a contact with a wall continues.
+
+**Patches** of the signed contact sum. A patch is known by where it is, seen from the centre: the vector of length
+radius minus overlap against its normal. It moves little in a step, whatever facets, edges and vertices the sphere
+passes, so nothing here looks at the mesh. Of all pairs of an old and a new patch of the same wall the closest go
+together first, each once. A patch that splits therefore goes on in the part nearest to it, while others begin anew; of
+two that merge the nearer one goes on and the other ends, its stored energy counted as sliding. Sharing a history out or
+adding two up could gain energy: the spring of the merged patch is softer than both together.
+
+**Features** of the double hierarchy. Histories go on by feature (facet, edge, vertex), and from one feature to the next
+of the same wall where the normal has hardly turned: a sphere that rolls across an edge keeps its friction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.foundation.kernels import inlined
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.contact.surface_arrays import Found
+    from pdem.contact.walls.arguments import WallRecord
+
+LARGEST_MOVE = 0.2
+"""Square of the displacement, over that of the radius, by which a patch may move in a step: an angle of 26 degrees."""
+
+SAME_DIRECTION = 0.9
+"""Cosine between old and new normal from which on a contact on a new feature continues an old one."""
+
+
+@inlined
+def match_patches(
+    radius: float,
+    first: int,
+    count: int,
+    old_count: int,
+    facet_wall: NDArray[np.int32],
+    found: Found,
+    before: WallRecord,
+    match: NDArray[np.int64],
+) -> None:
+    """Write for each new patch the history row (from 1) it continues, 0 for none; marks used ones."""
+    facet, normal, overlap, old = found.facet, found.normal, found.overlap, before.history
+    for c in range(first, first + count):
+        match[c] = 0
+    while True:
+        best = math.inf
+        new_row = old_row = -1
+        for c in range(first, first + count if old_count > 0 else first):
+            if match[c] > 0:
+                continue
+            reach = radius - overlap[c]
+            for o in range(first, first + old_count):
+                if before.kind[o] < 0 or facet_wall[before.facet[o]] != facet_wall[facet[c]]:
+                    continue
+                at = WALL_HISTORY * (o + 1)
+                old_reach = radius - old[at + OVERLAP]
+                dx = reach * normal[c, 0] - old_reach * old[at + HISTORY]
+                dy = reach * normal[c, 1] - old_reach * old[at + HISTORY + 1]
+                dz = reach * normal[c, 2] - old_reach * old[at + HISTORY + 2]
+                apart = dx * dx + dy * dy + dz * dz
+                if apart < best:
+                    best, new_row, old_row = apart, c, o
+        if not best < LARGEST_MOVE * radius * radius:
+            break
+        match[new_row] = old_row + 1
+        before.kind[old_row] = -1
+
+
+@inlined
+def match_features(
+    first: int,
+    count: int,
+    old_count: int,
+    facet_wall: NDArray[np.int32],
+    found: Found,
+    before: WallRecord,
+    match: NDArray[np.int64],
+) -> None:
+    """Write for each new contact the history row (from 1) it continues, 0 for none; marks used ones."""
+    for c in range(first, first + count):
+        match[c] = 0
+        for o in range(first, first + old_count):
+            if before.kind[o] == found.kind[c] and before.feature[o] == found.feature[c]:
+                match[c] = o + 1
+                before.kind[o] = -1
+                break
+    for c in range(first, first + count):
+        best = SAME_DIRECTION
+        for o in range(first, first + old_count if match[c] == 0 else first):
+            if before.kind[o] >= 0 and facet_wall[before.facet[o]] == facet_wall[found.facet[c]]:
+                n = WALL_HISTORY * (o + 1) + HISTORY
+                along = (
+                    found.normal[c, 0] * before.history[n]
+                    + found.normal[c, 1] * before.history[n + 1]
+                    + found.normal[c, 2] * before.history[n + 2]
+                )
+                if along > best:
+                    best = along
+                    match[c] = o + 1
+        if match[c] > 0:
+            before.kind[match[c] - 1] = -1

@@ -1,0 +1,299 @@
+"""Contacts with walls, a block at a time: what is known of them brought into columns, and what follows from it.
+
+The contact law itself is that of contacts between particles, stage by stage (`pdem.contact.pairs.stages`): the wall
+is the first body, the sphere the second one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.law import HISTORY, TINY, square_root
+from pdem.contact.pairs.history import UNKNOWN
+from pdem.contact.pairs.layout import (
+    ARM_I,
+    ARM_J,
+    BLOCK,
+    CONTACT_X,
+    FORCE_J_X,
+    H_OVERLAP,
+    INERTIA,
+    INVERSE_MASS,
+    INVERSE_MASS_J,
+    MASS,
+    MATERIAL_J,
+    NORMAL_X,
+    OVERLAP_BEGIN,
+    OVERLAP_END,
+    PAIR,
+    RADIUS,
+    RADIUS_J,
+    ROLLING_X,
+    SLIP_X,
+    SPIN,
+    STAGED,
+    STRIDE,
+    TORQUE_I_X,
+    TORQUE_J_X,
+    VX_J,
+    WX_J,
+    X_J,
+    column_of,
+    columns,
+    row_of,
+)
+from pdem.contact.pairs.stages import ONE, THREE, TWO
+from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernels import ROW, inlined
+from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3
+from pdem.motion.integration import PACKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.surface_arrays import Found
+    from pdem.contact.walls.arguments import WallMotion, WallParameters, WallRecord, WallWork
+    from pdem.foundation.vectors import Vector
+
+WALL_HISTORY = HISTORY + 4
+"""Columns of a wall contact's history: those of the law, the normal (3), the work done by the wall [J]."""
+
+(
+    POINT_X, _, _, OLD_NORMAL_X, _, _, WALL_WORK_DONE, WALL_VELOCITY_X, _, _, WALL_SPIN_X, _, _, OVERLAP_ENERGETIC,
+    WEIGHT, DEPTH, COUNTED,
+) = columns(STAGED, 17)  # fmt: skip
+"""Columns behind those of `pdem.contact.pairs.layout`: point of the contact; normal of the last step and work of the
+wall, which stand in a history behind what is the law's; velocity of the wall there at the end of the step, and its
+angular velocity; overlap by energy; how many features a patch has; overlap; and 1 where the wall's work is counted."""
+
+WALL_COLUMNS = BLOCK * (STAGED + 17) + 64
+"""Numbers of the columns of one worker, and some that keep those of the next away."""
+
+LOAD = 6
+"""Numbers of what a contact does to its particle: force (3) [N], moment about the contact (3) [N m]."""
+
+_gather_sphere = rows_to_columns(PACKED, BLOCK)
+_gather_law = rows_to_columns(HISTORY, BLOCK)
+_gather_rest = rows_to_columns(WALL_HISTORY - HISTORY, BLOCK)
+_scatter_law = columns_to_rows(HISTORY, BLOCK)
+_scatter_rest = columns_to_rows(WALL_HISTORY - HISTORY, BLOCK)
+
+
+@inlined
+def gather_contacts(
+    at: int, law: int, first: int, count: int, packed: NDArray[np.float64], before: WallRecord, work: WallWork
+) -> None:
+    """Write the packed rows of the particles of contacts, and the histories that these continue, into columns.
+
+    Contacts are those from the place `first` on in the order of evaluation. What is the law's of a history goes into a
+    block of `work.history` from the number `law` on, the rest into the columns from `at` on.
+    """
+    row, particle, match = work.row, work.particle, work.match
+    for c in range(0, count, ROWS):
+        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        _gather_sphere(
+            packed, row_of(particle[k]), row_of(particle[k + ONE]), row_of(particle[k + TWO]),
+            row_of(particle[k + THREE]), work.columns, w + X_J,
+        )  # fmt: skip
+        i, j, m, n = (
+            WALL_HISTORY * match[row[k] & ROW],
+            WALL_HISTORY * match[row[k + ONE] & ROW],
+            WALL_HISTORY * match[row[k + TWO] & ROW],
+            WALL_HISTORY * match[row[k + THREE] & ROW],
+        )
+        _gather_law(before.history, i, j, m, n, work.history, np.uint64(law) + np.uint64(c))
+        _gather_rest(
+            before.history, i + HISTORY, j + HISTORY, m + HISTORY, n + HISTORY, work.columns, w + OLD_NORMAL_X
+        )
+
+
+@inlined
+def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWork) -> None:
+    """Write where contacts are into columns."""
+    numbers = work.columns
+    for c in range(count):
+        row, w = work.row[np.uint64(first) + np.uint64(c)] & ROW, column_of(at, c)
+        point, normal = found.point, found.normal
+        put3(numbers, w + POINT_X, STRIDE, (point[row, 0], point[row, 1], point[row, 2]))
+        put3(numbers, w + NORMAL_X, STRIDE, (normal[row, 0], normal[row, 1], normal[row, 2]))
+        numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC] = found.overlap[row], found.energetic[row]
+        numbers[w + WEIGHT] = found.weight[row]
+
+
+@inlined
+def row3(numbers: NDArray[np.float64], row: int) -> Vector:
+    """Return a row of an array of vectors."""
+    return numbers[row, 0], numbers[row, 1], numbers[row, 2]
+
+
+@inlined
+def matrix_rows(numbers: NDArray[np.float64], which: int) -> tuple[Vector, Vector, Vector]:
+    """Return the rows of one of several matrices."""
+    m = numbers[which]
+    return (m[0, 0], m[0, 1], m[0, 2]), (m[1, 0], m[1, 1], m[1, 2]), (m[2, 0], m[2, 1], m[2, 2])
+
+
+@inlined_geometry
+def wall_kinematics(
+    at: int, law: int, begin: int, end: int, wall: int, materials: float, parameters: WallParameters,
+    motion: WallMotion, work: WallWork,
+) -> int:  # fmt: skip
+    """Find arms, motion at the contact, effective mass and inertia, for contacts that follow each other at one wall.
+
+    Returns how many are of another pair of materials than `materials`. Compiled without contraction: how many of them
+    go in one vector depends on which stand in a block together.
+    """
+    # what all of them need is read once: what is written might change it, as far as a compiler can tell
+    pair, counts = float(motion.material[wall]), float(motion.counted[wall])
+    b, o = row3(motion.centre, wall), row3(motion.angular_velocity, wall)
+    f, g = row3(motion.velocity, wall), row3(motion.mean_velocity, wall)
+    l = row3(motion.inverse_mass, wall)  # noqa: E741
+    t0, t1, t2 = matrix_rows(motion.mean_turn, wall)
+    i0, i1, i2 = matrix_rows(motion.inverse_inertia, wall)
+    trace = i0[0] + i1[1] + i2[2]
+    dt, shortened, numbers = parameters.dt, parameters.shortened, work.columns
+    others = 0
+    for c in range(begin, end):
+        w, h = column_of(at, c), np.uint64(law) + np.uint64(c)
+        n, old = get3(numbers, w + NORMAL_X, STRIDE), get3(numbers, w + OLD_NORMAL_X, STRIDE)
+        mx, my, mz = n[0] + old[0], n[1] + old[1], n[2] + old[2]
+        inverse = 1.0 / max(square_root(mx * mx + my * my + mz * mz), TINY)
+        m = mx * inverse, my * inverse, mz * inverse  # the normal of the middle of the step
+        radius, overlap, energetic = numbers[w + RADIUS_J], numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC]
+        # friction acts at the radius, where a sphere that turns with its wall does not slip, or at the wall
+        # if the case asks for it; the wall's velocity there at the end of the step, and its mean over the step
+        arm = radius - shortened * overlap
+        a = exact_minus3(get3(numbers, w + POINT_X, STRIDE), b)
+        turned = exact_cross3(o, a)
+        p = get3(numbers, w + VX_J, STRIDE)
+        v = (
+            p[0] - (g[0] + exact_dot3(t0, a)),
+            p[1] - (g[1] + exact_dot3(t1, a)),
+            p[2] - (g[2] + exact_dot3(t2, a)),
+        )
+        s = get3(numbers, w + WX_J, STRIDE)
+        swept = exact_cross3(s, m)
+        u = v[0] - arm * swept[0], v[1] - arm * swept[1], v[2] - arm * swept[2]
+        um = exact_dot3(u, m)
+        # a body that particles drive gives way: it shares in the effective mass of the contact
+        k = exact_cross3(a, n)
+        inverse_mass = numbers[w + INVERSE_MASS_J] + (
+            l[0] * n[0] * n[0] + l[1] * n[1] * n[1] + l[2] * n[2] * n[2]
+            + k[0] * exact_dot3(i0, k) + k[1] * exact_dot3(i1, k) + k[2] * exact_dot3(i2, k)
+        )  # fmt: skip
+        known = work.history[h + H_OVERLAP] > UNKNOWN
+        earlier = overlap + dt * exact_dot3(v, m)
+        # the force of a patch does not follow from the displacement along its normal
+        scaled = overlap * work.history[h + H_OVERLAP] / max(energetic, TINY)
+        bulk = 0.4 * radius * radius
+        inertia = bulk / (numbers[w + INVERSE_MASS_J] + bulk * trace)
+        kind = numbers[w + MATERIAL_J] * parameters.materials + pair
+        put3(numbers, w + CONTACT_X, STRIDE, u)
+        put3(numbers, w + SLIP_X, STRIDE, (u[0] - um * m[0], u[1] - um * m[1], u[2] - um * m[2]))
+        put3(numbers, w + ROLLING_X, STRIDE, exact_minus3(s, o))
+        numbers[w + OVERLAP_BEGIN] = scaled if (numbers[w + WEIGHT] > 1.0) & known else earlier
+        numbers[w + SPIN] = 0.5 * ((s[0] + o[0]) * n[0] + (s[1] + o[1]) * n[1] + (s[2] + o[2]) * n[2])
+        numbers[w + RADIUS], numbers[w + MASS], numbers[w + INVERSE_MASS] = (
+            radius, 1.0 / inverse_mass, inverse_mass
+        )  # fmt: skip
+        numbers[w + INERTIA], numbers[w + PAIR], numbers[w + OVERLAP_END] = inertia, kind, overlap
+        numbers[w + ARM_I], numbers[w + ARM_J] = 0.0, arm
+        put3(
+            numbers, w + WALL_VELOCITY_X, STRIDE, (f[0] + turned[0], f[1] + turned[1], f[2] + turned[2])
+        )  # fmt: skip
+        put3(numbers, w + WALL_SPIN_X, STRIDE, o)
+        numbers[w + COUNTED] = counts
+        others += 1 if kind != materials else 0
+    return others
+
+
+@inlined
+def walls_kinematics(
+    at: int, law: int, first: int, count: int, materials: float, facet_wall: NDArray[np.int32],
+    found: Found, parameters: WallParameters, motion: WallMotion, work: WallWork,
+) -> int:  # fmt: skip
+    """Do so for all contacts of a block, wall by wall."""
+    begin = others = 0
+    while begin < count:
+        wall = facet_wall[found.facet[work.row[first + begin]]]
+        end = begin + 1
+        while end < count and facet_wall[found.facet[work.row[first + end]]] == wall:
+            end += 1
+        others += wall_kinematics(at, law, begin, end, wall, materials, parameters, motion, work)
+        begin = end
+    return others
+
+
+@inlined_geometry
+def scatter_contacts(
+    at: int, law: int, first: int, count: int, dt: float, work: WallWork, now: WallRecord
+) -> None:
+    """Add the work of the walls, and write histories of contacts to their rows."""
+    numbers, row = work.columns, work.row
+    for c in range(count):
+        w, h = column_of(at, c), np.uint64(law) + np.uint64(c)
+        put3(numbers, w + OLD_NORMAL_X, STRIDE, get3(numbers, w + NORMAL_X, STRIDE))
+        force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + TORQUE_I_X, STRIDE)
+        power = exact_dot3(force, get3(numbers, w + WALL_VELOCITY_X, STRIDE)) - exact_dot3(
+            moment, get3(numbers, w + WALL_SPIN_X, STRIDE)
+        )
+        numbers[w + WALL_WORK_DONE] += numbers[w + COUNTED] * power * dt
+        work.history[h + H_OVERLAP] = numbers[w + OVERLAP_ENERGETIC]
+    for c in range(0, count, ROWS):
+        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        a, b, d, e = (
+            WALL_HISTORY * ((row[k] & ROW) + 1),
+            WALL_HISTORY * ((row[k + ONE] & ROW) + 1),
+            WALL_HISTORY * ((row[k + TWO] & ROW) + 1),
+            WALL_HISTORY * ((row[k + THREE] & ROW) + 1),
+        )
+        _scatter_law(work.history, np.uint64(law) + np.uint64(c), now.history, a, b, d, e)
+        _scatter_rest(
+            numbers, w + OLD_NORMAL_X, now.history, a + HISTORY, b + HISTORY, d + HISTORY, e + HISTORY
+        )
+
+
+@inlined
+def scatter_wall_forces(at: int, first: int, count: int, work: WallWork) -> None:
+    """Write what contacts do to their particles, and add it to the rows of `total` that these have."""
+    numbers = work.columns
+    for c in range(count):
+        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        row, mine = work.row[k] & ROW, work.owner[k] & ROW
+        for axis in range(3):
+            along = np.uint64(BLOCK * axis)
+            work.force[row, axis] = numbers[w + FORCE_J_X + along]
+            work.force[row, 3 + axis] = -numbers[w + TORQUE_I_X + along]
+            work.total[mine, axis] += numbers[w + FORCE_J_X + along]
+            work.total[mine, 3 + axis] += numbers[w + TORQUE_J_X + along]
+
+
+@inlined
+def clear_totals(first: int, last: int, work: WallWork) -> None:
+    """Clear the sums of the particles from the place `first` on in the list of those near a wall."""
+    for row in range(first + 1, last + 1):
+        for component in range(LOAD):
+            work.total[row, component] = 0.0
+
+
+@inlined
+def list_contact(place: int, row: int, particle: int, owner: int, work: WallWork) -> None:
+    """Write a contact into the order of evaluation."""
+    work.row[place], work.particle[place], work.owner[place] = row, particle, owner
+
+
+@inlined
+def fill_wall_lanes(begin: int, number: int, whole: int, work: WallWork) -> None:
+    """Fill the list of contacts from `begin` to `number` up to so many with its last one."""
+    for place in range(number, begin + whole):
+        work.row[place], work.particle[place] = work.row[number - 1], work.particle[number - 1]
+
+
+@inlined
+def move_point(c: int, shortened: float, found: Found) -> None:
+    """Move the point of a contact to where the force acts: into the wall by the overlap, unless arms are shortened."""
+    for axis in range(3):
+        found.point[c, axis] -= (1.0 - shortened) * found.overlap[c] * found.normal[c, axis]

@@ -1,0 +1,103 @@
+"""Where contacts with walls are kept: their histories, and what is found of them in one step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.contact_rows import REAL_COLUMNS
+from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.pairs.history import UNKNOWN
+from pdem.contact.pairs.layout import BLOCK
+from pdem.contact.signed_patches import SIGNED_COLUMNS
+from pdem.contact.surface_arrays import Found
+from pdem.contact.walls.arguments import WallRecord, WallWork
+from pdem.contact.walls.evaluate import SEEN, TILE
+from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, WALL_HISTORY
+from pdem.foundation.arrays import line_zeros, with_spare
+from pdem.foundation.transposition import LANES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class WallRows:
+    """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle near a wall.
+
+    Histories, of shape (rows + 1, `WALL_HISTORY`), are one row on: row 0 is that of a contact that begins.
+    """
+
+    def __init__(self, rows: int, particles: int) -> None:
+        self.kind = np.zeros(rows, np.int8)
+        self.feature = np.zeros(rows, np.int64)
+        self.facet = np.zeros(rows, np.int64)
+        self.history = line_zeros((rows + 1, WALL_HISTORY))
+        self.history[0, OVERLAP] = UNKNOWN
+        self.counts = np.zeros(particles, np.int32)
+
+    @property
+    def record(self) -> WallRecord:
+        """Contacts as kernels take them; views."""
+        return WallRecord(self.kind, self.feature, self.facet, self.history.reshape(-1), self.counts)
+
+
+class WallRoom:
+    """What is found of contacts with walls in one step.
+
+    Parameters
+    ----------
+    rows : int
+        For so many contacts.
+    largest_order : int
+        Vertices of the largest facet for the signed contact sum, 0 for the double hierarchy.
+
+    Attributes
+    ----------
+    point, normal : (rows, 3) arrays
+        Where forces act [m], and their directions.
+    overlap : (rows,) array
+        Overlaps [m].
+    weight, match : (rows,) int64 arrays
+        Features of each patch, and the row of the history that goes on.
+    force : (rows, LOAD) array
+        What contacts do to their particles.
+    tally : (rows, 1 + 2 largest_order) int32 array or None
+        See `pdem.contact.surface_arrays.Scratch`.
+    """
+
+    def __init__(self, rows: int, largest_order: int) -> None:
+        self.force = np.zeros((rows, LOAD))
+        self._real, self._integer = np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64)
+        self.point, self.normal = np.empty((rows, 3)), np.empty((rows, 3))
+        self.overlap, self._energetic = np.empty(rows), np.empty(rows)
+        self.weight, self.match = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        self.tally = np.empty((rows, 1 + 2 * largest_order), np.int32) if largest_order else None
+        self._lists = np.empty((3, 0), np.int32)
+        self._history, self._columns = np.empty(0), np.empty(0)
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
+
+    def found(self, rows: WallRows) -> Found:
+        """Return room for contacts, whose features are written to `rows`."""
+        return Found(
+            rows.kind, rows.feature, rows.facet, self.point, self.normal, self.overlap, self._energetic, self.weight
+        )  # fmt: skip
+
+    def work(self, near: int, workers: int, total: NDArray[np.float64]) -> WallWork:
+        """Return what kernels write to for so many particles near a wall, divided among so many workers."""
+        room = len(self.force) + LANES * (near // TILE + workers + 1)
+        if room > self._lists.shape[1]:
+            self._lists = np.empty((3, with_spare(room)), np.int32)
+        if workers * WALL_COLUMNS > len(self._columns):
+            self._history = line_zeros(workers * HISTORY * BLOCK)
+            self._columns = line_zeros(workers * WALL_COLUMNS)
+        seen = np.zeros((SEEN, workers), np.int64)
+        row, particle, owner = self._lists
+        return WallWork(
+            seen, self._real, self._integer, self.match, row, particle, owner, self.force, total, self._history,
+            self._columns,
+        )  # fmt: skip
