@@ -7,7 +7,7 @@ the work per candidate does not grow with the number of spheres or with their si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,7 @@ def _cell(offset: float, size: float, wrap: int) -> int:
 @kernel
 def _chain_is_free(
     other: int,
+    itself: int,
     x: float,
     y: float,
     z: float,
@@ -47,6 +48,9 @@ def _chain_is_free(
     sizes: Floats,
 ) -> bool:
     while other >= 0:
+        if other == itself:
+            other = following[other]
+            continue
         gap_x, gap_y, gap_z = (
             abs(x - centres[other, 0]),
             abs(y - centres[other, 1]),
@@ -67,6 +71,7 @@ def _chain_is_free(
 
 @kernel
 def _is_free(
+    itself: int,
     x: float,
     y: float,
     z: float,
@@ -81,7 +86,7 @@ def _is_free(
     centres: Floats,
     sizes: Floats,
 ) -> bool:
-    """Whether a sphere at an offset from the corner of the domain overlaps none in the table of one level."""
+    """Whether a sphere at an offset from the corner of the domain overlaps none of one level but `itself`."""
     mask = heads.shape[0] - 1
     span = radius + reach
     low_x, high_x = int(np.floor((x - span) / cells[level, 0])), int(np.floor((x + span) / cells[level, 0]))
@@ -101,9 +106,120 @@ def _is_free(
             for k in range(low_z, high_z + 1):
                 cell_z = k % wraps[level, 2] if wraps[level, 2] > 0 else k
                 other = heads[_bucket(level, cell_x, cell_y, cell_z, mask)]
-                if not _chain_is_free(other, x, y, z, radius, period, following, centres, sizes):
+                if not _chain_is_free(other, itself, x, y, z, radius, period, following, centres, sizes):
                     return False
     return True
+
+
+@kernel
+def _is_clear(
+    itself: int,
+    x: float,
+    y: float,
+    z: float,
+    radius: float,
+    period: Floats,
+    cells: Floats,
+    wraps: Indices,
+    reaches: Floats,
+    heads: Indices,
+    following: Indices,
+    centres: Floats,
+    sizes: Floats,
+) -> bool:
+    """Whether a sphere overlaps none of any level but `itself`."""
+    free = True
+    for level in range(cells.shape[0]):
+        if free and reaches[level] > 0.0:
+            free = _is_free(
+                itself,
+                x,
+                y,
+                z,
+                radius,
+                level,
+                reaches[level],
+                period,
+                cells,
+                wraps,
+                heads,
+                following,
+                centres,
+                sizes,
+            )
+    return free
+
+
+@kernel
+def _test(
+    offsets: Floats,
+    radii: Floats,
+    selves: Indices,
+    free: Booleans,
+    period: Floats,
+    cells: Floats,
+    wraps: Indices,
+    reaches: Floats,
+    heads: Indices,
+    following: Indices,
+    centres: Floats,
+    sizes: Floats,
+) -> None:
+    """Write which spheres would overlap none in the table but themselves."""
+    for new in range(offsets.shape[0]):
+        x, y, z = offsets[new, 0], offsets[new, 1], offsets[new, 2]
+        free[new] = _is_clear(
+            selves[new], x, y, z, radii[new], period, cells, wraps, reaches, heads, following, centres, sizes
+        )
+
+
+@kernel
+def _bucket_of(
+    x: float, y: float, z: float, level: int, cells: Floats, wraps: Indices, heads: Indices
+) -> int:
+    cell_x = _cell(x, cells[level, 0], wraps[level, 0])
+    cell_y = _cell(y, cells[level, 1], wraps[level, 1])
+    cell_z = _cell(z, cells[level, 2], wraps[level, 2])
+    return _bucket(level, cell_x, cell_y, cell_z, heads.shape[0] - 1)
+
+
+@kernel
+def _shake(
+    offsets: Floats,
+    levels: Indices,
+    selves: Indices,
+    period: Floats,
+    cells: Floats,
+    wraps: Indices,
+    reaches: Floats,
+    heads: Indices,
+    following: Indices,
+    centres: Floats,
+    sizes: Floats,
+    moved: Booleans,
+) -> None:
+    """Move spheres of the table one after the other, each to its offset if it overlaps none there."""
+    for row in range(offsets.shape[0]):
+        x, y, z, itself, level = offsets[row, 0], offsets[row, 1], offsets[row, 2], selves[row], levels[row]
+        radius = sizes[itself]
+        moved[row] = _is_clear(
+            itself, x, y, z, radius, period, cells, wraps, reaches, heads, following, centres, sizes
+        )
+        if not moved[row]:
+            continue
+        old_x, old_y, old_z = centres[itself, 0], centres[itself, 1], centres[itself, 2]
+        bucket = _bucket_of(old_x, old_y, old_z, level, cells, wraps, heads)
+        if heads[bucket] == itself:
+            heads[bucket] = following[itself]
+        else:
+            before = heads[bucket]
+            while following[before] != itself:
+                before = following[before]
+            following[before] = following[itself]
+        bucket = _bucket_of(x, y, z, level, cells, wraps, heads)
+        centres[itself, 0], centres[itself, 1], centres[itself, 2] = x, y, z
+        following[itself] = heads[bucket]
+        heads[bucket] = itself
 
 
 @kernel
@@ -133,31 +249,15 @@ def _place(
     for new in range(offsets.shape[0]):
         x, y, z, radius = offsets[new, 0], offsets[new, 1], offsets[new, 2], radii[new]
         free = allowed[new] and accepted[owners[new]] < 0
-        for level in range(cells.shape[0]):
-            if check and free and reaches[level] > 0.0:
-                free = _is_free(
-                    x,
-                    y,
-                    z,
-                    radius,
-                    level,
-                    reaches[level],
-                    period,
-                    cells,
-                    wraps,
-                    heads,
-                    following,
-                    centres,
-                    sizes,
-                )
+        if check and free:
+            free = _is_clear(
+                -1, x, y, z, radius, period, cells, wraps, reaches, heads, following, centres, sizes
+            )
         if not free:
             continue
         accepted[owners[new]] = new
         level = levels[new]
-        cell_x = _cell(x, cells[level, 0], wraps[level, 0])
-        cell_y = _cell(y, cells[level, 1], wraps[level, 1])
-        cell_z = _cell(z, cells[level, 2], wraps[level, 2])
-        bucket = _bucket(level, cell_x, cell_y, cell_z, heads.shape[0] - 1)
+        bucket = _bucket_of(x, y, z, level, cells, wraps, heads)
         centres[count, 0], centres[count, 1], centres[count, 2], sizes[count] = x, y, z, radius
         reaches[level] = max(reaches[level], radius)
         following[count] = heads[bucket]
@@ -214,6 +314,37 @@ class SphereTable:
         count = len(radii)
         self._run(centres, radii, np.ones(count, dtype=np.bool_), np.arange(count), count, False)
 
+    @property
+    def count(self) -> int:
+        """How many spheres it holds; they are numbered from 0 in the order in which they came."""
+        return self._count
+
+    def clear(self, centres: Floats, radii: Floats, itself: Indices | None = None) -> Booleans:
+        """Return which spheres, centres (n, 3) and radii (n,) in m, would overlap none in the table.
+
+        `itself` (n,) are their numbers where they are in the table already, at other places.
+        """
+        free = np.zeros(len(radii), np.bool_)
+        selves = np.full(len(radii), -1, np.int64) if itself is None else itself
+        _test(self._offsets(centres), np.ascontiguousarray(radii), selves, free, *self._state())
+        return free
+
+    def shake(self, itself: Indices, centres: Floats) -> Booleans:
+        """Move spheres, numbers (n,), one after the other to new centres (n, 3) in m; return which had room there."""
+        moved = np.zeros(len(itself), np.bool_)
+        levels = self._level(self._sizes[itself])
+        _shake(self._offsets(centres), levels, itself, *self._state(), moved)
+        return moved
+
+    def _offsets(self, centres: Floats) -> Floats:
+        return np.ascontiguousarray(centres - self._lower)
+
+    def _state(self) -> tuple[Any, ...]:
+        return (
+            self._period, self._cells, self._wraps, self._reaches, self._heads, self._following, self._centres,
+            self._sizes,
+        )  # fmt: skip
+
     def place(self, centres: Floats, radii: Floats, allowed: Booleans, owners: Indices) -> Indices:
         """Place spheres that overlap none placed before, trying the candidates one after the other.
 
@@ -244,21 +375,7 @@ class SphereTable:
     ) -> Indices:
         accepted = np.full(owner_count, -1, dtype=np.int64)
         self._count = _place(
-            np.ascontiguousarray(centres - self._lower),
-            np.ascontiguousarray(radii),
-            self._level(radii),
-            allowed,
-            owners,
-            check,
-            accepted,
-            self._period,
-            self._cells,
-            self._wraps,
-            self._reaches,
-            self._heads,
-            self._following,
-            self._centres,
-            self._sizes,
-            self._count,
-        )
+            self._offsets(centres), np.ascontiguousarray(radii), self._level(radii), allowed, owners, check, accepted,
+            *self._state(), self._count,
+        )  # fmt: skip
         return accepted
