@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 _VELOCITY_STREAM = 16
-_WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+"""Names of the columns of particles at the beginning."""
 
 
 def initial_particles(
@@ -134,7 +135,7 @@ def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
         parts[name] = [getattr(one, name) for one in groups]
     return {
         name: np.concatenate([FIELDS[name].allocate(0), *parts[name]]).astype(FIELDS[name].dtype)
-        for name in _WRITTEN
+        for name in WRITTEN
     }
 
 

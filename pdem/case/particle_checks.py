@@ -71,6 +71,11 @@ def particle_findings(
     yield from impact_findings(case, crowd, particles["radius"])
 
 
+def particle_name(particles: Particles, row: int) -> str:
+    """Return what the particle of a row is called."""
+    return f"particle {particles['id'][row]}"
+
+
 def level_of(value: float, warning: float, error: float) -> Level:
     """Return how bad a value is by the limits above which there is a warning or an error."""
     if value > error:
@@ -87,7 +92,7 @@ def step_findings(case: Case, step: float, crowd: Crowd) -> Iterator[Finding]:
     """Compare the time step [s] with every kind of limit, and with that of heavy damping."""
     limits = step_limits(case, crowd)
     worst = {limit.name: limit for limit in reversed(limits)}
-    automatic = "" if case.time.step == "auto" else ' or step = "auto"'
+    automatic = ' or step = "auto"' if crowd.of_case and case.time.step != "auto" else ""
     for name, limit in worst.items():
         part = step / limit.time
         level = level_of(part, STEP_WARNING[name], STEP_ERROR[name])
@@ -115,7 +120,7 @@ def _heavy_damping(case: Case, step: float, crowd: Crowd, scale: float) -> Itera
         return
     text = f"{step:.4g} s is above a third of {automatic:.4g} s, the automatic step for other contacts; use at most "
     text += f"{_rounded_down(HEAVY_DAMPING_STEP * automatic):.3g} s"
-    text += "" if case.time.step == "auto" else ', or step = "auto"'
+    text += ', or step = "auto"' if crowd.of_case and case.time.step != "auto" else ""
     for key, law in keys.items():
         where = shown_key(["interactions", key, "restitution"])
         reason = f"up to {HEAVY_DAMPING:g} a rebound is the first to suffer from a coarse step"

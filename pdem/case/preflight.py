@@ -21,7 +21,7 @@ from pdem.case.memory import (
     BYTES_PER_PROCESS,
     memory_size,
 )
-from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, share
+from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.timestep import crowd_of, step_limits, step_scale
 from pdem.case.unit_checks import unit_doubts_of_materials
@@ -69,7 +69,7 @@ def preflight(
     findings = [
         *_steps(case, step, len(particles["radius"])),
         *unit_doubts_of_materials(case),
-        *particle_findings(case, particles, step, crowd_of(case), partial(_name, particles)),
+        *particle_findings(case, particles, step, crowd_of(case), partial(particle_name, particles)),
         *overlap_findings(case, particles),
         *wall_findings(case, particles, meshes),
     ]
@@ -84,10 +84,6 @@ def preflight(
         *_memory(particles, meshes, ranks),
         *_processes(particles, ranks, threads),
     ]
-
-
-def _name(particles: Particles, row: int) -> str:
-    return f"particle {particles['id'][row]}"
 
 
 def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:

@@ -64,11 +64,14 @@ class Crowd:
         At which impacts happen at most [m/s].
     pairs : tuple of (str, str, bool)
         Materials that can touch: of a particle, of its partner, and whether that is a wall.
+    of_case : bool
+        Whether they are the case's, from which an automatic step is taken.
     """
 
     smallest: dict[str, float]
     speed: float
     pairs: tuple[tuple[str, str, bool], ...]
+    of_case: bool = False
 
 
 def crowd_of(case: Case) -> Crowd:
@@ -79,7 +82,7 @@ def crowd_of(case: Case) -> Crowd:
     CaseError
         If a file of particles cannot be read.
     """
-    return Crowd(smallest_radii(case), reference_speed(case), tuple(meeting_pairs(case)))
+    return Crowd(smallest_radii(case), reference_speed(case), tuple(meeting_pairs(case)), of_case=True)
 
 
 def rayleigh_time(radius: float, density: float, youngs_modulus: float, poisson_ratio: float) -> float:
