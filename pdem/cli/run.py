@@ -165,10 +165,14 @@ class _Start:
         from pdem.case.initial import initial_particles
         from pdem.case.preflight import preflight
         from pdem.case.wall_files import read_walls
+        from pdem.simulation.forecast import forecast
 
         self.meshes = read_walls(case)
         self.particles = CheckedParticles(initial_particles(case, self.meshes, progress=progress))
-        return preflight(case, self.particles, self.meshes, ranks, threads)
+        return [
+            *preflight(case, self.particles, self.meshes, ranks, threads),
+            *forecast(case, self.particles, self.meshes, ranks, threads),
+        ]
 
     def forget(self) -> None:
         """Give the memory back: the simulation has its own."""

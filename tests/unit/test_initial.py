@@ -294,6 +294,30 @@ def test_bad_arrays_are_named(tmp_path: Path, change: dict, expected: str) -> No
         initial_particles(file_case(tmp_path / "a.npz"))
 
 
+def test_a_line_of_names_is_told_how_to_begin(tmp_path: Path) -> None:
+    path = tmp_path / "head.csv"
+    path.write_text("x,y,z,radius\n0.1,0.2,0.3,0.01\n")
+    with pytest.raises(CaseError, match='line 1: "x" is not a number; begin a line of names with #'):
+        initial_particles(file_case(path))
+    path.write_text("# x,y,z,radius\n0.1,0.2,0.3,0.01\n")
+    assert len(initial_particles(file_case(path))["id"]) == 1
+
+
+def test_folders_and_snapshots_name_the_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    with pytest.raises(CaseError, match=r'file = "results": is a folder; it holds no checkpoint'):
+        initial_particles(file_case(folder))
+    state = {"position": np.zeros((1, 3)), "radius": np.ones(1), "material": np.zeros(1, np.int32)}
+    for step in (3, 12):
+        write_checkpoint(folder / f"checkpoint-{step:09d}.h5", {"particles": state}, {"step": step})
+    (folder / "particles.vtkhdf").write_bytes(b"anything")
+    for name in ("results", "results/particles.vtkhdf"):
+        case = case_of(f'file = "{name}"', directory=tmp_path)
+        with pytest.raises(CaseError, match=r"newest checkpoint is .*results/checkpoint-000000012\.h5"):
+            initial_particles(case)
+
+
 def test_torn_and_missing_files_are_refused(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "whole.h5", {"particles": {"radius": np.ones(3)}}, {})
     np.savez(tmp_path / "whole.npz", radius=np.ones(1000))
