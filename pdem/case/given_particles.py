@@ -13,9 +13,10 @@ from pdem.case.checks import density_problems, meeting_pairs, meeting_problems, 
 from pdem.case.clearance import coincident_pair, wrapped
 from pdem.case.initial import WRITTEN
 from pdem.case.messages import Problem, shown_key
+from pdem.case.motions import motion_of
 from pdem.case.particle_checks import particle_findings, particle_name
 from pdem.case.preflight import overlap_findings, wall_findings
-from pdem.case.timestep import Crowd, reference_speed
+from pdem.case.timestep import Crowd, expected_speed
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
 
@@ -98,13 +99,14 @@ def crowd_given(case: Case, materials: Sequence[str], columns: Columns) -> Crowd
     smallest = {
         name: float(columns["radius"][columns["material"] == names.index(name)].min()) for name in materials
     }
-    return Crowd(smallest, fastest(case, columns["velocity"]), tuple(meeting_pairs(case, materials)))
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    speed = max(expected_speed(case, motions), largest_speed(columns["velocity"]))
+    return Crowd(smallest, speed, tuple(meeting_pairs(case, materials)))
 
 
-def fastest(case: Case, velocity: NDArray[np.float64]) -> float:
-    """Return the largest of the speeds that a case expects and those of velocities (n, 3) [m/s]."""
-    speed = float(np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0))
-    return max(reference_speed(case), speed)
+def largest_speed(velocity: NDArray[np.float64]) -> float:
+    """Return the largest of some speeds, of velocities (n, 3) [m/s]."""
+    return float(np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0))
 
 
 def require_problemless(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pdem.case.materials import Interaction, Material
     from pdem.case.model import Case
     from pdem.case.walls import Wall
+    from pdem.motion.motions import Motion
 
 _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
 
@@ -117,12 +118,23 @@ def reference_speed(case: Case) -> float:
 
     The largest of the initial speeds of particles, the speeds of walls inside the domain, and that of a fall
     through the whole domain, sqrt(2 g H).
+
+    Raises
+    ------
+    CaseError
+        If a file of particles or of a motion cannot be read.
     """
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
+    return max([expected_speed(case, motions), *particles])
+
+
+def expected_speed(case: Case, motions: Sequence[Motion]) -> float:
+    """Return the reference speed without that of particles: of a fall, and of walls by their motions [m/s]."""
     sides = np.subtract(case.domain.upper, case.domain.lower)
     fall = math.sqrt(2.0 * float(np.dot(np.abs(case.domain.gravity), sides)))
-    walls = [_wall_speed(case, wall) for wall in case.walls]
-    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
-    return max([fall, *walls, *particles])
+    walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
+    return max([fall, *walls])
 
 
 def step_limits(case: Case, crowd: Crowd | None = None) -> list[StepLimit]:
@@ -323,10 +335,10 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def _wall_speed(case: Case, wall: Wall) -> float:
+def _wall_speed(case: Case, wall: Wall, motion: Motion) -> float:
     # Particles are inside the domain, so no point of a wall further from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
-    speed = motion_of(wall, case.motions, case.directory).largest_speed(corners)
+    speed = motion.largest_speed(corners)
     if wall.body is not None:
         speed += math.hypot(*wall.body.velocity)
     if wall.servo is not None:

@@ -15,9 +15,9 @@ import numpy as np
 from pdem.case.checks import meeting_pairs
 from pdem.case.clearance import touching_walls
 from pdem.case.driven_preflight import driven_findings
-from pdem.case.given_particles import fastest, require_problemless
+from pdem.case.given_particles import largest_speed, require_problemless
 from pdem.case.particle_checks import particle_findings, share
-from pdem.case.timestep import Crowd
+from pdem.case.timestep import Crowd, expected_speed
 from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
@@ -75,11 +75,12 @@ def _motion_findings(
     columns: Columns,
 ) -> list[Finding]:  # fmt: skip
     """Check places, speeds and the time step; raise what is wrong, return what there is to say."""
-    speed = max(fastest(case, columns["velocity"]), _largest_speed(system))
+    motions = () if system.walls is None else system.walls.walls.motions
+    speed = max(expected_speed(case, motions), largest_speed(columns["velocity"]), _largest_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
     crowd, step = Crowd(smallest, speed, pairs), system.constants.step
     findings = list(particle_findings(case, columns, step, crowd, lambda row: f"position[{row}]"))
-    if any(wall.servo is not None or wall.body is not None for wall in case.walls):
+    if system.walls is not None and system.walls.walls.drives:
         number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
         findings += driven_findings(case, columns, meshes, step, crowd, number)
     errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
@@ -112,7 +113,7 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
 
 def _largest_speed(system: System) -> float:
     """Return the largest speed of the particles there are, on any rank [m/s]. Collective."""
-    own = float(np.sqrt((system.particles.velocity**2).sum(axis=1)).max(initial=0.0))
+    own = largest_speed(system.particles.velocity)
     return float(system.exchange.largest(np.array([own]).view(np.int64)).view(np.float64)[0])
 
 
