@@ -40,6 +40,9 @@ LEAST_CANDIDATES, CANDIDATES_EACH = 2_000_000, 100
 LEAST_WORK, WORK_EACH = 10_000_000, 100
 """Places tried and moves at most while a class is shaken, or so many times the number of all particles; seconds."""
 
+MOST_ROUNDS = 600
+"""How often a class is shaken at most: of a few particles a round is little work, and takes its time all the same."""
+
 WALL_WORK = 8
 """What a test against walls costs, in places tried."""
 
@@ -155,7 +158,7 @@ class _Filling:
         most = max(LEAST_WORK, WORK_EACH * len(self.radii))
         number, self.work = 0, 0
         placed = np.flatnonzero(self.slots >= 0)
-        while len(pending) and len(placed) and self.work < most:
+        while len(pending) and len(placed) and self.work < most and number < MOST_ROUNDS:
             shaken(self, placed, number)
             at_once = max(1, max(_CANDIDATES_AT_ONCE, 2 * len(placed)) // len(pending))
             pending = self._attempt(pending, first, at_once)

@@ -67,3 +67,11 @@ def test_a_long_fill_shows_how_far_it_is(
     assert "placing particles" in capsys.readouterr().err
     initial_particles(case)
     assert capsys.readouterr().err == ""
+
+
+def test_a_narrow_tube_may_hold_more_than_a_wide_one() -> None:
+    """Nine of ten side by side have 0.59 of it: nothing forbids that, and places in a row are not refused unseen."""
+    tube = 'shape = "cylinder", centre = [0.5, 0.5, 0.5], axis = [0, 0, 1], radius = 0.0505, length = 1.0'
+    assert len(checked(case_of(f"radius = 0.05\nfill = {{count = 6, {tube}}}"))["id"]) == 6
+    with pytest.raises(CaseError, match=r"gave up at \d of 9 particles"):
+        initial_particles(case_of(f"radius = 0.05\nfill = {{count = 9, attempts = 50, {tube}}}"))
