@@ -43,7 +43,7 @@ LEAST_WORK, WORK_EACH = 10_000_000, 100
 MOST_ROUNDS = 600
 """How often a class is shaken at most: of a few particles a round is little work, and takes its time all the same."""
 
-WALL_WORK = 8
+WALL_WORK = 14
 """What a test against walls costs, in places tried."""
 
 _PLACE_STREAM = 64
