@@ -167,9 +167,8 @@ class _Filling:
             self.work += len(placed) + at_once * len(pending)
         if not len(pending):
             return
-        raise does_not_fit(
-            self.case, self.groups[self.owners[pending[0]]], int((self.slots >= 0).sum()), len(self.radii)
-        )
+        one = self.groups[self.owners[pending[0]]]
+        raise does_not_fit(self.case, one, int(np.isfinite(one.position[:, 0]).sum()), len(one.radius))
 
     def _attempt(self, pending: Indices, first: int, number: int) -> Indices:
         """Try so many places of each sphere; return those that found none."""

@@ -75,3 +75,12 @@ def test_a_narrow_tube_may_hold_more_than_a_wide_one() -> None:
     assert len(checked(case_of(f"radius = 0.05\nfill = {{count = 6, {tube}}}"))["id"]) == 6
     with pytest.raises(CaseError, match=r"gave up at \d of 9 particles"):
         initial_particles(case_of(f"radius = 0.05\nfill = {{count = 9, attempts = 50, {tube}}}"))
+
+
+def test_what_was_placed_is_counted_for_the_group_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pdem.case.random_filling.LEAST_WORK", 10_000)
+    half = "exclude = [{lower = [0, 0, 0], upper = [0.5, 1, 1]}]"
+    coarse = f"radius = 0.05\nfill = {{volume_fraction = 0.3, attempts = 50, {half}}}"
+    fine = "radius = 0.02\nfill = {count = 1000}"
+    with pytest.raises(CaseError, match=r"particles\[1\]\.fill: gave up at \d+ of 573 particles"):
+        initial_particles(case_of(fine, coarse))
