@@ -116,6 +116,20 @@ def test_walls_count_where_they_are_now(tmp_path):
     assert len(run.insert([[0.05, 0, -0.1]], R, "grain")) == 1
 
 
+def test_driven_walls_count_where_they_are_now(tmp_path):
+    servo = {"axis": [0.0, 0.0, -1.0], "force": -20.0, "largest_rate": 1.0}
+    walls = ({"mesh": quad(half=0.3, height=0.15), "name": "lid", "servo": servo},)
+    run = run_of(tmp_path, walls=walls, step=2e-5)
+    run.remove([0])
+    run.advance(2500)
+    height = 0.15 - run.driven_walls()["lid"]["travel"]
+    assert height < 0.12
+    unchanged(
+        run, lambda: run.insert([[0, 0, height - 0.9 * R]], R, "grain"), InputError, "overlaps wall lid"
+    )
+    assert len(run.insert([[0.1, 0, height - 1.1 * R], [0, 0, 0.15]], R, "grain")) == 2
+
+
 def test_large_meshes_are_looked_at_where_they_are_near(tmp_path, monkeypatch):
     """Of those a rank has only places of what its particles are near."""
     monkeypatch.setattr("pdem.detection.facets.LARGE", 3)
