@@ -12,8 +12,6 @@ MOST_ARGUMENTS = 10
 LONGER_STILL = {
     "decomposition.layers.count_copies": 15,
     "decomposition.layers._mark_partners": 15,
-    "pdem.case.insertion._is_free": 13,
-    "pdem.case.insertion._place": 16,
     "pdem.cli.scaling.plan": 11,
     "pdem.contact.facet_weights._inside_weights": 12,
     "pdem.contact.facet_weights._outline_weights": 12,

@@ -16,7 +16,7 @@ from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGro
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from pdem.case.materials import Material
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s.\"'\[\]=#/\\]+\Z")
 AXES = "xyz"
-_SMALLEST, _LARGEST = 1e-20, 1e20
+SMALLEST, LARGEST = 1e-20, 1e20
+BEYOND_REASON = f"is beyond all reason ({SMALLEST:g} to {LARGEST:g} in SI units); check the unit"
 
 
 def problems_of_case(case: Case) -> list[Problem]:
@@ -66,10 +67,8 @@ def _magnitudes(case: Case) -> Iterator[Problem]:
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
     for where, value in values:
-        if value != 0.0 and not _SMALLEST <= abs(value) <= _LARGEST:
-            yield Problem(
-                where, f"is beyond all reason ({_SMALLEST:g} to {_LARGEST:g} in SI units); check the unit"
-            )
+        if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
+            yield Problem(where, BEYOND_REASON)
 
 
 def _group_magnitudes(
@@ -87,6 +86,9 @@ def _group_magnitudes(
     velocity = group.velocity
     parts = velocity if isinstance(velocity, tuple) else () if velocity is None else (velocity.random,)
     yield from (((*where, "velocity"), part) for part in parts)
+    yield from (
+        ((*where, "angular_velocity", axis), part) for axis, part in enumerate(group.angular_velocity or ())
+    )
 
 
 def _numbers(moving: Section, where: Location) -> Iterator[tuple[Location, float]]:
@@ -170,10 +172,8 @@ def _particles(case: Case) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         where = ("particles", index)
         yield from _material(case, where, group.material)
-        if group.material in case.materials and case.materials[group.material].density is None:
-            yield Problem(
-                ("materials", group.material, "density"), "is missing; particles are made of this material"
-            )
+        if group.material in case.materials:
+            yield from density_problems(case, group.material)
         yield from _places(group, where)
         yield from _sizes(group, where)
         if group.fill is not None:
@@ -274,17 +274,25 @@ def _detection(case: Case) -> Iterator[Problem]:
         yield Problem(("detection", "levels"), text)
 
 
-def meeting_pairs(case: Case) -> list[tuple[str, str, bool]]:
-    """Return the pairs of materials that can touch: of a particle, of its partner, and if that is a wall."""
-    grains = list(dict.fromkeys(group.material for group in case.particles))
+def meeting_pairs(case: Case, grains: Sequence[str] | None = None) -> list[tuple[str, str, bool]]:
+    """Return the pairs of materials that can touch: of a particle, of its partner, and if that is a wall.
+
+    `grains` are the materials of particles, in place of those of the case.
+    """
+    grains = list(dict.fromkeys(group.material for group in case.particles)) if grains is None else grains
     walls = list(dict.fromkeys(wall.material for wall in case.walls))
     pairs = [(first, second, False) for index, first in enumerate(grains) for second in grains[index:]]
     return pairs + [(grain, wall, True) for grain in grains for wall in walls]
 
 
 def _meeting_materials(case: Case) -> Iterator[Problem]:
+    yield from meeting_problems(case, meeting_pairs(case))
+
+
+def meeting_problems(case: Case, pairs: Iterable[tuple[str, str, bool]]) -> Iterator[Problem]:
+    """Yield a problem for each of the pairs of materials that can touch and have no interaction, or both are rigid."""
     reported: set[frozenset[str]] = set()
-    for first, second, is_wall in meeting_pairs(case):
+    for first, second, is_wall in pairs:
         pair = frozenset((first, second))
         if pair in reported:
             continue
@@ -295,6 +303,12 @@ def _meeting_materials(case: Case) -> Iterator[Problem]:
             yield Problem(("interactions", f"{first}-{second}"), f"is missing; {who}")
         elif interaction.law == "hertz-mindlin":
             yield from _rigid_pair(case.materials, first, second)
+
+
+def density_problems(case: Case, material: str) -> Iterator[Problem]:
+    """Yield a problem if particles cannot be made of a material of the case, which has no density."""
+    if case.materials[material].density is None:
+        yield Problem(("materials", material, "density"), "is missing; particles are made of this material")
 
 
 def _rigid_pair(materials: dict[str, Material], first: str, second: str) -> Iterator[Problem]:

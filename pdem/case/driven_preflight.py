@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import meeting_pairs
 from pdem.case.drives import body_of, servo_of
 from pdem.case.findings import STEP_WARNING, Finding
-from pdem.case.timestep import contact_force, impact_limit, reference_speed, smallest_radii
+from pdem.case.timestep import contact_force, crowd_of, impact_limit
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.case.timestep import Crowd
     from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
     from pdem.motion.bodies import FreeBody
@@ -29,17 +29,27 @@ LARGEST_TOUCH = 0.1
 
 
 def driven_findings(
-    case: Case, particles: Mapping[str, NDArray[Any]], meshes: Sequence[Mesh], step: float
+    case: Case,
+    particles: Mapping[str, NDArray[Any]],
+    meshes: Sequence[Mesh],
+    step: float,
+    crowd: Crowd | None = None,
+    number: int | None = None,
 ) -> Iterator[Finding]:
     """Check the driven walls of a case: servos slow enough, bodies of known mass, and heavy enough for the step [s].
 
     A body that many particles touch at once is driven by the sum of their stiffnesses. How many those may be is
     estimated: spheres side by side, of the smallest radius, all over its surface.
+
+    Of particles that come in later, `crowd` is what counts in place of the case's, and `number` how many there are
+    then.
     """
-    for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
+    crowd = crowd_of(case) if crowd is None else crowd
+    total = len(particles["radius"]) if number is None else number
+    for place, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
         subject = f"wall {wall.name}"
         if wall.servo is not None:
-            yield from _servo(case, number, particles["radius"], step)
+            yield from _servo(case, place, particles["radius"], step, crowd)
         if wall.body is None:
             continue
         try:
@@ -48,10 +58,12 @@ def driven_findings(
             yield Finding("error", subject, str(error))
             continue
         yield Finding("info", subject, f"a body of {body.mass:.4g} kg")
-        yield from _step(case, wall, body, mesh, len(particles["radius"]), step)
+        yield from _step(case, wall, body, mesh, total, step, crowd)
 
 
-def _servo(case: Case, number: int, radius: NDArray[np.float64], step: float) -> Iterator[Finding]:
+def _servo(
+    case: Case, number: int, radius: NDArray[np.float64], step: float, crowd: Crowd
+) -> Iterator[Finding]:
     """Warn where one step at the largest rate presses a sphere by more than some of the load that is wanted."""
     wall = case.walls[number]
     servo = servo_of(case, wall)
@@ -61,7 +73,7 @@ def _servo(case: Case, number: int, radius: NDArray[np.float64], step: float) ->
     if servo.pivot is not None or wanted == 0.0 or not len(radius):
         return
     way = servo.largest_rate * step
-    for grain, other, is_wall in meeting_pairs(case):
+    for grain, other, is_wall in crowd.pairs:
         if not is_wall or other != wall.material:
             continue
         force = contact_force(case, (grain, other), float(radius.max()), way)
@@ -75,11 +87,11 @@ def _servo(case: Case, number: int, radius: NDArray[np.float64], step: float) ->
 
 
 def _step(
-    case: Case, wall: Wall, body: FreeBody, mesh: Mesh, particles: int, step: float
+    case: Case, wall: Wall, body: FreeBody, mesh: Mesh, particles: int, step: float, crowd: Crowd
 ) -> Iterator[Finding]:
-    smallest = smallest_radii(case)
+    smallest = crowd.smallest
     single, mean = _lightness(body, mesh)
-    for grain, other, is_wall in meeting_pairs(case):
+    for grain, other, is_wall in crowd.pairs:
         if not is_wall or other != wall.material or grain not in smallest:
             continue
         radius = smallest[grain]
@@ -87,7 +99,7 @@ def _step(
         number = min(float(particles), float(mesh.facet_areas.sum()) / (2.0 * math.sqrt(3.0) * radius**2))
         lightness = 1.0 / mass + max(single, number * mean)
         subject = f"{grain} on body {wall.name}"
-        limit = impact_limit(case, (grain, other), 1.0 / lightness, radius, reference_speed(case), subject)
+        limit = impact_limit(case, (grain, other), 1.0 / lightness, radius, crowd.speed, subject)
         most = STEP_WARNING[limit.name] * limit.time
         if step > most:
             text = f"{step:.4g} s is {100.0 * step / limit.time:.3g} % of the contact time {limit.time:.4g} s of "

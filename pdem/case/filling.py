@@ -180,7 +180,11 @@ def lattice_group(
     else:
         radii = filled_radii(case, index, first_id)
     if len(sites) < len(radii):
-        raise does_not_fit(case, index, len(sites), len(radii), "enlarge the region, reduce gap or count")
+        where = shown_key(["particles", index, "fill"])
+        raise CaseError(
+            f"{case.source}: {where}: only {len(sites)} of {len(radii)} particles fit; "
+            "enlarge the region, reduce gap or count"
+        )
     return PlacedGroup(index, group, first_id, radii, sites[: len(radii)])
 
 
@@ -228,7 +232,11 @@ def _blocked(case: Case, sites: Floats, radii: Floats, taken: list[PlacedGroup])
     return pairs[(pairs[:, 0] < len(sites)) & (pairs[:, 1] >= len(sites)), 0]
 
 
-def does_not_fit(case: Case, index: int, placed: int, wanted: int, remedy: str) -> CaseError:
-    """Return the error for a group of which only a part finds its place."""
-    where = shown_key(["particles", index, "fill"])
-    return CaseError(f"{case.source}: {where}: only {placed} of {wanted} particles fit; {remedy}")
+def does_not_fit(case: Case, placed: PlacedGroup, number: int, wanted: int) -> CaseError:
+    """Return the error for random fills of which only a part found its place: `number` of those `wanted`."""
+    where = shown_key(["particles", placed.index, "fill"])
+    return CaseError(
+        f"{case.source}: {where}: gave up at {number} of {wanted} particles (the largest go first, so that this is "
+        "not how many would fit); ask for fewer, enlarge the region, "
+        'or use arrangement = "hexagonal" and let it settle'
+    )

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 _VELOCITY_STREAM = 16
-_WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+"""Names of the columns of particles at the beginning."""
 
 
-def initial_particles(case: Case, meshes: Sequence[Mesh] | None = None) -> dict[str, NDArray[Any]]:
+def initial_particles(
+    case: Case, meshes: Sequence[Mesh] | None = None, *, progress: bool = False
+) -> dict[str, NDArray[Any]]:
     """Return the particles of a case at time 0.
 
     Parameters
@@ -41,6 +44,8 @@ def initial_particles(case: Case, meshes: Sequence[Mesh] | None = None) -> dict[
         The case.
     meshes : sequence of Mesh, optional
         Of its walls, if they have been read already.
+    progress : bool
+        Show on standard error how far a random fill is, if it lasts for some seconds.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def initial_particles(case: Case, meshes: Sequence[Mesh] | None = None) -> dict[
     MeshError
         If a wall that a fill has to avoid cannot be read.
     """
-    groups = _placed_groups(case, Surroundings(case, meshes))
+    groups = _placed_groups(case, Surroundings(case, meshes), progress)
     table = _table(case, groups)
     table["position"] = wrapped(table["position"], case.domain)
     _require_distinct(case, table["position"])
@@ -67,7 +72,7 @@ def initial_particles(case: Case, meshes: Sequence[Mesh] | None = None) -> dict[
     return table
 
 
-def _placed_groups(case: Case, surroundings: Surroundings) -> list[PlacedGroup]:
+def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> list[PlacedGroup]:
     """Return all groups with their places: given ones first, then lattices, then random ones."""
     taken = [
         _given(case, index) for index in range(len(case.particles)) if case.particles[index].fill is None
@@ -88,7 +93,8 @@ def _placed_groups(case: Case, surroundings: Surroundings) -> list[PlacedGroup]:
             one = lattice_group(case, index, first_id, taken, surroundings)
             taken.append(one)
         groups.append(one)
-    fill_randomly(case, [one for one in groups if one not in taken], taken, surroundings)
+    random = [one for one in groups if one not in taken]
+    fill_randomly(case, random, taken, surroundings, progress=progress)
     for one in groups:
         _set_velocities(one, case.domain.dimension)
     return groups
@@ -129,7 +135,7 @@ def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
         parts[name] = [getattr(one, name) for one in groups]
     return {
         name: np.concatenate([FIELDS[name].allocate(0), *parts[name]]).astype(FIELDS[name].dtype)
-        for name in _WRITTEN
+        for name in WRITTEN
     }
 
 

@@ -7,7 +7,7 @@ the work per candidate does not grow with the number of spheres or with their si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,76 +34,143 @@ def _cell(offset: float, size: float, wrap: int) -> int:
     return index % wrap if wrap > 0 else index
 
 
+class Table(NamedTuple):
+    """Spheres by the cells of a hash table.
+
+    Attributes
+    ----------
+    period : (3,) array
+        Width of the domain along periodic axes [m], 0 along others.
+    cells, wraps : (L, 3) arrays
+        Sizes of the cells of each level [m], and their number along periodic axes, 0 along others.
+    reaches : (L,) array
+        Largest radius of each level so far [m].
+    heads, following : int64 arrays
+        First sphere of each bucket, and the one after each sphere; -1 for none.
+    centres, sizes : (n, 3) and (n,) arrays
+        Offsets from the corner of the domain, and radii [m].
+    """
+
+    period: Floats
+    cells: Floats
+    wraps: Indices
+    reaches: Floats
+    heads: Indices
+    following: Indices
+    centres: Floats
+    sizes: Floats
+
+
+@inlined
+def _overlaps(place: tuple[float, float, float], radius: float, other: int, table: Table) -> bool:
+    """Whether a sphere overlaps one in the table."""
+    squared = 0.0
+    for axis in range(3):
+        gap = abs(place[axis] - table.centres[other, axis])
+        if table.period[axis] > 0.0:
+            gap = min(gap, abs(table.period[axis] - gap))
+        squared += gap * gap
+    touch = radius + table.sizes[other]
+    return bool(squared < touch * touch)
+
+
 @kernel
 def _chain_is_free(
-    other: int,
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    period: Floats,
-    following: Indices,
-    centres: Floats,
-    sizes: Floats,
+    other: int, itself: int, place: tuple[float, float, float], radius: float, table: Table
 ) -> bool:
     while other >= 0:
-        gap_x, gap_y, gap_z = (
-            abs(x - centres[other, 0]),
-            abs(y - centres[other, 1]),
-            abs(z - centres[other, 2]),
-        )
-        if period[0] > 0.0:
-            gap_x = min(gap_x, abs(period[0] - gap_x))
-        if period[1] > 0.0:
-            gap_y = min(gap_y, abs(period[1] - gap_y))
-        if period[2] > 0.0:
-            gap_z = min(gap_z, abs(period[2] - gap_z))
-        touch = radius + sizes[other]
-        if gap_x * gap_x + gap_y * gap_y + gap_z * gap_z < touch * touch:
+        if other != itself and _overlaps(place, radius, other, table):
             return False
-        other = following[other]
+        other = table.following[other]
+    return True
+
+
+@inlined
+def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, int]:
+    """Return the first and the last cell along an axis that a sphere may reach; across a period none comes twice."""
+    low, high = int(np.floor((x - span) / size)), int(np.floor((x + span) / size))
+    return low, min(high, low + wrap - 1) if wrap > 0 else high
+
+
+@kernel
+def _is_free(itself: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
+    """Whether a sphere at an offset from the corner of the domain overlaps none of one level but `itself`."""
+    mask, span = table.heads.shape[0] - 1, radius + table.reaches[level]
+    sizes, wraps = table.cells[level], table.wraps[level]
+    low_x, high_x = _cells_around(place[0], span, sizes[0], wraps[0])
+    low_y, high_y = _cells_around(place[1], span, sizes[1], wraps[1])
+    low_z, high_z = _cells_around(place[2], span, sizes[2], wraps[2])
+    for i in range(low_x, high_x + 1):
+        cell_x = i % wraps[0] if wraps[0] > 0 else i
+        for j in range(low_y, high_y + 1):
+            cell_y = j % wraps[1] if wraps[1] > 0 else j
+            for k in range(low_z, high_z + 1):
+                cell_z = k % wraps[2] if wraps[2] > 0 else k
+                other = table.heads[_bucket(level, cell_x, cell_y, cell_z, mask)]
+                if not _chain_is_free(other, itself, place, radius, table):
+                    return False
     return True
 
 
 @kernel
-def _is_free(
-    x: float,
-    y: float,
-    z: float,
-    radius: float,
-    level: int,
-    reach: float,
-    period: Floats,
-    cells: Floats,
-    wraps: Indices,
-    heads: Indices,
-    following: Indices,
-    centres: Floats,
-    sizes: Floats,
-) -> bool:
-    """Whether a sphere at an offset from the corner of the domain overlaps none in the table of one level."""
-    mask = heads.shape[0] - 1
-    span = radius + reach
-    low_x, high_x = int(np.floor((x - span) / cells[level, 0])), int(np.floor((x + span) / cells[level, 0]))
-    low_y, high_y = int(np.floor((y - span) / cells[level, 1])), int(np.floor((y + span) / cells[level, 1]))
-    low_z, high_z = int(np.floor((z - span) / cells[level, 2])), int(np.floor((z + span) / cells[level, 2]))
-    # Across a periodic box no cell is visited twice.
-    if wraps[level, 0] > 0:
-        high_x = min(high_x, low_x + wraps[level, 0] - 1)
-    if wraps[level, 1] > 0:
-        high_y = min(high_y, low_y + wraps[level, 1] - 1)
-    if wraps[level, 2] > 0:
-        high_z = min(high_z, low_z + wraps[level, 2] - 1)
-    for i in range(low_x, high_x + 1):
-        cell_x = i % wraps[level, 0] if wraps[level, 0] > 0 else i
-        for j in range(low_y, high_y + 1):
-            cell_y = j % wraps[level, 1] if wraps[level, 1] > 0 else j
-            for k in range(low_z, high_z + 1):
-                cell_z = k % wraps[level, 2] if wraps[level, 2] > 0 else k
-                other = heads[_bucket(level, cell_x, cell_y, cell_z, mask)]
-                if not _chain_is_free(other, x, y, z, radius, period, following, centres, sizes):
-                    return False
-    return True
+def _is_clear(itself: int, place: tuple[float, float, float], radius: float, table: Table) -> bool:
+    """Whether a sphere overlaps none of any level but `itself`."""
+    free = True
+    for level in range(table.cells.shape[0]):
+        if free and table.reaches[level] > 0.0:
+            free = _is_free(itself, place, radius, level, table)
+    return free
+
+
+@kernel
+def _test(offsets: Floats, radii: Floats, selves: Indices, free: Booleans, table: Table) -> None:
+    """Write which spheres would overlap none in the table but themselves."""
+    for new in range(offsets.shape[0]):
+        place = offsets[new, 0], offsets[new, 1], offsets[new, 2]
+        free[new] = _is_clear(selves[new], place, radii[new], table)
+
+
+@kernel
+def _bucket_of(place: tuple[float, float, float], level: int, table: Table) -> int:
+    cell_x = _cell(place[0], table.cells[level, 0], table.wraps[level, 0])
+    cell_y = _cell(place[1], table.cells[level, 1], table.wraps[level, 1])
+    cell_z = _cell(place[2], table.cells[level, 2], table.wraps[level, 2])
+    return _bucket(level, cell_x, cell_y, cell_z, table.heads.shape[0] - 1)
+
+
+@kernel
+def _enter(sphere: int, place: tuple[float, float, float], level: int, table: Table) -> None:
+    """Put a sphere into the table at a place."""
+    bucket = _bucket_of(place, level, table)
+    for axis in range(3):
+        table.centres[sphere, axis] = place[axis]
+    table.following[sphere] = table.heads[bucket]
+    table.heads[bucket] = sphere
+
+
+@kernel
+def _take_out(sphere: int, level: int, table: Table) -> None:
+    """Take a sphere out of its bucket."""
+    place = table.centres[sphere, 0], table.centres[sphere, 1], table.centres[sphere, 2]
+    bucket = _bucket_of(place, level, table)
+    if table.heads[bucket] == sphere:
+        table.heads[bucket] = table.following[sphere]
+        return
+    before = table.heads[bucket]
+    while table.following[before] != sphere:
+        before = table.following[before]
+    table.following[before] = table.following[sphere]
+
+
+@kernel
+def _shake(offsets: Floats, levels: Indices, selves: Indices, table: Table, moved: Booleans) -> None:
+    """Move spheres of the table one after the other, each to its offset if it overlaps none there."""
+    for row in range(offsets.shape[0]):
+        place, itself = (offsets[row, 0], offsets[row, 1], offsets[row, 2]), selves[row]
+        moved[row] = _is_clear(itself, place, table.sizes[itself], table)
+        if moved[row]:
+            _take_out(itself, levels[row], table)
+            _enter(itself, place, levels[row], table)
 
 
 @kernel
@@ -115,53 +182,21 @@ def _place(
     owners: Indices,
     check: bool,
     accepted: Indices,
-    period: Floats,
-    cells: Floats,
-    wraps: Indices,
-    reaches: Floats,
-    heads: Indices,
-    following: Indices,
-    centres: Floats,
-    sizes: Floats,
+    table: Table,
     count: int,
 ) -> int:
-    """Place candidates one by one, one for each owner, and return the number of spheres in the table.
-
-    Offsets are from the corner of the domain. Along a periodic axis `wraps` is the number of cells of each
-    level and `period` the width of the domain; elsewhere both are 0.
-    """
+    """Place candidates one by one, one for each owner, and return the number of spheres in the table."""
     for new in range(offsets.shape[0]):
-        x, y, z, radius = offsets[new, 0], offsets[new, 1], offsets[new, 2], radii[new]
+        place, radius = (offsets[new, 0], offsets[new, 1], offsets[new, 2]), radii[new]
         free = allowed[new] and accepted[owners[new]] < 0
-        for level in range(cells.shape[0]):
-            if check and free and reaches[level] > 0.0:
-                free = _is_free(
-                    x,
-                    y,
-                    z,
-                    radius,
-                    level,
-                    reaches[level],
-                    period,
-                    cells,
-                    wraps,
-                    heads,
-                    following,
-                    centres,
-                    sizes,
-                )
+        if check and free:
+            free = _is_clear(-1, place, radius, table)
         if not free:
             continue
-        accepted[owners[new]] = new
-        level = levels[new]
-        cell_x = _cell(x, cells[level, 0], wraps[level, 0])
-        cell_y = _cell(y, cells[level, 1], wraps[level, 1])
-        cell_z = _cell(z, cells[level, 2], wraps[level, 2])
-        bucket = _bucket(level, cell_x, cell_y, cell_z, heads.shape[0] - 1)
-        centres[count, 0], centres[count, 1], centres[count, 2], sizes[count] = x, y, z, radius
-        reaches[level] = max(reaches[level], radius)
-        following[count] = heads[bucket]
-        heads[bucket] = count
+        accepted[owners[new]], level = new, levels[new]
+        table.sizes[count] = radius
+        table.reaches[level] = max(table.reaches[level], radius)
+        _enter(count, place, level, table)
         count += 1
     return count
 
@@ -195,15 +230,17 @@ class SphereTable:
         diameters = 2.0 * largest * 0.5 ** np.arange(levels)
         width = upper - lower
         fitting = np.maximum(1.0, np.floor(width / diameters[:, None]))
-        self._cells = np.where(periodic, width / fitting, diameters[:, None])
-        self._wraps = np.where(periodic, fitting, 0.0).astype(np.int64)
-        self._period = np.where(periodic, width, 0.0)
         self._lower = np.ascontiguousarray(lower, dtype=np.float64)
-        self._reaches = np.zeros(levels)
-        self._heads = np.full(1 << max(4, int(2 * capacity).bit_length()), -1, dtype=np.int64)
-        self._following = np.zeros(capacity, dtype=np.int64)
-        self._centres = np.zeros((capacity, 3))
-        self._sizes = np.zeros(capacity)
+        self._table = Table(
+            period=np.where(periodic, width, 0.0),
+            cells=np.where(periodic, width / fitting, diameters[:, None]),
+            wraps=np.where(periodic, fitting, 0.0).astype(np.int64),
+            reaches=np.zeros(levels),
+            heads=np.full(1 << max(4, int(2 * capacity).bit_length()), -1, dtype=np.int64),
+            following=np.zeros(capacity, dtype=np.int64),
+            centres=np.zeros((capacity, 3)),
+            sizes=np.zeros(capacity),
+        )
         self._count = 0
 
     def _level(self, radii: Floats) -> Indices:
@@ -213,6 +250,31 @@ class SphereTable:
         """Add spheres, centres (n, 3) and radii (n,) in m, whether they overlap or not."""
         count = len(radii)
         self._run(centres, radii, np.ones(count, dtype=np.bool_), np.arange(count), count, False)
+
+    @property
+    def count(self) -> int:
+        """How many spheres it holds; they are numbered from 0 in the order in which they came."""
+        return self._count
+
+    def clear(self, centres: Floats, radii: Floats, itself: Indices | None = None) -> Booleans:
+        """Return which spheres, centres (n, 3) and radii (n,) in m, would overlap none in the table.
+
+        `itself` (n,) are their numbers where they are in the table already, at other places.
+        """
+        free = np.zeros(len(radii), np.bool_)
+        selves = np.full(len(radii), -1, np.int64) if itself is None else itself
+        _test(self._offsets(centres), np.ascontiguousarray(radii), selves, free, self._table)
+        return free
+
+    def shake(self, itself: Indices, centres: Floats) -> Booleans:
+        """Move spheres, numbers (n,), one after the other to new centres (n, 3) in m; return which had room there."""
+        moved = np.zeros(len(itself), np.bool_)
+        levels = self._level(self._table.sizes[itself])
+        _shake(self._offsets(centres), levels, itself, self._table, moved)
+        return moved
+
+    def _offsets(self, centres: Floats) -> Floats:
+        return np.ascontiguousarray(centres - self._lower)
 
     def place(self, centres: Floats, radii: Floats, allowed: Booleans, owners: Indices) -> Indices:
         """Place spheres that overlap none placed before, trying the candidates one after the other.
@@ -244,21 +306,7 @@ class SphereTable:
     ) -> Indices:
         accepted = np.full(owner_count, -1, dtype=np.int64)
         self._count = _place(
-            np.ascontiguousarray(centres - self._lower),
-            np.ascontiguousarray(radii),
-            self._level(radii),
-            allowed,
-            owners,
-            check,
-            accepted,
-            self._period,
-            self._cells,
-            self._wraps,
-            self._reaches,
-            self._heads,
-            self._following,
-            self._centres,
-            self._sizes,
-            self._count,
-        )
+            self._offsets(centres), np.ascontiguousarray(radii), self._level(radii), allowed, owners, check, accepted,
+            self._table, self._count,
+        )  # fmt: skip
         return accepted

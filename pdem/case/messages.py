@@ -139,10 +139,46 @@ def nearest_key_hint(key: str, allowed: Sequence[str]) -> str:
     return (f"did you mean {near[0]!r}? " if near else "") + f"allowed: {', '.join(allowed)}"
 
 
+_MEANT = {
+    "diameter": ("radius", "pdem takes the radius, which is half of it: radius = ..."),
+    "mass": ("radius", "it follows from radius and materials.NAME.density"),
+    "friction": ("friction", "did you mean 'friction'?"),
+    "restitution": ("restitution", "did you mean 'restitution'?"),
+    "rollingfriction": ("rolling_friction", "did you mean 'rolling_friction'?"),
+}
+"""What keys of other programs are called here, by their letters without ``coefficient``: the key, and what to say."""
+
+_COHESION = (
+    "cohes",
+    "adhes",
+    "jkr",
+    "dmt",
+    "sjkr",
+    "surfaceenergy",
+    "workofadhesion",
+    "bond",
+    "liquid",
+    "capillar",
+)
+
+
+def _foreign_hint(word: str, keys: Sequence[str]) -> str:
+    """Return what to say of a key or a value that other programs have, where `keys` are allowed; else nothing."""
+    letters = "".join(letter for letter in word.lower() if letter.isalnum())
+    if any(part in letters for part in _COHESION):
+        return "pdem has no cohesion: no adhesion, liquid bridges or bonds"
+    plain = letters.replace("coefficientof", "").replace("coefficient", "").removesuffix("s")
+    key, hint = _MEANT.get(plain, ("", ""))
+    return hint if key in keys else ""
+
+
 def _unknown_key(root: type[BaseModel], location: tuple[str | int, ...]) -> str:
     keys: dict[str, None] = {}
     for model in _sections_at(root, location[:-1]):
         keys.update(dict.fromkeys(model.model_fields))
+    hint = _foreign_hint(str(location[-1]), list(keys))
+    if hint:
+        return f"is not a key; {hint}{'' if hint.endswith('?') else ';'} allowed: {', '.join(keys)}"
     return f"is not a key; {nearest_key_hint(str(location[-1]), list(keys))}"
 
 
@@ -167,16 +203,33 @@ def _text(root: type[BaseModel], error: ErrorDetails) -> str:
     if kind == "literal_error" and f"{BRANCH}auto" in location:
         return 'must be "auto" or a number'
     if kind == "literal_error":
-        context["expected"] = str(context["expected"]).replace("'", '"')
+        hint = _foreign_hint(str(error["input"]), ())
+        context["expected"] = str(context["expected"]).replace("'", '"') + (f"; {hint}" if hint else "")
     if kind == "union_tag_invalid":
         context["branches"] = _branches(context)
     allowed = _ALLOWED.get(kind)
     return (allowed.format(**context) if allowed else error["msg"]) + _branch_remark(location)
 
 
+def problems_of(root: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[Problem]:
+    """Translate the validation errors of pydantic.
+
+    Of a list with wrong entries pydantic also says that it is too short, because it counts the right ones.
+    """
+    told = [
+        error
+        for error in errors
+        if error["type"] != "too_short" or len(error["input"]) < error["ctx"]["min_length"]
+    ]
+    return list(dict.fromkeys(problem_of(root, error) for error in told))
+
+
 def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:
     """Translate one validation error of pydantic."""
     plain = tuple(part for part in error["loc"] if not (isinstance(part, str) and part.startswith(BRANCH)))
+    if plain[-2:-1] == ("positions",) and isinstance(error["input"], (int, float)):
+        text = "must be a list of points, each a list of x, y and z, as in [[0.0, 0.0, 0.1]]"
+        return Problem(plain[:-1], text)
     if error["type"] == "missing" and isinstance(plain[-1], int):
         return Problem(plain[:-1], f"has too few entries, at least {plain[-1] + 1} are needed")
     if error["type"] == "union_tag_invalid":

@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pdem.case.base import Section
 from pdem.case.checks import problems_of_case
 from pdem.case.materials import Interaction, Material, split_pair
-from pdem.case.messages import Problem, problem_of
+from pdem.case.messages import Problem, problems_of
 from pdem.case.motions import Moving
 from pdem.case.overrides import apply_override
 from pdem.case.particles import ParticleGroup, with_domain
@@ -112,7 +112,7 @@ class Case(Section):
         try:
             case = cls.model_validate(document)
         except ValidationError as error:
-            problems = [problem_of(cls, detail) for detail in error.errors(include_url=False)]
+            problems = problems_of(cls, error.errors(include_url=False))
             raise _case_error(problems, document, source) from None
         problems = problems_of_case(case)
         if problems:

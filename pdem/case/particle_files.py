@@ -54,6 +54,8 @@ def read_particle_file(case: Case, index: int) -> dict[str, NDArray[np.float64]]
     name = case.particles[index].file or ""
     path = case.file(name)
     where = f"{case.source}: {shown_key(['particles', index, 'file'])} = {shown_value(name)}"
+    if path.is_dir():
+        raise CaseError(f"{where}: is a folder; {_newest_in(path)}")
     if not path.is_file():
         raise CaseError(f"{where}: no such file ({path}); paths are relative to the folder of the case")
     try:
@@ -64,7 +66,22 @@ def read_particle_file(case: Case, index: int) -> dict[str, NDArray[np.float64]]
         raise CaseError(f"{where}: cannot be read: {' '.join(str(error).splitlines())}") from None
 
 
+def _newest_in(folder: Path) -> str:
+    """Return which file of a folder particles can begin from."""
+    from pdem.output.checkpoint_folder import CheckpointFolder
+
+    checkpoints = CheckpointFolder(folder).paths()
+    if checkpoints:
+        return f"its newest checkpoint is {checkpoints[-1]}"
+    return "it holds no checkpoint; name a file of particles"
+
+
 def _read(path: Path) -> Columns:
+    if path.suffix == ".vtkhdf":
+        raise _Unusable(
+            f"is a snapshot file, for pictures; particles begin from a checkpoint of the same folder: "
+            f"{_newest_in(path.parent)}"
+        )
     with path.open("rb") as file:
         head = file.read(16)
     if head.startswith(_CHECKPOINT):
@@ -104,7 +121,8 @@ def _numbers(rows: list[tuple[int, list[str]]]) -> NDArray[np.float64]:
         return np.array([row for _, row in rows], dtype=np.float64)
     except ValueError:
         number, word = next((number, word) for number, row in rows for word in row if not _is_number(word))
-        raise _Unusable(f"line {number}: {shown_value(word)} is not a number") from None
+        head = "; begin a line of names with #" if number == rows[0][0] else ""
+        raise _Unusable(f"line {number}: {shown_value(word)} is not a number{head}") from None
 
 
 def _is_number(word: str) -> bool:

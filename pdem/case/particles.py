@@ -152,7 +152,7 @@ class FillKeys(Section):
     seed : int
         Of the random sizes and places, which are keyed by particle id.
     attempts : int
-        Random arrangement: places tried for each particle before giving up.
+        Random arrangement: places tried for each particle, before those that have one are shaken to make room.
     avoid_walls : bool
         Leave out places that touch a wall.
     exclude : tuple of regions

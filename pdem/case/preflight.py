@@ -6,15 +6,14 @@ doubtful or slow.
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import AXES, meeting_pairs
 from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.driven_preflight import driven_findings
-from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level, too_short
+from pdem.case.findings import Finding, Level, too_short
 from pdem.case.memory import (
     BYTES_PER_FACET,
     BYTES_PER_FACET_AND_RANK,
@@ -22,9 +21,10 @@ from pdem.case.memory import (
     BYTES_PER_PROCESS,
     memory_size,
 )
-from pdem.case.messages import shown_key
-from pdem.case.sections import OUTPUT_SHARES, Time
-from pdem.case.timestep import automatic_step, step_limits
+from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
+from pdem.case.sections import OUTPUT_SHARES
+from pdem.case.timestep import crowd_of, step_limits, step_scale
+from pdem.case.unit_checks import unit_doubts_of_materials
 from pdem.case.wall_checks import mesh_findings, unit_doubts
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 
@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
     Particles = Mapping[str, NDArray[Any]]
-
-HEAVY_DAMPING = 0.1
-"""Restitution up to which damping is so heavy that a coarse step falsifies it before any other."""
-
-HEAVY_DAMPING_STEP = 1.0 / 3.0
-"""Part of the automatic step, of its usual fraction, up to which heavy damping is out of doubt."""
-
-OVERLAP_WARNING = 0.05
-"""Initial overlap, over the smaller radius, from which on particles fly apart noticeably."""
-
-TRAVEL_WARNING = 0.1
-"""Way per step over radius from which on particles may pass thin obstacles or one another."""
 
 
 def preflight(
@@ -80,12 +68,11 @@ def preflight(
     step = case.resolved_step()
     findings = [
         *_length(case, step),
-        *_time_step(case, step),
-        *_heavy_damping(case, step),
-        *_travel(particles, step),
-        *_outside(case, particles),
-        *_overlaps(case, particles),
-        *_walls_hit(case, particles, meshes),
+        *_steps(case, step, len(particles["radius"])),
+        *unit_doubts_of_materials(case),
+        *particle_findings(case, particles, step, crowd_of(case), partial(particle_name, particles)),
+        *overlap_findings(case, particles),
+        *wall_findings(case, particles, meshes),
     ]
     findings += [Finding("warning", subject, text) for subject, text in unit_doubts(case, meshes, particles)]
     for wall, mesh in zip(case.walls, meshes, strict=True):
@@ -100,94 +87,29 @@ def preflight(
     ]
 
 
-def _level(value: float, warning: float, error: float) -> Level:
-    if value > error:
-        return "error"
-    return "warning" if value > warning else "info"
-
-
-def _share(value: float) -> str:
-    return f"{100.0 * value:.3g} %"
-
-
 def _length(case: Case, step: float) -> Iterator[Finding]:
     if text := too_short(case, step):
         yield Finding("error", "time", text)
 
 
-def _time_step(case: Case, step: float) -> Iterator[Finding]:
-    worst = {limit.name: limit for limit in reversed(step_limits(case))}
-    automatic = ' or step = "auto"'
-    for name, limit in worst.items():
-        part = step / limit.time
-        level = _level(part, STEP_WARNING[name], STEP_ERROR[name])
-        what = "time" if name == "Rayleigh" else "contact time"
-        text = f"{step:.4g} s is {_share(part)} of the {name} {what} {limit.time:.4g} s of {limit.subject}"
-        if level != "info":
-            text += f"; use at most {STEP_WARNING[name] * limit.time:.3g} s{automatic}"
-        yield Finding(level, "time step", text)
-
-
-def _heavy_damping(case: Case, step: float) -> Iterator[Finding]:
-    fraction = Time.model_fields["step_fraction"].default
-    keys = _heavily_damped(case)
-    if not keys or not step_limits(case):
-        return
-    automatic = automatic_step(case, fraction)
-    if step <= HEAVY_DAMPING_STEP * automatic:
-        return
-    text = f"{step:.4g} s is above a third of the automatic step {automatic:.4g} s; use at most "
-    text += f"{_rounded_down(HEAVY_DAMPING_STEP * automatic):.3g} s, "
-    text += f'or step = "auto" with time.step_fraction = {_rounded_down(HEAVY_DAMPING_STEP * fraction):.3g}'
-    for key, restitution in keys.items():
-        reason = f"up to {HEAVY_DAMPING:g} a rebound is the first to suffer from a coarse step"
-        yield Finding("warning", "time step", f"{key} = {restitution:g}: {reason}, and {text}")
-
-
-def _heavily_damped(case: Case) -> dict[str, float]:
-    """Return the restitutions of heavily damped contacts that can happen, by their key in the case."""
-    laws = [case.interaction(first, second) for first, second, _ in meeting_pairs(case)]
-    return {
-        shown_key(["interactions", key, "restitution"]): law.restitution
-        for key, law in case.interactions.items()
-        if law.restitution <= HEAVY_DAMPING and any(law is met for met in laws)
-    }
-
-
-def _rounded_down(value: float) -> float:
-    """Return a positive number cut to three digits, so that it still is below the limit when shown."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return math.floor(value / unit) * unit
-
-
-def _travel(particles: Particles, step: float) -> Iterator[Finding]:
-    if len(particles["radius"]) == 0:
+def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
+    """Say how long the time step is, where it comes from, and how many there are."""
+    limits = step_limits(case)
+    if case.time.step != "auto":
+        source = "given by time.step"
+    elif limits:
+        smallest = min(limits, key=lambda limit: step_scale([limit]))
+        part = share(step / smallest.time)
+        source = f"automatic: {part} of the {smallest.name} time {smallest.time:.4g} s of {smallest.subject}"
+    else:
+        source = "automatic: the interval of the series, since nothing but walls can ever move"
+    yield Finding("info", "time step", f"{step:.4g} s, {source}; {round(case.time.end / step):,} steps")
+    if not count:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
-        return
-    ways = np.linalg.norm(particles["velocity"], axis=1) * step / particles["radius"]
-    fastest = int(np.argmax(ways))
-    if ways[fastest] > TRAVEL_WARNING:
-        text = f"particle {particles['id'][fastest]} moves {_share(ways[fastest])} of its radius in one step"
-        yield Finding(
-            "warning", "time step", f"{text}; more than {_share(TRAVEL_WARNING)} is not safe: shorten it"
-        )
 
 
-def _outside(case: Case, particles: Particles) -> Iterator[Finding]:
-    position = particles["position"]
-    for axis in range(3):
-        if case.domain.periodic[axis]:
-            continue
-        beyond = (position[:, axis] < case.domain.lower[axis]) | (position[:, axis] > case.domain.upper[axis])
-        if beyond.any():
-            first = int(np.argmax(beyond))
-            limits = f"[{case.domain.lower[axis]:g}, {case.domain.upper[axis]:g}]"
-            where = f"particle {particles['id'][first]} at {AXES[axis]} = {position[first, axis]:g} m"
-            text = f"{int(beyond.sum())} particles are outside {limits} m, the first is {where}"
-            yield Finding("error", "domain", f"{text}; move them or widen domain.lower and domain.upper")
-
-
-def _overlaps(case: Case, particles: Particles) -> Iterator[Finding]:
+def overlap_findings(case: Case, particles: Particles) -> Iterator[Finding]:
+    """Say how far particles overlap one another at most."""
     radius = particles["radius"]
     pairs, overlaps = overlapping_pairs(particles["position"], radius, case.domain)
     if len(pairs) == 0:
@@ -196,16 +118,17 @@ def _overlaps(case: Case, particles: Particles) -> Iterator[Finding]:
         return
     relative = overlaps / radius[pairs].min(axis=1)
     worst = int(np.argmax(relative))
-    level = _level(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
+    level = level_of(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
     first, second = particles["id"][pairs[worst]]
-    text = f"{len(pairs)} pairs overlap, at most {_share(relative[worst])} of the smaller radius "
+    text = f"{len(pairs)} pairs overlap, at most {share(relative[worst])} of the smaller radius "
     text += f"(particles {first} and {second})"
     if level != "info":
         text += "; such particles fly apart: move them, or check the unit of the radii"
     yield Finding(level, "overlaps", text)
 
 
-def _walls_hit(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+def wall_findings(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+    """Say how far particles overlap each wall at most, where it is at time 0."""
     radius = particles["radius"]
     for wall, mesh in zip(case.walls, meshes, strict=True):
         hit, depth, facet = touching_walls(
@@ -215,8 +138,8 @@ def _walls_hit(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iter
             continue
         relative = depth / radius[hit]
         worst = int(np.argmax(relative))
-        level = _level(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
-        text = f"{hit.size} particles overlap it, at most {_share(relative[worst])} of the radius "
+        level = level_of(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
+        text = f"{hit.size} particles overlap it, at most {share(relative[worst])} of the radius "
         text += f"(particle {particles['id'][hit[worst]]}, facet {facet[worst]})"
         if level != "info":
             text += "; move them, or let their fill avoid walls"
@@ -224,9 +147,9 @@ def _walls_hit(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iter
 
 
 def _intervals(case: Case, step: float) -> Iterator[Finding]:
-    for key, share in OUTPUT_SHARES.items():
+    for key, parts in OUTPUT_SHARES.items():
         interval = getattr(case.output, key)
-        if interval < step and interval != case.time.end / share:  # only what the user chose
+        if interval < step and interval != case.time.end / parts:  # only what the user chose
             text = f"output.{key} = {interval:g} s is shorter than the time step {step:.4g} s; lengthen it"
             yield Finding("warning", "output", text)
 
@@ -236,7 +159,7 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     each = facets * BYTES_PER_FACET_AND_RANK + BYTES_PER_PROCESS
     needed = len(particles["radius"]) * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
     there = memory_size()
-    level: Level = "info" if there is None else _level(needed / there, 0.8, 1.0)
+    level: Level = "info" if there is None else level_of(needed / there, 0.8, 1.0)
     text = f"about {needed / 2**30:.2g} GiB in all"
     if there is not None:
         text += f", this machine has {there / 2**30:.3g} GiB"

@@ -24,10 +24,12 @@ class Time(Section):
     Attributes
     ----------
     step : float or "auto"
-        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit (`pdem.case.timestep`).
+        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit (`pdem.case.timestep`), and needs particles
+        to take it from, unless nothing but walls can ever move.
     step_fraction : float
         Part of the smallest limit that ``step = "auto"`` takes, in (0, 1]. With 0.1 an impact of two
-        particles lasts at least ten steps, in practice about twenty.
+        particles lasts at least ten steps, in practice about twenty. Where a restitution is 0.1 or less, it takes
+        0.0333 at most.
     end : float
         Simulated time at which the run ends, in s.
     """

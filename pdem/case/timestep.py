@@ -14,13 +14,15 @@ import numpy as np
 
 from pdem.case.checks import meeting_pairs
 from pdem.case.motions import motion_of
+from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
     from pdem.case.model import Case
     from pdem.case.walls import Wall
+    from pdem.motion.motions import Motion
 
 _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
 
@@ -42,6 +44,46 @@ class StepLimit:
     name: str
     time: float
     subject: str
+
+
+HEAVY_DAMPING = 0.1
+"""Restitution up to which damping is so heavy that a coarse step falsifies it before any other."""
+
+HEAVY_DAMPING_STEP = 1.0 / 3.0
+"""Part of the automatic step, of its usual fraction, up to which heavy damping is out of doubt."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What the limits of the time step depend on, of some particles and what they can meet.
+
+    Attributes
+    ----------
+    smallest : dict of str to float
+        Smallest radius of each material [m].
+    speed : float
+        At which impacts happen at most [m/s].
+    pairs : tuple of (str, str, bool)
+        Materials that can touch: of a particle, of its partner, and whether that is a wall.
+    of_case : bool
+        Whether they are the case's, from which an automatic step is taken.
+    """
+
+    smallest: dict[str, float]
+    speed: float
+    pairs: tuple[tuple[str, str, bool], ...]
+    of_case: bool = False
+
+
+def crowd_of(case: Case) -> Crowd:
+    """Return what the limits depend on of the particles of a case.
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    return Crowd(smallest_radii(case), reference_speed(case), tuple(meeting_pairs(case)), of_case=True)
 
 
 def rayleigh_time(radius: float, density: float, youngs_modulus: float, poisson_ratio: float) -> float:
@@ -76,44 +118,98 @@ def reference_speed(case: Case) -> float:
 
     The largest of the initial speeds of particles, the speeds of walls inside the domain, and that of a fall
     through the whole domain, sqrt(2 g H).
+
+    Raises
+    ------
+    CaseError
+        If a file of particles or of a motion cannot be read.
     """
+    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
+    return max([expected_speed(case, motions), *particles])
+
+
+def expected_speed(case: Case, motions: Sequence[Motion]) -> float:
+    """Return the reference speed without that of particles: of a fall, and of walls by their motions [m/s]."""
     sides = np.subtract(case.domain.upper, case.domain.lower)
     fall = math.sqrt(2.0 * float(np.dot(np.abs(case.domain.gravity), sides)))
-    walls = [_wall_speed(case, wall) for wall in case.walls]
-    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
-    return max([fall, *walls, *particles])
+    walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
+    return max([fall, *walls])
 
 
-def step_limits(case: Case) -> list[StepLimit]:
+def step_limits(case: Case, crowd: Crowd | None = None) -> list[StepLimit]:
     """Return every limit of the time step, the smallest first; none without particles.
 
-    Each is computed for the smallest particles of the materials concerned.
+    Each is computed for the smallest particles of the materials concerned: those of the case, or a crowd.
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    smallest = smallest_radii(case)
-    speed = reference_speed(case)
-    limits = list(_rayleigh_limits(case, smallest))
-    limits += list(_impact_limits(case, smallest, speed))
+    crowd = crowd_of(case) if crowd is None else crowd
+    limits = list(_rayleigh_limits(case, crowd))
+    limits += list(_impact_limits(case, crowd))
     return sorted(limits, key=lambda limit: limit.time)
 
 
-def automatic_step(case: Case, fraction: float | None = None) -> float:
+def automatic_step(case: Case) -> float:
     """Return the step in s that ``step = "auto"`` stands for.
 
-    It is `fraction` of the smallest limit, `case.time.step_fraction` unless given, and without particles the
-    interval of the series.
-    Linear limits count a third: the damping of that law sets in with a jump, and to keep restitution within 1 %
-    an impact has to last thirty steps.
+    It is `automatic_fraction` of `step_scale`.
+
+    Without particles there is no limit. Where nothing could need one, because no material has a density and so no
+    particle can ever come in, the step is the interval of the series: it only moves walls.
+
+    Raises
+    ------
+    CaseError
+        Without particles, if some could come in later; or if a file of particles cannot be read.
     """
     limits = step_limits(case)
     if not limits:
+        return _step_without_particles(case)
+    return automatic_fraction(case) * step_scale(limits)
+
+
+def step_scale(limits: Sequence[StepLimit]) -> float:
+    """Return what the automatic step is a part of, the smallest of some limits [s].
+
+    Linear limits count a third: the damping of that law sets in with a jump, and to keep restitution within 1 %
+    an impact has to last thirty steps.
+    """
+    return min(limit.time * (1.0 / 3.0 if limit.name == "linear" else 1.0) for limit in limits)
+
+
+def automatic_fraction(case: Case) -> float:
+    """Return the part of the smallest limit that the automatic step takes.
+
+    That is `case.time.step_fraction`, but where contacts are heavily damped at most a third of its default.
+    """
+    wanted, usual = case.time.step_fraction, float(type(case.time).model_fields["step_fraction"].default)
+    return min(wanted, HEAVY_DAMPING_STEP * usual) if heavily_damped(case) else wanted
+
+
+def heavily_damped(
+    case: Case, pairs: Sequence[tuple[str, str, bool]] | None = None
+) -> dict[str, Interaction]:
+    """Return the interactions with heavy damping that can happen, in the case or between pairs, by their key."""
+    met = [case.interaction(*pair[:2]) for pair in (meeting_pairs(case) if pairs is None else pairs)]
+    return {
+        key: law
+        for key, law in case.interactions.items()
+        if law.restitution <= HEAVY_DAMPING and any(law is one for one in met)
+    }
+
+
+def _step_without_particles(case: Case) -> float:
+    made = [name for name, material in case.materials.items() if material.density is not None]
+    if not made:
         return case.output.series_every
-    smallest = min(limit.time * (1.0 / 3.0 if limit.name == "linear" else 1.0) for limit in limits)
-    return (case.time.step_fraction if fraction is None else fraction) * smallest
+    raise CaseError(
+        f'{case.source}: time.step = "auto": there are no particles to take it from, and such of {made[0]!r} can come '
+        "in later; give time.step in s (a tenth of the Rayleigh time of the smallest is what auto would take)"
+    )
 
 
 def smallest_radii(case: Case) -> dict[str, float]:
@@ -144,14 +240,14 @@ def _mass(material: Material, radius: float) -> float:
     return (material.density or 0.0) * 4.0 / 3.0 * math.pi * radius**3
 
 
-def _rayleigh_limits(case: Case, smallest: dict[str, float]) -> Iterator[StepLimit]:
+def _rayleigh_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
     hertzian = {
         name
-        for first, second, _ in meeting_pairs(case)
+        for first, second, _ in crowd.pairs
         for name in (first, second)
         if _law(case, first, second).law == "hertz-mindlin"
     }
-    for name, radius in smallest.items():
+    for name, radius in crowd.smallest.items():
         material = case.materials[name]
         if name not in hertzian or material.youngs_modulus is None or material.poisson_ratio is None:
             continue
@@ -159,19 +255,26 @@ def _rayleigh_limits(case: Case, smallest: dict[str, float]) -> Iterator[StepLim
         yield StepLimit("Rayleigh", time, f"{name} of radius {radius:g} m")
 
 
-def _impact_limits(case: Case, smallest: dict[str, float], speed: float) -> Iterator[StepLimit]:
-    for first, second, is_wall in meeting_pairs(case):
-        if first not in smallest or (second not in smallest and not is_wall):
+def _impact_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
+    for first, second, is_wall in crowd.pairs:
+        if first not in crowd.smallest or (second not in crowd.smallest and not is_wall):
             continue
-        inverse_mass = 1.0 / _mass(case.materials[first], smallest[first])
-        inverse_radius = 1.0 / smallest[first]
-        if is_wall:
-            inverse_mass += _lightest_body(case, second)
-        else:
-            inverse_mass += 1.0 / _mass(case.materials[second], smallest[second])
-            inverse_radius += 1.0 / smallest[second]
+        other = None if is_wall else crowd.smallest[second]
+        mass, radius = effective(case, (first, second), crowd.smallest[first], other)
         subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
-        yield impact_limit(case, (first, second), 1.0 / inverse_mass, 1.0 / inverse_radius, speed, subject)
+        yield impact_limit(case, (first, second), mass, radius, crowd.speed, subject)
+
+
+def effective(case: Case, pair: tuple[str, str], radius: float, other: float | None) -> tuple[float, float]:
+    """Return effective mass [kg] and radius [m] of an impact of two materials, by their radii [m], None of a wall."""
+    first, second = pair
+    inverse_mass, inverse_radius = 1.0 / _mass(case.materials[first], radius), 1.0 / radius
+    if other is None:
+        inverse_mass += _lightest_body(case, second)
+    else:
+        inverse_mass += 1.0 / _mass(case.materials[second], other)
+        inverse_radius += 1.0 / other
+    return 1.0 / inverse_mass, 1.0 / inverse_radius
 
 
 def impact_limit(
@@ -181,7 +284,7 @@ def impact_limit(
     law = _law(case, *pair)
     if law.normal_stiffness is not None:
         return StepLimit("linear", linear_time(mass, law.normal_stiffness), subject)
-    modulus = 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
+    modulus = effective_modulus(case, pair)
     time = hertz_time(mass, radius, modulus, speed)
     return StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
 
@@ -191,8 +294,24 @@ def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: flo
     law = _law(case, *pair)
     if law.normal_stiffness is not None:
         return law.normal_stiffness * overlap
-    modulus = 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
+    modulus = effective_modulus(case, pair)
     return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
+
+
+def impact_overlap(case: Case, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
+    """Return the largest overlap of an elastic impact of effective mass [kg] and radius [m] at a speed [m/s], in m.
+
+    sqrt(m / k) v of the linear law, else (15 m v^2 / (16 sqrt(R) E))^(2/5) as in `hertz_time`.
+    """
+    law = _law(case, *pair)
+    if law.normal_stiffness is not None:
+        return speed * math.sqrt(mass / law.normal_stiffness)
+    return float((15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * effective_modulus(case, pair))) ** 0.4)
+
+
+def effective_modulus(case: Case, pair: tuple[str, str]) -> float:
+    """Return the effective modulus E of a contact of two materials [Pa], one over the sum of (1 - nu^2) / E."""
+    return 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
 
 
 def _lightest_body(case: Case, material: str) -> float:
@@ -216,10 +335,10 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def _wall_speed(case: Case, wall: Wall) -> float:
+def _wall_speed(case: Case, wall: Wall, motion: Motion) -> float:
     # Particles are inside the domain, so no point of a wall further from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
-    speed = motion_of(wall, case.motions, case.directory).largest_speed(corners)
+    speed = motion.largest_speed(corners)
     if wall.body is not None:
         speed += math.hypot(*wall.body.velocity)
     if wall.servo is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pdem.cli.start import read_case, serial, settings_option, threads_option
+from pdem.foundation.errors import Interrupted
+from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +22,19 @@ _WRONG_INPUT = 2
 @settings_option
 @threads_option
 def check(case: str, settings: tuple[str, ...], threads: int | None) -> int:
-    """Check a case without running it: time step, particles, walls, memory.
+    """Check a case without running it: time step, particles, walls, units, duration, memory, disk.
 
     Exit code 2 if the case cannot run.
     """
-    return serial(lambda: _check(case, settings, threads))
+
+    def work() -> int:
+        with SignalFlag() as flag:
+            code = flag.unless_stopped(lambda: _check(case, settings, threads))
+            if flag.requested:
+                raise Interrupted("the check was stopped before its end; nothing has been run or written")
+        return _WRONG_INPUT if code is None else code
+
+    return serial(work)
 
 
 def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
@@ -34,13 +44,18 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     from pdem.foundation.machine import default_threads
     from pdem.simulation.claim import folder_findings
     from pdem.simulation.distributed import launched
+    from pdem.simulation.forecast import forecast
 
     case = read_case(path, settings)
     meshes = read_walls(case)
-    particles = initial_particles(case, meshes)
+    particles = initial_particles(case, meshes, progress=True)
     _, ranks, on_node = launched()
     own = default_threads(ranks_on_node=on_node) if threads is None else threads
-    findings = [*preflight(case, particles, meshes, ranks, own), *folder_findings(case)]
+    findings = [
+        *preflight(case, particles, meshes, ranks, own),
+        *forecast(case, particles, meshes, ranks, own),
+        *folder_findings(case),
+    ]
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)

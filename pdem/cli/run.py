@@ -161,7 +161,9 @@ def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
 
     start, flag = _Start(), how.flag
     ranks = 1 if communicator is None else communicator.size
-    found = on_first(communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads)))
+    found = on_first(
+        communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not how.quiet))
+    )
     stop_if_asked(communicator, flag)
     findings = found or []
     if is_root(communicator) and not how.quiet:
@@ -187,15 +189,20 @@ class _Start:
     particles: Mapping[str, NDArray[Any]] | None = None
     meshes: list[Mesh] | None = None
 
-    def prepare(self, case: Case, ranks: int, threads: int) -> list[Finding]:
+    def prepare(self, case: Case, ranks: int, threads: int, progress: bool) -> list[Finding]:
         """Read walls, make particles and return the findings of the checks."""
+        from pdem.case.given_particles import CheckedParticles
         from pdem.case.initial import initial_particles
         from pdem.case.preflight import preflight
         from pdem.case.wall_files import read_walls
+        from pdem.simulation.forecast import forecast
 
         self.meshes = read_walls(case)
-        self.particles = initial_particles(case, self.meshes)
-        return preflight(case, self.particles, self.meshes, ranks, threads)
+        self.particles = CheckedParticles(initial_particles(case, self.meshes, progress=progress))
+        return [
+            *preflight(case, self.particles, self.meshes, ranks, threads),
+            *forecast(case, self.particles, self.meshes, ranks, threads),
+        ]
 
     def forget(self) -> None:
         """Give the memory back: the simulation has its own."""

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"[0-9]+")
 
 
+KEPT = 2
+"""How many checkpoints of a run stay: the one before is there even if the disk spoils the newest."""
+
+
 class CheckpointFolder:
     """The last few checkpoints of a run.
 
@@ -30,10 +34,10 @@ class CheckpointFolder:
     folder : path
         Where they are; made when the first one is written.
     keep : int
-        How many stay, at least 1. With 2 the one before is there even if the disk spoils the newest.
+        How many stay, at least 1.
     """
 
-    def __init__(self, folder: Path | str, keep: int = 2) -> None:
+    def __init__(self, folder: Path | str, keep: int = KEPT) -> None:
         if keep < 1:
             raise InputError(f"keep = {keep} checkpoints; at least 1 must stay")
         self.folder = Path(folder)

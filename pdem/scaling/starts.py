@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.case.batch_scripts import growing_settings, grown_setting
+from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
@@ -57,7 +58,7 @@ def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Pre
         start.case.override(assignment)
     if start.state is None and start.particles is None:
         start.meshes = read_walls(start.case)
-        start.particles = initial_particles(start.case, start.meshes)
+        start.particles = CheckedParticles(initial_particles(start.case, start.meshes))
     return start
 
 

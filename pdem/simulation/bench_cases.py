@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.packing import spread
@@ -130,6 +131,12 @@ class Prepared:
     meshes: list[Mesh]
     particles: Columns | None = None
     state: Groups | None = None
+
+    def __post_init__(self) -> None:
+        if (
+            self.particles is not None
+        ):  # made with the case: looking at them would be part of what is measured
+            self.particles = CheckedParticles(self.particles)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from pdem.contact.ended import ENERGIES, add_ended
 from pdem.contact.law import OVERLAP
-from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.energy import elastic_energies, particle_energies
@@ -20,7 +19,7 @@ from pdem.simulation.energy import elastic_energies, particle_energies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pdem.simulation.exchange import Records
     from pdem.simulation.system import System
@@ -129,6 +128,20 @@ def renew_levels(system: System) -> None:
     system.notices.append(f"step {system.step}: levels chosen anew for {count} particles: {skins}")
 
 
+def ids_of(given: ArrayLike) -> NDArray[np.int64]:
+    """Return ids that a user has given, each once, rising.
+
+    Raises
+    ------
+    InputError
+        If they are no whole numbers.
+    """
+    ids = np.asarray(given)
+    if ids.size and ids.dtype.kind not in "iu":
+        raise InputError(f"ids must be whole numbers, not {given!r}; give ids of particles that exist")
+    return np.unique(ids.astype(np.int64).reshape(-1))
+
+
 def check_known(system: System, ids: NDArray[np.int64]) -> None:
     """Require that every id is that of a particle. Collective, the same ids on every rank.
 
@@ -143,85 +156,3 @@ def check_known(system: System, ids: NDArray[np.int64]) -> None:
         raise InputError(
             f"there is no particle {ids[missing[0]]} to remove; give ids of particles that exist"
         )
-
-
-def checked_columns(
-    system: System, materials: list[str], material: str, **given: Any
-) -> dict[str, NDArray[Any]]:
-    """Return columns of particles to be added.
-
-    Raises
-    ------
-    InputError
-        If the material is unknown, shapes do not fit, or values are not finite, radii not positive.
-    """
-    if material not in materials:
-        raise InputError(f"material {material!r} is none of the case: {', '.join(materials)}")
-    position = _vectors("position", given["position"], None)
-    count = len(position)
-    try:
-        radius = np.broadcast_to(np.asarray(given["radius"], np.float64), (count,)).copy()
-    except (TypeError, ValueError):
-        raise InputError(f"radius must be a length, or one for each of the {count} particles") from None
-    bad = np.flatnonzero(~(np.isfinite(radius) & (radius > 0.0)))
-    if len(bad):
-        raise InputError(f"radius[{bad[0]}] is {radius[bad[0]]}; radii are positive finite lengths in metres")
-    columns: dict[str, NDArray[Any]] = {
-        "radius": radius, "material": np.full(count, materials.index(material), np.int32),
-    }  # fmt: skip
-    freedoms = {"velocity": system.constants.free[:3], "angular_velocity": system.constants.free[3:]}
-    for name, free in freedoms.items():
-        columns[name] = _vectors(name, given[name], count) * free
-    period, lower = system.constants.period, system.constants.lower
-    wraps = np.floor((position - lower) * system.constants.frequency)
-    columns["position"] = position - period * wraps
-    outside = (columns["position"] < system.constants.lowest) | (
-        columns["position"] > system.constants.highest
-    )
-    if outside.any():
-        row = int(np.flatnonzero(outside.any(axis=1))[0])
-        raise InputError(f"position[{row}] is {position[row].tolist()}, outside the domain; move it inside")
-    return columns
-
-
-def check_clear(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Require that particles to be added touch no other and not each other. Collective.
-
-    Raises
-    ------
-    InputError
-        If one does.
-    """
-    own, constants, axes = system.particles, system.constants, system.dimension
-    count = len(columns["radius"])
-    found = find_pairs(
-        np.concatenate((own.position, columns["position"]))[:, :axes],
-        np.concatenate((own.radius, columns["radius"])),
-        lower=constants.lower[:axes],
-        upper=(constants.lower + np.where(constants.period > 0.0, constants.period, 1.0))[:axes],
-        periodic=(constants.period > 0.0)[:axes].tolist(),
-    )
-    rows = found.pairs[:, 1] - own.count
-    first = int(rows[rows >= 0].min(initial=count))
-    from_the_end = int(system.exchange.largest(np.array([count - first], np.int64))[0])
-    if from_the_end:
-        row = count - from_the_end
-        place = columns["position"][row].tolist()
-        raise InputError(
-            f"the particle at position[{row}] = {place} m touches another one; move it or leave it out"
-        )
-
-
-def _vectors(name: str, given: Any, count: int | None) -> NDArray[np.float64]:
-    """Return an array (count, 3) of finite numbers."""
-    try:
-        values = np.asarray(given, np.float64)
-        values = values.reshape(-1, 3) if count is None else np.broadcast_to(values, (count, 3))
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} must be numbers of shape (n, 3){'' if count is None else f' with n = {count}, or (3,)'}"
-        ) from None
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        raise InputError(f"{name}[{bad[0]}] is {values[bad[0]].tolist()}; it must be finite")
-    return values

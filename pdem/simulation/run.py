@@ -14,6 +14,7 @@ from pdem.foundation.errors import BlowUpError, Interrupted
 from pdem.foundation.signals import SignalFlag
 from pdem.output.summary import end_report
 from pdem.simulation.claim import SCRIPT, Beginning
+from pdem.simulation.forecast import keep_speed
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import agree
@@ -226,6 +227,7 @@ class _Run:
         joined = exchange.collect(mine)
         if joined is None:
             return
+        keep_speed(measured.particles, simulation.step - step, seconds, exchange.size * exchange.threads)
         rows = joined["seconds"].reshape(exchange.size, -1)
         table: dict[str, Any] = {name: rows[:, column].tolist() for column, name in enumerate(names)}
         self.outputs.report(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.continued import set_folder
+from pdem.case.given_particles import given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.contact.walls.evaluate import LOADS
-from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.errors import CheckpointError, InputError, PdemError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.checkpoint import read_checkpoint
@@ -22,8 +23,9 @@ from pdem.output.origin import warning_about
 from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
+from pdem.simulation.newcomers import newcomers
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_clear, check_known, checked_columns, come, take_out
+from pdem.simulation.population import check_known, come, ids_of, take_out
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.state import adopt, first_groups
 from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
@@ -58,7 +60,8 @@ class Simulation:
     state : mapping, optional
         Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
     particles : mapping of str to ndarray, optional
-        In place of those of the case, on rank 0: as `pdem.case.initial.initial_particles` returns them.
+        In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and if wanted
+        others, as `pdem.case.given_particles.given_particles` says, which checks them as those of a case are.
     meshes : sequence of Mesh, optional
         In place of the files of the case's walls, in their order. Of several ranks one per node needs them, the
         first, and others are given them by it: large meshes are once in the memory of a node.
@@ -66,7 +69,9 @@ class Simulation:
     Raises
     ------
     CaseError, MeshError
-        If the particles or walls of the case cannot be had.
+        If the particles or walls of the case cannot be had, on all ranks.
+    InputError
+        If given particles are not what they have to be.
 
     Examples
     --------
@@ -151,13 +156,22 @@ class Simulation:
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
-        groups = state
+        groups, problem = state, None
         if exchange.rank == 0 and state is None:
-            if particles is None:
-                particles = initial_particles(self.case, self.meshes)
-            groups = first_groups(particles, HISTORIES, System.no_energies())
-        shared: Groups = exchange.share(groups)
+            try:
+                groups = first_groups(self._first_particles(particles), HISTORIES, System.no_energies())
+            except PdemError as error:  # of all ranks, or the others would wait for ever
+                problem = error
+        shared, problem = exchange.share((groups, problem))
+        if problem is not None:
+            raise problem
         return shared
+
+    def _first_particles(self, given: Any) -> Mapping[str, NDArray[Any]]:
+        """Return the particles to begin with, those of the case or given ones."""
+        if given is None:
+            return initial_particles(self.case, self.meshes)
+        return given_particles(self.case, given, self.meshes)
 
     def _begin(self, continued: bool) -> None:
         """Find the forces at the beginning: measured anew at time 0, those of the checkpoint later."""
@@ -217,7 +231,7 @@ class Simulation:
         Parameters
         ----------
         position : (n, 3) array_like
-            Centres [m], inside the domain and clear of all other particles.
+            Centres [m], inside the domain and clear of walls and all other particles.
         radius : float or (n,) array_like
             Radii [m].
         material : str
@@ -233,13 +247,20 @@ class Simulation:
         Raises
         ------
         InputError
-            If the material is unknown, shapes do not fit, values mean nothing or particles touch.
+            If the material is unknown, shapes do not fit, values mean nothing, particles are outside the domain or
+            touch others or a wall, or the time step is too long for them. On all ranks, before anything has changed.
+        CaseError
+            If the material has no density or no interaction with what is there, or a periodic axis is too short.
+
+        Warns
+        -----
+        RuntimeWarning
+            On rank 0, of what `pdem check` would warn of for particles of the case.
         """
-        columns = checked_columns(
-            self.system, list(self.case.materials), material, position=position, radius=radius,
+        columns = newcomers(
+            self.system, self.case, self.meshes, material, position=position, radius=radius,
             velocity=velocity, angular_velocity=angular_velocity,
         )  # fmt: skip
-        check_clear(self.system, columns)
         ids, contacts = come(self.system, columns)
         hand_over(self.system, contacts, self.phases)
         return ids
@@ -250,9 +271,9 @@ class Simulation:
         Raises
         ------
         InputError
-            If there is no particle of one of these ids.
+            If they are no whole numbers, or there is no particle of one of these ids.
         """
-        wanted = np.unique(np.asarray(ids, np.int64).reshape(-1))
+        wanted = ids_of(ids)
         check_known(self.system, wanted)
         own = self.system.particles.id
         hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)

@@ -58,6 +58,8 @@ class System:
         Contacts with walls.
     exchange : Exchange
         The other ranks.
+    blocks : FacetBlocks or None
+        Of the walls' facets, where these are many.
     skins : Skins
         Levels by size.
     tuner : SkinTuner or None
@@ -72,6 +74,8 @@ class System:
         Of the next particle that comes.
     notices : list of str
         Lines for the log.
+    warned : set of str
+        Doubts about particles that come, of which users have been told.
     dimension : int
         2 or 3.
     step : int
@@ -100,6 +104,7 @@ class System:
     ) -> None:
         self.constants = constants
         self.exchange = exchange
+        self.blocks = blocks
         self.particles = Particles()
         self.pairs = PairContacts()
         self.walls = (
@@ -119,6 +124,7 @@ class System:
         self.changed = 0
         self.next_id = 0
         self.notices: list[str] = []
+        self.warned: set[str] = set()
         is_first = exchange.rank == 0
         self.use_levels(
             exchange.share(choose_levels(particles) if is_first else None), len(particles["radius"])

@@ -89,7 +89,7 @@ def test_a_restart_after_some_have_left_changes_no_bit(tmp_path, stop):
     again = spilling(tmp_path, crowd(), state=state_of(through))
     again.first_balance = through.first_balance
     for run in (through, again):
-        ids = run.insert([free_place(run)], 0.1 * R, "grain", velocity=(1.0, 0.0, 0.0))
+        ids = run.insert([free_place(run)], 0.15 * R, "grain", velocity=(1.0, 0.0, 0.0))
         assert ids.tolist() == [216]
         run.advance(300)
     same(through, again)
@@ -156,7 +156,7 @@ def test_a_contact_that_is_taken_apart_leaves_with_its_energy(tmp_path):
         ({"position": [[0.0, 0.0], [0, 0]]}, r"position must be numbers of shape \(n, 3\)"),
         (
             {"position": [[0.0, 0.0, 0.0], [0, 0, 7.0]]},
-            r"position\[1\] is .* outside the domain; move it inside",
+            r"domain: 1 particles are outside .* the first is position\[1\] at z = 7 m; move them or widen",
         ),
         (
             {"position": [[0.0, 0.0, 0.0], [0, 0, 3 * R]]},

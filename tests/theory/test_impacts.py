@@ -92,7 +92,7 @@ def measured_restitution(folder, law, speed, step, *, wall=False, ratios=RATIOS)
     velocity = held["velocity"] if wall else held["velocity"][1::2] - held["velocity"][::2]
     rebound = np.einsum("na,na->n", velocity, np.array(ways)) / speed
     aside = np.linalg.norm(np.cross(velocity, ways), axis=1).max() / speed
-    assert aside < 1e-12
+    assert aside < 4e-12  # rounding, of three times as many steps where damping is heavy
     return rebound.reshape(len(RESTITUTIONS), -1)
 
 

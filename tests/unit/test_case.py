@@ -304,3 +304,48 @@ def test_the_model_needs_no_compiler() -> None:
         subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode
         == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (
+            "positions = [[0.0, 0.0, 0.0]]",
+            "positions = [0, 0, 0]",
+            "must be a list of points, each a list of x, y and z",
+        ),
+        ("radius = 0.05", "diameter = 0.1", "pdem takes the radius, which is half of it"),
+        ("friction = 0.5", "friction = 0.5\ncoefficientFriction = 0.3", "did you mean 'friction'?"),
+        ("friction = 0.5", "friction = 0.5\ncohesion = 5.0", "pdem has no cohesion"),
+        (
+            "friction = 0.5",
+            'friction = 0.5\nlaw = "jkr"',
+            '"hertz-mindlin" or "linear"; pdem has no cohesion',
+        ),
+    ],
+)
+def test_what_users_of_other_programs_write_is_understood(old: str, new: str, text: str) -> None:
+    plain = """
+time = {end = 1.0}
+domain = {lower = [0, 0, 0], upper = [1, 1, 1]}
+materials.grain = {density = 1000.0, youngs_modulus = 1e7, poisson_ratio = 0.2}
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.4
+[[particles]]
+material = "grain"
+radius = 0.05
+positions = [[0.0, 0.0, 0.0]]
+"""
+    Case.from_text(plain)
+    with pytest.raises(CaseError) as caught:
+        Case.from_text(plain.replace(old, new))
+    first, *others = str(caught.value).splitlines()
+    assert text in first
+    assert all("is missing" in line for line in others)  # the radius, in whose place something else stands
+
+
+def test_a_list_with_wrong_entries_is_not_said_to_be_empty() -> None:
+    with pytest.raises(CaseError) as caught:
+        Case.from_text('output = {folder = "x"}\n[[particles]]\nmaterial = "grain"\npositions = [["a"]]')
+    assert "has 0 entries" not in str(caught.value)

@@ -7,49 +7,15 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from fills import case_of, checked
 
-from pdem.case.clearance import overlapping_pairs, touching_walls
+from pdem.case.clearance import touching_walls
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.output.checkpoint import write_checkpoint
-
-BASE = """
-time = {end = 1.0}
-domain = {lower = [0, 0, 0], upper = [1, 1, 1], periodic = PERIODIC}
-[materials.other]
-[materials.grain]
-density = 1000.0
-youngs_modulus = 1e7
-poisson_ratio = 0.2
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.4
-[interactions.grain-other]
-friction = 0.5
-restitution = 0.4
-"""
-GROUP = '[[particles]]\nmaterial = "grain"\n'
-
-
-def case_of(*groups: str, periodic: str = "[false, false, false]", directory: Path | str = ".") -> Case:
-    text = BASE.replace("PERIODIC", periodic) + "".join(GROUP + group + "\n" for group in groups)
-    return Case.from_text(text, directory)
-
-
-def checked(case: Case) -> dict[str, np.ndarray]:
-    """Return the particles after checking what holds for every fill."""
-    particles = initial_particles(case)
-    pairs, _ = overlapping_pairs(particles["position"], particles["radius"], case.domain)
-    assert len(pairs) == 0
-    bounded = ~np.asarray(case.domain.periodic)
-    bounded[case.domain.dimension :] = False
-    position, radius = particles["position"][:, bounded], particles["radius"][:, None]
-    assert np.all(position - radius > -1e-9)
-    assert np.all(position + radius < 1.0 + 1e-9)
-    return particles
 
 
 def test_a_case_without_particles_has_empty_columns() -> None:
@@ -200,11 +166,16 @@ def test_the_same_case_gives_the_same_bits() -> None:
     ("fill", "expected"),
     [
         (
-            "fill = {volume_fraction = 0.7, attempts = 20}",
-            r"particles\[0\]\.fill: only \d+ of \d+ particles fit",
+            "fill = {volume_fraction = 0.44, attempts = 20}",
+            r"particles\[0\]\.fill: gave up at \d+ of \d+ particles \(the largest go first, so",
+        ),
+        (
+            "fill = {volume_fraction = 0.7}",
+            r"particles\[0\]\.fill\.volume_fraction = 0\.7: these \d+ particles have 0\.7\d* of the region's volume; "
+            r"random places hold about 0\.3, \d+ of them",
         ),
         ('fill = {arrangement = "cubic", count = 1000}', "only 125 of 1000 particles fit"),
-        ("fill = {count = 1, upper = [0.1, 1, 1], attempts = 20}", "only 0 of 1 particles fit"),
+        ("fill = {count = 1, upper = [0.1, 1, 1], attempts = 20}", "gave up at 0 of 1 particles"),
         ('fill = {arrangement = "cubic", count = 1, upper = [0.1, 1, 1]}', "only 0 of 1 particles fit"),
     ],
 )
@@ -321,6 +292,30 @@ def test_bad_arrays_are_named(tmp_path: Path, change: dict, expected: str) -> No
     np.savez(tmp_path / "a.npz", **{name: values for name, values in columns.items() if values is not None})
     with pytest.raises(CaseError, match=expected):
         initial_particles(file_case(tmp_path / "a.npz"))
+
+
+def test_a_line_of_names_is_told_how_to_begin(tmp_path: Path) -> None:
+    path = tmp_path / "head.csv"
+    path.write_text("x,y,z,radius\n0.1,0.2,0.3,0.01\n")
+    with pytest.raises(CaseError, match='line 1: "x" is not a number; begin a line of names with #'):
+        initial_particles(file_case(path))
+    path.write_text("# x,y,z,radius\n0.1,0.2,0.3,0.01\n")
+    assert len(initial_particles(file_case(path))["id"]) == 1
+
+
+def test_folders_and_snapshots_name_the_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    with pytest.raises(CaseError, match=r'file = "results": is a folder; it holds no checkpoint'):
+        initial_particles(file_case(folder))
+    state = {"position": np.zeros((1, 3)), "radius": np.ones(1), "material": np.zeros(1, np.int32)}
+    for step in (3, 12):
+        write_checkpoint(folder / f"checkpoint-{step:09d}.h5", {"particles": state}, {"step": step})
+    (folder / "particles.vtkhdf").write_bytes(b"anything")
+    for name in ("results", "results/particles.vtkhdf"):
+        case = case_of(f'file = "{name}"', directory=tmp_path)
+        with pytest.raises(CaseError, match=r"newest checkpoint is .*results/checkpoint-000000012\.h5"):
+            initial_particles(case)
 
 
 def test_torn_and_missing_files_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import CaseError
 
 BASE = """
 time = {end = 1.0}
@@ -46,6 +47,7 @@ def test_a_good_case_has_no_errors_and_no_warnings() -> None:
     assert bad() == []
     assert {one.subject for one in findings()} == {
         "time step",
+        "stiffness",
         "overlaps",
         "wall floor",
         "memory",
@@ -74,33 +76,132 @@ def test_the_step_is_compared_with_the_contact_time() -> None:
 HEAVY = "interactions.grain-steel.restitution=0.05"
 
 
-def test_heavily_damped_impacts_need_a_finer_step() -> None:
-    automatic = Case.from_text(BASE).resolved_step()
-    (line,) = bad(HEAVY)
+def test_heavily_damped_impacts_have_a_finer_automatic_step() -> None:
+    """The program warned of its own choice."""
+    usual = Case.from_text(BASE).resolved_step()
+    case = Case.from_text(BASE)
+    case.override(HEAVY)
+    assert case.resolved_step() == pytest.approx(usual / 3.0, rel=1e-12)
+    assert bad(HEAVY) == []
+    texts = [one.message for one in findings(HEAVY) if one.subject == "time step"]
+    text = f"{usual / 3.0:.4g} s, 33.3 % of the usual one, for restitution 0.05 of grain-steel"
+    assert text in texts
+    case.override("time.step_fraction=0.02")  # finer than that already
+    assert case.resolved_step() == pytest.approx(0.2 * usual, rel=1e-12)
+    assert not any("of the usual one" in one.message for one in findings(HEAVY, "time.step_fraction=0.02"))
+
+
+def test_heavily_damped_impacts_need_a_finer_step_where_it_is_given() -> None:
+    usual = Case.from_text(BASE).resolved_step()
+    (line,) = bad(HEAVY, f"time.step={usual}")
     assert line.startswith("warning: time step: interactions.grain-steel.restitution = 0.05: up to 0.1 a ")
-    assert f"{automatic:.4g} s is above a third of the automatic step {automatic:.4g} s; use at most" in line
-    assert line.endswith('s, or step = "auto" with time.step_fraction = 0.0333')
+    assert f"{usual:.4g} s is above a third of {usual:.4g} s, the automatic step for other contacts" in line
+    assert line.endswith('s, or step = "auto"')
     at_most = line.partition("use at most ")[2].partition(" s")[0]
-    assert float(at_most) == pytest.approx(automatic / 3.0, rel=0.01)
+    assert float(at_most) == pytest.approx(usual / 3.0, rel=0.01)
     assert bad(HEAVY, f"time.step={at_most}") == []
-    assert bad(HEAVY, "time.step_fraction=0.0333") == []
-    assert len(bad(HEAVY, f"time.step={0.34 * automatic}")) == 1
+    assert len(bad(HEAVY, f"time.step={0.34 * usual}")) == 1
 
 
 def test_only_heavily_damped_impacts_that_can_happen_are_named() -> None:
-    both = ["interactions.grain-grain.restitution=0.1", HEAVY]
+    step = f"time.step={Case.from_text(BASE).resolved_step()}"
+    both = ["interactions.grain-grain.restitution=0.1", HEAVY, step]
     assert [line.split()[3] for line in bad(*both)] == [
         "interactions.grain-grain.restitution",
         "interactions.grain-steel.restitution",
     ]
-    assert bad("interactions.grain-steel.restitution=0.11") == []
-    assert bad("interactions.steel-steel={friction=0, restitution=0.01}") == []
-    assert not any("restitution" in line for line in bad(HEAVY, "particles=[]"))
+    assert bad("interactions.grain-steel.restitution=0.11", step) == []
+    assert bad("interactions.steel-steel={friction=0, restitution=0.01}", step) == []
+    assert not any("restitution" in line for line in bad(HEAVY, step, "particles=[]"))
+
+
+def test_the_step_and_what_sets_it_are_shown() -> None:
+    (first,) = (
+        one.message for one in findings("time.step=2e-5") if "; " in one.message and "steps" in one.message
+    )
+    assert first == "2e-05 s, given by time.step; 50,000 steps"
+    line = next(one.message for one in findings() if one.message.endswith(" steps"))
+    assert "s, automatic: 10 % of the Rayleigh time" in line
+    assert "of grain of radius 0.05 m; " in line
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            "materials.grain.youngs_modulus=0.005",
+            "materials.grain.youngs_modulus = 0.005 Pa is below all materials",
+        ),
+        ("materials.grain.youngs_modulus=5e3", "is it in GPa or MPa? It has to be in Pa"),
+        (
+            "materials.grain.youngs_modulus=5e15",
+            "materials.grain.youngs_modulus = 5e+15 Pa is above all materials",
+        ),
+        ("materials.grain.density=2.5", "is it in g/cm3? It has to be in kg/m3 (as 2.5 g/cm3 it is 2500)"),
+        ("materials.grain.density=2.5e6", "materials.grain.density = 2.5e+06 kg/m3 is above all materials"),
+        ("domain.gravity=[0, 0, -9810]", "domain.gravity of 9810 looks like mm/s2; it has to be in m/s2"),
+        ("domain.gravity=[0, 981, 0]", "domain.gravity of 981 looks like cm/s2"),
+        (
+            "particles[0].radius=1.5",
+            "the largest diameter is 3 m, more than the domain's side of 1 m; check the unit",
+        ),
+        ("particles[0].radius=1e-9", "radii are 1e-09 to 1e-09 m, beyond grains"),
+    ],
+)
+def test_slips_of_units_are_warned_of(change: str, text: str) -> None:
+    assert any(line.startswith("warning: units: ") and text in line for line in bad(change))
+
+
+@pytest.mark.parametrize("gravity", [[0, 0, -1.62], [0, 0, -1e-4], [0, 0, -3000.0], [0, 0, -98.1], [0, 0, 0]])
+def test_gravity_elsewhere_is_no_slip(gravity: list[float]) -> None:
+    assert not any("gravity" in line for line in bad(f"domain.gravity={gravity}"))
+
+
+def test_how_deep_an_impact_goes_is_told() -> None:
+    """The closed form of Hertz on a rigid wall, by the speed of a fall through the domain."""
+    modulus, speed = 1e7 / (1.0 - 0.2**2), np.sqrt(2.0 * 9.81)
+    mass = 1000.0 * 4.0 / 3.0 * np.pi * 0.05**3
+    depth = (15.0 * 0.5 * mass * speed**2 / (16.0 * np.sqrt(0.025) * 0.5 * modulus)) ** 0.4 / 0.05
+    (one,) = (one for one in findings() if one.subject == "stiffness")
+    assert one.level == "info"
+    assert f"an impact at {speed:.3g} m/s of grain on grain overlaps by " in one.message
+    told = float(one.message.partition("overlaps by ")[2].partition(" %")[0]) / 100.0
+    assert told == pytest.approx(depth, rel=1e-2)
+    (line,) = (line for line in bad("materials.grain.youngs_modulus=2e5") if "stiffness" in line)
+    assert line.startswith("warning: stiffness: an impact at 4.43 m/s of grain on grain overlaps by ")
+    assert line.endswith(
+        "a run ends at 50 % (limits.largest_overlap): check the unit of youngs_modulus, or make it larger"
+    )
+    assert bad("materials.grain.youngs_modulus=2e5", "limits.largest_overlap=1.0") == []
+
+
+def test_the_linear_law_is_judged_by_its_largest_spheres() -> None:
+    law = 'interactions.grain-{}={{law="linear", normal_stiffness=1e6, friction=0, restitution=1}}'
+    laws = [law.format(name) for name in ("grain", "steel")]
+    sizes = 'particles[0].radius={distribution="uniform", min=0.01, max=0.05}'
+    (one,) = (one for one in findings(*laws, sizes) if one.subject == "stiffness")
+    radius = max(initial_particles(Case.from_text(BASE))["radius"])
+    mass = 1000.0 * 4.0 / 3.0 * np.pi * radius**3
+    assert f"{100.0 * np.sqrt(2.0 * 9.81 * mass / 1e6) / radius:.1f}"[:2] in one.message
+
+
+def test_a_case_in_the_plane_moves_in_it() -> None:
+    flat = ["domain.gravity=[0, -9.81, 0]", "domain.dimension=2"]
+    places = "particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.5, 0.5]]"
+    assert bad(*flat, places) == []
+    (line,) = bad(*flat, places, "particles[0].velocity=[0, 0, 1]")
+    assert line.startswith("error: domain: particle 0 has velocity [0.0, 0.0, 1.0]; in a case of dimension 2")
+    (line,) = bad(*flat, places, "particles[0].angular_velocity=[0, 1, 1]")
+    assert line.endswith("component y must be 0")
+    (line,) = bad(*flat, "particles[0].positions=[[0.5, 0.5, 0.5], [0.2, 0.5, 0.4]]")
+    assert line.startswith("warning: domain: centres of a case of dimension 2 are at z = 0.4 to 0.5 m")
 
 
 def test_fast_particles_are_reported() -> None:
     (line,) = (line for line in bad("time.step=1e-4", "particles[0].velocity=[200, 0, 0]") if "moves" in line)
     assert "particle 0 moves 40 % of its radius in one step" in line
+    fast = ["time.step=1e-4", "particles[0].velocity=[600, 0, 0]"]
+    assert any(line.startswith("error: time step: particle 0 moves 120 %") for line in bad(*fast))
 
 
 def test_particles_outside_are_counted_by_axis() -> None:
@@ -207,7 +308,7 @@ def test_walls_away_from_periodic_sides_are_fine(first: float, last: float) -> N
 
 
 def test_walls_at_periodic_sides_do_not_matter_without_particles() -> None:
-    lines = bad("particles=[]", "domain.periodic=[true, true, false]")
+    lines = bad("particles=[]", "time.step=1e-3", "domain.periodic=[true, true, false]")
     assert lines == ["warning: particles: there are none; the run only moves walls"]
 
 
@@ -251,7 +352,11 @@ def test_threads_that_have_to_be_woken_are_warned_of(monkeypatch: pytest.MonkeyP
 
 
 def test_a_case_without_particles_is_no_error() -> None:
-    assert bad("particles=[]") == ["warning: particles: there are none; the run only moves walls"]
+    none = ["warning: particles: there are none; the run only moves walls"]
+    assert bad("particles=[]", "time.step=1e-3") == none
+    assert bad("particles=[]", "materials.grain={youngs_modulus=1e7, poisson_ratio=0.2}") == none
+    with pytest.raises(CaseError, match=r'time\.step = "auto": there are no particles to take it from'):
+        bad("particles=[]")
 
 
 def test_findings_do_not_change_their_input() -> None:

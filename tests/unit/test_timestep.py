@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 from pdem.case.model import Case
 from pdem.case.timestep import hertz_time, linear_time, rayleigh_time, reference_speed, step_limits
+from pdem.foundation.errors import CaseError
 
 BASE = """
 time = {end = 1.0}
@@ -99,10 +100,22 @@ def test_the_reference_speed_is_the_largest_expected(tmp_path: Path) -> None:
 
 
 def test_without_particles_there_is_no_limit(tmp_path: Path) -> None:
-    case = Case.from_text(BASE, tmp_path)
-    case.override("particles=[]")
-    assert step_limits(case) == []
-    assert case.resolved_step() == case.output.series_every
+    """The automatic step was a thousandth of the end, and everything that was inserted blew up."""
     (tmp_path / "a.txt").write_text("# none\n")
-    case.override('particles=[{material="grain", file="a.txt"}]')
+    for particles in ("particles=[]", 'particles=[{material="grain", file="a.txt"}]'):
+        case = Case.from_text(BASE, tmp_path)
+        case.override(particles)
+        assert step_limits(case) == []
+        with pytest.raises(
+            CaseError, match=r'time.step = "auto": there are no particles .* of \'grain\' can come'
+        ):
+            case.resolved_step()
+        case.override("time.step=1e-5")
+        assert case.resolved_step() == 1e-5
+
+
+def test_where_nothing_can_come_in_the_step_only_moves_walls() -> None:
+    case = Case.from_text(BASE)
+    case.override("particles=[]")
+    case.override("materials.grain={youngs_modulus=1e7, poisson_ratio=0.2}")
     assert case.resolved_step() == case.output.series_every

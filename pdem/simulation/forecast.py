@@ -1,0 +1,145 @@
+"""How long a run will take on this machine, and how much it will write: estimates, told as such."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.findings import Finding
+from pdem.contact.law import HISTORY
+from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.foundation.cache import cache_directory
+from pdem.foundation.fields import state_fields, written_fields
+from pdem.output.checkpoint_folder import KEPT
+from pdem.output.summary import duration, quantity
+from pdem.simulation.energy import TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+
+    Speed = dict[str, float]
+
+GUESSED_STEP, GUESSED_PARTICLE = 3e-4, 4e-7
+"""What a step and a particle-step of one core take where nothing has been measured [s], within a factor of five."""
+
+LEAST_STEP = 1e-4
+"""What a step of hardly any particles takes [s]: a run of few is not faster in proportion."""
+
+CONTACTS = 3.0
+"""Contacts between particles for each one, as in a loose bed: checkpoints have their histories."""
+
+_FILE = "speeds.json"
+_MOST_KEPT = 40
+_ALIKE = math.log(1.3)
+_SERIES_NUMBER = 8 + 19  # in HDF5, and as text
+_MB = 1e6
+
+
+def forecast(
+    case: Case,
+    particles: Mapping[str, NDArray[Any]],
+    meshes: Sequence[Mesh],
+    ranks: int = 1,
+    threads: int = 1,
+) -> Iterator[Finding]:
+    """Yield how long a case will take with so many ranks and threads, and whether there is room for its output."""
+    steps, number = round(case.time.end / case.resolved_step()), len(particles["radius"])
+    yield Finding("info", "duration", _duration(steps, number, ranks * threads))
+    yield _disk(case, number, meshes)
+
+
+def keep_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
+    """Note how fast a run was, in the folder of its kernels, for the forecast of later ones; what cannot be is not."""
+    if particles < 1 or steps < 1 or seconds <= 0.0:
+        return
+    new = {"particles": float(particles), "seconds": seconds / steps, "workers": float(workers)}
+    others = [one for one in _kept() if one["workers"] != workers or _distance(one, particles) > _ALIKE]
+    path = cache_directory() / _FILE
+    with suppress(OSError):
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps([*others, new][-_MOST_KEPT:]), encoding="utf-8")
+        fresh.replace(path)
+
+
+def _kept() -> list[Speed]:
+    """Return the speeds of earlier runs, the oldest first; none if the file is not what it should be."""
+    try:
+        speeds = json.loads((cache_directory() / _FILE).read_text(encoding="utf-8"))
+        names = ("particles", "seconds", "workers")
+        found = [{name: float(one[name]) for name in names} for one in speeds]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    return [one for one in found if all(0.0 < value < math.inf for value in one.values())]
+
+
+def _distance(one: Speed, particles: int) -> float:
+    return abs(math.log(max(particles, 1) / one["particles"]))
+
+
+def _duration(steps: int, particles: int, workers: int) -> str:
+    kept = _kept()
+    if not kept:
+        each = GUESSED_STEP + GUESSED_PARTICLE * particles / workers
+        remark = "within a factor of five, since no run has been timed on this machine yet"
+        return f"{steps:,} steps take {duration(steps * each)} or so, {remark}"
+    one = min(kept, key=lambda one: (one["workers"] != workers, _distance(one, particles)))
+    share = particles / one["particles"] * (one["workers"] / workers)
+    each = one["seconds"] * share
+    each = max(each, min(one["seconds"], LEAST_STEP)) if share < 1.0 else each
+    rate = one["particles"] / one["seconds"]
+    factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
+    return (
+        f"{steps:,} steps take about {duration(steps * each)}, within a factor of {factor}, by the latest run here of "
+        f"{one['particles']:,.0f} particles ({quantity(rate)} particle-steps/s on {one['workers']:.0f} threads)"
+    )
+
+
+def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
+    output, end = case.output, case.time.end
+    snapshots = math.floor(end / output.fields_every) + 1
+    fields = sum(field.allocate(1).nbytes for field in written_fields())
+    nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
+    snapshot = fields * particles + 48 * nodes + 40 * facets
+    rows = math.floor(end / output.series_every) + 1
+    series = rows * _SERIES_NUMBER * (12 + len(TERMS) + 7 * len(case.walls))
+    checkpoint = particles * _checkpoint_bytes(bool(meshes))
+    kept = min(KEPT + 1, math.ceil(end / output.checkpoint_every))  # one more while the next is written
+    needed = snapshots * snapshot + series + kept * checkpoint
+    text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "
+    text += f"{rows:,} lines of the series, {kept} checkpoints of {_size(checkpoint)}"
+    free = _free(Path(output.folder))
+    if free is not None and needed > free:
+        remedy = "lengthen output.fields_every, or choose another output.folder"
+        return Finding("warning", "disk", f"{text}; only {_size(free)} are free there: {remedy}")
+    return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))
+
+
+def _checkpoint_bytes(walls: bool) -> float:
+    """Return the bytes of a checkpoint for each particle: its state, and histories of contacts."""
+    state = sum(field.allocate(1).nbytes for field in state_fields())
+    pairs = CONTACTS * (16 + 8 * HISTORY)
+    return state + pairs + (0.2 * (25 + 8 * WALL_HISTORY) if walls else 0.0)
+
+
+def _size(size: float) -> str:
+    return f"{size / 1e3 / _MB:.3g} GB" if size >= 1e3 * _MB else f"{size / _MB:.3g} MB"
+
+
+def _free(folder: Path) -> int | None:
+    """Return the bytes that are free where a folder is or will be made, None if the system does not tell."""
+    for place in (folder.absolute(), *folder.absolute().parents):
+        if place.exists():
+            with suppress(OSError):
+                return shutil.disk_usage(place).free
+            return None
+    return None

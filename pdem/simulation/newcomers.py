@@ -1,0 +1,247 @@
+"""Particles that are to come in between two steps: whether they can, checked as those of a case are.
+
+All of it is known before anything changes, and is the same on every rank. What is there counts where it is now, walls
+as well.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.checks import meeting_pairs
+from pdem.case.clearance import touching_walls
+from pdem.case.driven_preflight import driven_findings
+from pdem.case.given_particles import largest_speed, require_problemless
+from pdem.case.particle_checks import particle_findings, share
+from pdem.case.timestep import Crowd, expected_speed
+from pdem.containers.mesh_topology import members_of
+from pdem.detection.find_pairs import find_pairs
+from pdem.foundation.errors import InputError, name_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.findings import Finding
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+    from pdem.simulation.system import System
+
+    Columns = dict[str, NDArray[Any]]
+
+ROUNDING = 1e-9
+"""Overlap with a wall, over the radius, that is no more than a matter of rounding: a sphere that lies on it touches."""
+
+
+def newcomers(system: System, case: Case, meshes: Sequence[Mesh], material: Any, **given: Any) -> Columns:
+    """Return the columns of particles to be added, having checked all that is checked of a case's. Collective.
+
+    Raises
+    ------
+    InputError
+        If the material is unknown, shapes do not fit, values mean nothing, or particles cannot be where they are wanted
+        or cannot be followed with the time step there is.
+    CaseError
+        If the case does not say how the material moves, or how it meets what is there.
+
+    Warns
+    -----
+    RuntimeWarning
+        On the first rank, of what would be a warning for a case's particles.
+    """
+    columns = _columns(system, list(case.materials), material, **given)
+    present = _smallest_present(system, case)
+    met = list(dict.fromkeys([material, *present]))
+    pairs = tuple(pair for pair in meeting_pairs(case, met) if pair[0] == material)
+    largest = float(columns["radius"].max(initial=0.0))
+    require_problemless(case, [material], pairs, largest)
+    if not len(columns["radius"]):
+        return columns
+    findings = _motion_findings(system, case, meshes, material, pairs, present, columns)
+    check_clear(system, columns)
+    _check_walls(system, case, columns)
+    if system.exchange.rank == 0:
+        _warn(system, findings)
+    return columns
+
+
+def _motion_findings(
+    system: System, case: Case, meshes: Sequence[Mesh], material: str, pairs: Any, present: dict[str, float],
+    columns: Columns,
+) -> list[Finding]:  # fmt: skip
+    """Check places, speeds and the time step; raise what is wrong, return what there is to say."""
+    motions = () if system.walls is None else system.walls.walls.motions
+    expected = expected_speed(case, motions)
+    speed = max(expected, largest_speed(columns["velocity"]), _largest_speed(system))
+    smallest = {**present, material: float(columns["radius"].min())}
+    crowd, step = Crowd(smallest, speed, pairs), system.constants.step
+    findings = list(particle_findings(case, columns, step, crowd, lambda row: f"position[{row}]"))
+    if speed == expected:  # how deep impacts go is known of the case already
+        findings = [one for one in findings if one.subject != "stiffness"]
+    if system.walls is not None and system.walls.walls.drives:
+        number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
+        findings += driven_findings(case, columns, meshes, step, crowd, number)
+    errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
+    if errors:
+        raise InputError("\n".join(errors))
+    return findings
+
+
+def _warn(system: System, findings: list[Finding]) -> None:
+    """Have Python warn of what is doubtful, once for each kind, whatever the numbers in it."""
+    for one in findings:
+        kind = re.sub(r"[-+\d.e]+", "", f"{one.subject}: {one.message}")
+        if one.level == "warning" and kind not in system.warned:
+            system.warned.add(kind)
+            warnings.warn(f"{one.subject}: {one.message}", RuntimeWarning, stacklevel=4)
+
+
+def _smallest_present(system: System, case: Case) -> dict[str, float]:
+    """Return the smallest radius of each material that there are particles of, on any rank [m]. Collective."""
+    own, number = system.particles, len(case.materials)
+    smallest = np.full(number, np.inf)
+    np.minimum.at(smallest, own.material, own.radius)
+    # Positive doubles order like their bits: the largest of their negatives is that of the smallest.
+    least = -system.exchange.largest(-smallest.view(np.int64))
+    radii = least.view(np.float64)
+    return {
+        name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)
+    }
+
+
+def _largest_speed(system: System) -> float:
+    """Return the largest speed of the particles there are, on any rank [m/s]. Collective."""
+    own = largest_speed(system.particles.velocity)
+    return float(system.exchange.largest(np.array([own]).view(np.int64)).view(np.float64)[0])
+
+
+def _columns(system: System, materials: list[str], material: Any, **given: Any) -> Columns:
+    """Return the columns of particles to be added.
+
+    Raises
+    ------
+    InputError
+        If the material is unknown, shapes do not fit, or values are not finite, radii not positive.
+    """
+    if not isinstance(material, str):
+        raise InputError(
+            f"material must be a name in quotes, not {material!r}: one of {', '.join(materials)}"
+        )
+    if material not in materials:
+        raise InputError(
+            f"material {material!r} is none of the case: {', '.join(materials)}; {name_hint(material, materials)}"
+        )
+    position = _vectors("position", given["position"], None)
+    count = len(position)
+    radius = _radii(given["radius"], count)
+    columns: Columns = {"radius": radius, "material": np.full(count, materials.index(material), np.int32)}
+    for name in ("velocity", "angular_velocity"):
+        columns[name] = _vectors(name, given[name], count)
+    period, lower = system.constants.period, system.constants.lower
+    columns["position"] = position - period * np.floor((position - lower) * system.constants.frequency)
+    return columns
+
+
+def _radii(given: Any, count: int) -> NDArray[np.float64]:
+    try:
+        radius = np.broadcast_to(_numbers(given), (count,)).copy()
+    except (TypeError, ValueError):
+        raise InputError(f"radius must be a length, or one for each of the {count} particles") from None
+    bad = np.flatnonzero(~(np.isfinite(radius) & (radius > 0.0)))
+    if len(bad):
+        raise InputError(f"radius[{bad[0]}] is {radius[bad[0]]}; radii are positive finite lengths in metres")
+    return radius
+
+
+def _numbers(given: Any) -> NDArray[np.float64]:
+    """Return an array of numbers; texts and truth values, which numpy would take for such, are none."""
+    values = np.asarray(given)
+    if values.size and values.dtype.kind not in "fiu":
+        raise TypeError
+    return values.astype(np.float64)
+
+
+def _vectors(name: str, given: Any, count: int | None) -> NDArray[np.float64]:
+    """Return an array (count, 3) of finite numbers."""
+    try:
+        values = _numbers(given)
+        if count is None:
+            values = values.reshape(-1, 3) if values.shape in ((0,), (3,)) else values
+            count = len(values)
+        if values.shape not in ((3,), (count, 3)):
+            raise ValueError
+        values = np.broadcast_to(values, (count, 3)).copy()
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} must be numbers of shape (n, 3){'' if name == 'position' else f' with n = {count}, or (3,)'}"
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        raise InputError(f"{name}[{bad[0]}] is {values[bad[0]].tolist()}; it must be finite")
+    return values
+
+
+def check_clear(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Require that particles to be added touch no other and not each other. Collective.
+
+    Raises
+    ------
+    InputError
+        If one does.
+    """
+    own, constants, axes = system.particles, system.constants, system.dimension
+    count = len(columns["radius"])
+    found = find_pairs(
+        np.concatenate((own.position, columns["position"]))[:, :axes],
+        np.concatenate((own.radius, columns["radius"])),
+        lower=constants.lower[:axes],
+        upper=(constants.lower + np.where(constants.period > 0.0, constants.period, 1.0))[:axes],
+        periodic=(constants.period > 0.0)[:axes].tolist(),
+    )
+    rows = found.pairs[:, 1] - own.count
+    first = int(rows[rows >= 0].min(initial=count))
+    from_the_end = int(system.exchange.largest(np.array([count - first], np.int64))[0])
+    if from_the_end:
+        row = count - from_the_end
+        place = columns["position"][row].tolist()
+        raise InputError(
+            f"the particle at position[{row}] = {place} m touches another one; move it or leave it out"
+        )
+
+
+def _check_walls(system: System, case: Case, columns: Columns) -> None:
+    """Require that particles to be added overlap no wall where it is now. The same on every rank.
+
+    Raises
+    ------
+    InputError
+        If one does.
+    """
+    if system.walls is None:
+        return
+    walls = system.walls.walls
+    mesh, blocks, radius = walls.mesh, system.blocks, columns["radius"]
+    if blocks is None:
+        near = np.arange(mesh.facet_count)
+    else:
+        near = blocks.near(walls.places_of(blocks.anchors), columns["position"], radius)
+    if not len(near):
+        return
+    start = np.zeros(len(near) + 1, np.int64)
+    np.cumsum(mesh.facet_start[near + 1] - mesh.facet_start[near], out=start[1:])
+    nodes, loops = np.unique(members_of(mesh.facet_start, mesh.facet_vertices, near), return_inverse=True)
+    rows, depth, facet = touching_walls(columns["position"], radius, walls.places_of(nodes), start, loops)
+    deep = np.flatnonzero(depth > ROUNDING * radius[rows])
+    if not len(deep):
+        return
+    row, at = int(rows[deep[0]]), near[facet[deep[0]]]
+    wall = case.walls[int(walls.facet_wall[at])].name
+    raise InputError(
+        f"the particle at position[{row}] = {columns['position'][row].tolist()} m overlaps wall {wall} (facet "
+        f"{walls.facet_origin[at]}) by {share(depth[deep[0]] / radius[row])} of its radius; move it or leave it out"
+    )

@@ -1,0 +1,77 @@
+"""``pdem check``: what it prints of a run to come, and what it says when it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from pdem.cli import main
+
+CASE = """
+time = {{end = 1.0}}
+domain = {{lower = [0, 0, 0], upper = [1, 1, 1], gravity = [0, 0, -9.81]}}
+materials.grain = {{density = 2500.0, youngs_modulus = 1e8, poisson_ratio = 0.2}}
+interactions.grain-grain = {{friction = 0.5, restitution = 0.05}}
+output = {{folder = "{folder}"}}
+[[particles]]
+material = "grain"
+"""
+
+
+@pytest.fixture
+def write_case(tmp_path):
+    def write(text):
+        path = tmp_path / "case.toml"
+        path.write_text(CASE.format(folder=tmp_path / "out") + text)
+        return path
+
+    return write
+
+
+def test_step_duration_and_disk_are_shown(write_case):
+    path = write_case("radius = 0.01\npositions = [[0.5, 0.5, 0.5], [0.2, 0.2, 0.2]]")
+    result = CliRunner().invoke(main, ["check", str(path)])
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert any(
+        "s, automatic: 3.33 % of the Rayleigh time" in line and line.endswith(" steps") for line in lines
+    )
+    assert any("33.3 % of the usual one, for restitution 0.05 of grain-grain" in line for line in lines)
+    for subject in ("duration", "disk", "stiffness"):
+        assert sum(line.startswith(f"info: {subject}: ") for line in lines) == 1
+    assert lines[-1] == "2 particles: 0 errors, 0 warnings"
+
+
+def test_without_particles_the_step_has_to_be_given(write_case):
+    path = write_case("")
+    path.write_text(path.read_text().replace('[[particles]]\nmaterial = "grain"\n', ""))
+    result = CliRunner().invoke(main, ["check", str(path)])
+    assert result.exit_code == 2
+    assert 'time.step = "auto": there are no particles to take it from' in result.stderr
+    result = CliRunner().invoke(main, ["check", str(path), "--set", "time.step=1e-4"])
+    assert result.exit_code == 0
+    assert "info: time step: 0.0001 s, given by time.step; 10,000 steps" in result.stdout
+
+
+def test_stopping_a_check_is_no_matter_of_checkpoints(write_case):
+    path = write_case("radius = 0.004\nfill = {volume_fraction = 0.41}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pdem", "check", str(path)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    said = ""
+    while "placing particles" not in said:  # after some seconds it tells how far it is
+        said += process.stderr.read(1)
+        assert process.poll() is None, said
+    process.send_signal(signal.SIGINT)
+    said += process.communicate(timeout=60)[1]
+    assert process.returncode == 99, said
+    assert "the check was stopped before its end; nothing has been run or written" in said
+    assert "checkpoint" not in said
+    assert "Traceback" not in said
