@@ -214,7 +214,7 @@ class WallContacts:
             self._start, self._end, self._candidates,
             (walls.vertices, walls.normals, walls.facet_wall, walls.mesh.facet_side, walls.mesh.facet_body,
              walls.mesh.vertex_euler, self._materials),
-            (self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
+            (self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.mean_turn,
              walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted),
             self._topology, room.scratch, room.lists, room.kept, room.work, self._new.arrays(), self._new.counts,
             self._old.arrays(), self._old.counts, len(law.density), law.table.reshape(-1), room.force, self.total,

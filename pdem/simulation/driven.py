@@ -1,4 +1,4 @@
-"""Walls that particles drive, in the step: every rank moves them alike, by loads that are exact sums over all ranks."""
+"""Walls that move, in the step: every rank moves them alike, driven ones by exact sums over all ranks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ GROUP = "driven_walls"
 """Name of the group of a checkpoint that holds their state."""
 
 
-def begin_driven(system: System) -> None:
-    """Let driven walls begin a step; note one that cannot be followed."""
+def move_walls(system: System) -> None:
+    """Put all walls where they are at the end of the step; note a driven one that cannot be followed."""
     assert system.walls is not None
-    walls = system.walls.walls
-    if not walls.driven:
-        return
-    walls.begin_step(system.time_of(system.step - 1), system.time)
-    walls.place(system.time, system.time_of(system.step - 1))
-    for wall, way in walls.driven_ways().items():
-        if not way <= system.skins.radii[-1]:
+    walls, before = system.walls.walls, system.time_of(system.step - 1)
+    walls.begin_step(before, system.time)
+    walls.place(system.time, before)
+    for wall in walls.drives:
+        if not walls.ways[wall] <= system.skins.radii[-1]:
             system.trouble.append((DRIVEN, wall, 0))
 
 
