@@ -317,7 +317,8 @@ class WallContacts:
         columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
-            "nearest": point + overlap[:, None] * normal, "point": point, "force": -force[:, :3],
+            "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
+            "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / step,
         }  # fmt: skip

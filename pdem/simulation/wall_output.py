@@ -27,7 +27,7 @@ BODY_FIELDS = (
     Field("power", np.float64, (), "W", "power that each wall delivers to the particles"),
     Field("body_wall", np.int32, (), "1", "wall of each connected body of the walls"),
     Field("body_force", np.float64, (3,), "N", "contact force on each connected body"),
-    Field("body_torque", np.float64, (3,), "N m", "its torque about the centre of the wall"),
+    Field("body_torque", np.float64, (3,), "N m", "its torque about the point of wall_loads"),
     Field("body_power", np.float64, (), "W", "power that each connected body delivers to the particles"),
 )
 BODY_INDEX = Field("body", np.int32, (), "1", "connected body of the walls, a row of body_force")
