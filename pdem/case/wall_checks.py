@@ -9,6 +9,7 @@ import numpy as np
 from pdem.case.periodic_walls import periodic_doubts
 from pdem.case.sides import inside_closed_pieces
 from pdem.containers.mesh_report import SLIVER_ANGLE
+from pdem.containers.surface import surface_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +72,12 @@ def mesh_doubts(report: MeshReport) -> Iterator[str]:
         yield f"{count} {kind} cells of the file are no surface and were left out"
     if report.split_facets:
         yield f"{report.split_facets} facets were not planar or not convex and have been cut into triangles"
+    if report.dropped_facets:
+        yield (
+            f"{report.dropped_facets} facets have fewer than three distinct corners or no area (first: facet "
+            f"{report.first['dropped_facets'][0]} of the file) and were left out; those that follow move up in number. "
+            "They close nothing, but check the export"
+        )
     if report.non_manifold_edges:
         facets = _listed(report.first["non_manifold_edges"])
         yield (
@@ -124,7 +131,8 @@ def _facet_size(smallest: float, radius: float, largest: float) -> Said:
 
 def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]:
     """Name particles that are on the other side of a closed surface than most."""
-    for facet, inside in inside_closed_pieces(particles["position"], mesh).items():
+    whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
+    for facet, inside in inside_closed_pieces(particles["position"], whole).items():
         number, total = int(inside.sum()), len(inside)
         if number in (0, total):
             continue

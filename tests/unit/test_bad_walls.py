@@ -57,7 +57,10 @@ def warnings_of(case: Case, meshes: list[Mesh] | None = None) -> list[str]:
     [
         (SQUARE.format(0.1), ["facet 1 (of 2", "not planar", "0.0", "split_facets = true"]),
         (CONCAVE, ["facet 0 (of 1", "not convex (it has 4 sides)", "split_facets = true"]),
-        ("v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", ["facet 0 (of 1", "degenerate: area 0 m2", "remove them"]),
+        (
+            "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n",
+            ["all 1 facets are degenerate", "no area", "check its export"],
+        ),
         ("v 0 0 0\nv 1 0 0\nv 0 nan 0\nf 1 2 3\n", ["vertex 2 of facet 0", "nan", "repair the file"]),
         ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", ["facet 0 (of 1", "names vertex 8", "0 to 2"]),
     ],

@@ -149,8 +149,8 @@ def test_poly_data_is_refused_with_the_way_out(tmp_path: Path) -> None:
 
 
 def test_bad_facet_of_a_file_names_file_and_facet(tmp_path: Path) -> None:
-    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
-    with pytest.raises(MeshError, match=r"a\.obj: facet 1 .*degenerate"):
+    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 1\nv 0 1 0\nf 1 2 4\nf 1 2 3 4\n")
+    with pytest.raises(MeshError, match=r"a\.obj: facet 1 .*not planar"):
         Mesh.read(tmp_path / "a.obj")
 
 
