@@ -84,6 +84,8 @@ class MovingWalls:
         ``mean_velocity + mean_turn (x - anchor)`` [1/s, m/s].
     ways : (W,) array
         How far any corner of a box around each wall went in the last step [m].
+    longest_way : float
+        The longest of them [m].
     driven : list of Drive
         Those there are, in the order of their walls.
     driven_row : (W,) int64 array
@@ -123,7 +125,7 @@ class MovingWalls:
         self.centre, self.velocity = self._state[CENTRE], self._state[VELOCITY]
         self.angular_velocity = self._state[TURNING]
         self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
-        self.ways = np.zeros(count)
+        self.ways, self.longest_way = np.zeros(count), 0.0
         self.drives = dict(sorted((drives or {}).items()))
         self._lay_out_drives(count)
         self._moving = [
@@ -133,6 +135,7 @@ class MovingWalls:
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
         self._poses: dict[int, Pose] = {}
+        self._before: dict[int, Pose] = {}  # at the begin of the step
         self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
         self._listed = np.zeros((ROWS - CORNERS, count, 3))
         self._make_room(placed)
@@ -203,6 +206,7 @@ class MovingWalls:
         if self._times == (time, before):
             return
         self._placed_at, self._times = self._times[0], (time, before)
+        self.longest_way = 0.0
         for wall in self._moving:
             now, frame, then = self._poses_of(wall, time, before)
             if now is then and self._rest.get(wall) is now:
@@ -220,7 +224,9 @@ class MovingWalls:
         still = average(
             now.numbers, then.numbers, centre, step, wall, self._state, self.mean_turn, self.mean_velocity
         )
-        self.ways[wall] = 0.0 if now is then else way_since(then.numbers, corners, wall, self._state)
+        self._before[wall] = then
+        way = 0.0 if now is then else way_since(then.numbers, corners, wall, self._state)
+        self.ways[wall], self.longest_way = way, max(self.longest_way, way)
         if wall in self.drives:
             self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
         if still and now is then:
@@ -312,6 +318,14 @@ class MovingWalls:
                 wall,
                 self._state,
             )
+
+    def passage(self, wall: int) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Return how far vertices of a wall went in the last step at most [m], and the corners of a box around all."""
+        points = self._vertices[self.vertices_of(wall)]
+        now, then = self._poses[wall].place(points), self._before[wall].place(points)
+        both = np.concatenate((now, then))
+        way = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
+        return way, both.min(axis=0), both.max(axis=0)
 
     def driven_state(self) -> NDArray[np.float64]:
         """Return the state of all driven walls, a row for each."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.driven_loads import DRIVEN_LOADS
 from pdem.foundation.sums import exact_values
-from pdem.simulation.trouble import DRIVEN
+from pdem.simulation.trouble import DRIVEN, FAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,11 @@ GROUP = "driven_walls"
 """Name of the group of a checkpoint that holds their state."""
 
 
-def move_walls(system: System) -> None:
-    """Put all walls where they are at the end of the step; note a driven one that cannot be followed."""
+def move_walls(system: System) -> float:
+    """Put all walls where they are at the end of the step, and return how far one has come at most [m].
+
+    A driven one that cannot be followed is noted.
+    """
     assert system.walls is not None
     walls, before = system.walls.walls, system.time_of(system.step - 1)
     walls.begin_step(before, system.time)
@@ -30,6 +33,26 @@ def move_walls(system: System) -> None:
     for wall in walls.drives:
         if not walls.ways[wall] <= system.skins.radii[-1]:
             system.trouble.append((DRIVEN, wall, 0))
+    return walls.longest_way
+
+
+def note_fast_walls(system: System) -> None:
+    """Note walls that in this step went farther than the radius of a particle which they pass.
+
+    Those are meant that are in the box around all places of the wall on its way.
+    """
+    assert system.walls is not None
+    walls, own = system.walls.walls, system.particles
+    for wall in np.flatnonzero(walls.ways > system.least_radius).tolist():
+        way, lower, upper = walls.passage(wall)
+        near = own.radius < way
+        for axis in np.flatnonzero(
+            system.constants.period == 0.0
+        ):  # along others it may be passed by an image
+            x = own.position[:, axis]
+            near &= (x + own.radius > lower[axis]) & (x - own.radius < upper[axis])
+        if near.any():
+            system.trouble.append((FAST, wall, int(own.id[near].min())))
 
 
 def finish_driven(system: System, half: float) -> None:

@@ -10,7 +10,7 @@ from pdem.contact.law import Law
 from pdem.contact.pair_contacts import NO_WALLS, Action
 from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, drift
-from pdem.simulation.driven import finish_driven, move_walls
+from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
 from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
@@ -45,7 +45,9 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
         stale = max(stale, STALE)
     phases.lap("integrate")
     if system.walls is not None and system.walls.walls.moves:
-        move_walls(system)
+        if move_walls(system) > system.least_radius:
+            show(system)
+            note_fast_walls(system)
         phases.lap("walls move")
     requested, stale = agree(system, stale)
     phases.lap("wait")

@@ -165,7 +165,7 @@ def test_particles_do_not_notice(tmp_path, method):
             tmp_path, Grains(places, 0.06, (0.3, 0.1, 0.0)), walls=({"mesh": Mesh(POINTS, loops)},),
             gravity=(0.0, 0.0, -9.81), law={"friction": 0.4, "restitution": 0.5}, detection={"walls": method},
         )  # fmt: skip
-        simulation.advance(30)
+        simulation.advance(3)
         on = simulation.nodal_forces()["wall0"]
         assert np.abs(on["facet_force"]).max() > 0.0
         results.append((simulation.gather(), on))
