@@ -26,6 +26,7 @@ from pdem.case.messages import shown_key
 from pdem.case.sections import OUTPUT_SHARES, Time
 from pdem.case.timestep import automatic_step, step_limits
 from pdem.case.wall_checks import mesh_findings, unit_doubts
+from pdem.case.wall_speeds import speed_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def preflight(
         findings += [Finding(level, f"wall {wall.name}", text) for level, text in said]
     return [
         *findings,
+        *speed_findings(case, particles, meshes, step),
         *driven_findings(case, particles, meshes, step),
         *_intervals(case, step),
         *_memory(particles, meshes, ranks),

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 
+WORST = 32
+"""How many of the fastest steps of a table are told."""
+
+
 class Course(Protocol):
     """A quantity as a function of the time, 0 at time 0."""
 
@@ -38,9 +42,8 @@ class Course(Protocol):
         """Largest absolute rate at any time."""
         ...
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Times at which the rate jumps [s]."""
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it changes most within a step [s]: a few of the worst."""
         ...
 
 
@@ -65,10 +68,9 @@ class Steady:
         """Absolute rate."""
         return abs(self.rate)
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """None: it is smooth."""
-        return ()
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return any time."""
+        return (0.0,)
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,10 @@ class Oscillating:
         """Largest absolute rate at any time."""
         return abs(self.amplitude) * 2.0 * math.pi * self.frequency
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """None: it is smooth."""
-        return ()
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return half a step before its first passages through the middle."""
+        turns = -self.phase / (2.0 * math.pi)
+        return tuple(((turns + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
 
 
 @dataclass(frozen=True)
@@ -139,10 +141,13 @@ class Tabulated:
         """Absolute rate of the steepest way."""
         return float(np.abs(np.diff(self.values) / np.diff(self.times)).max())
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Those of the table [s]."""
-        return self.times
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return those of the times from or up to which a step changes the value most."""
+        times = np.array(self.times)
+        begins = np.concatenate((times, times - step, times - 0.5 * step))
+        ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
+        worst = np.argsort(-np.abs(np.subtract(*ends)), kind="stable")[:WORST]
+        return tuple(begins[worst].tolist())
 
 
 class Part(Protocol):
@@ -160,9 +165,8 @@ class Part(Protocol):
         """Return the largest speed of any of some points (n, 3), or more [m/s]."""
         ...
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Times at which the motion is not smooth [s]."""
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it changes most within a step [s]: a few of the worst."""
         ...
 
 
@@ -200,10 +204,9 @@ class Turn:
         arms = np.linalg.norm(np.cross(points - np.array(self.centre), direction), axis=1)
         return self.angle.largest_rate * float(arms.max(initial=0.0))
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Times at which the angle bends [s]."""
-        return self.angle.knots
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it turns most within a step [s]."""
+        return self.angle.fastest(step)
 
 
 @dataclass(frozen=True)
@@ -231,10 +234,9 @@ class Shift:
         """Return the largest speed of any point [m/s], or more."""
         return math.hypot(*(course.largest_rate for course in self.courses))
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Times at which the way bends [s]."""
-        return tuple(time for course in self.courses for time in course.knots)
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it moves most within a step [s]."""
+        return tuple(time for course in self.courses for time in course.fastest(step))
 
 
 class Motion:
@@ -296,7 +298,6 @@ class Motion:
         """
         return sum(part.largest_speed(points) for part in self.parts)
 
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Times at which the motion is not smooth [s]."""
-        return tuple(time for part in self.parts for time in part.knots)
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on some part moves most within a step [s]."""
+        return tuple(time for part in self.parts for time in part.fastest(step))
