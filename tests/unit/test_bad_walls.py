@@ -129,7 +129,9 @@ def test_mixed_up_units_are_noticed(tmp_path: Path, factor: float) -> None:
     vessel = box([0, 0, 0], [1, 1, 1])
     vessel.write(tmp_path / "vessel.obj")
     case = case_of(tmp_path, (tmp_path / "vessel.obj").read_text(), f"scale = {factor}")
-    assert any("check the unit" in line and "radi" in line for line in warnings_of(case))
+    (line,) = [line for line in warnings_of(case) if line.startswith("warning: wall wall: it is")]
+    assert "radii 0.05 to 0.05 m; check the unit: if wall.obj is in " in line
+    assert line.endswith(f"in {'m' if factor < 1.0 else 'mm'}, scale = 1 (a key of [[walls]])")
     case.override("walls[0].scale=1.0")
     assert warnings_of(case) == []
 
