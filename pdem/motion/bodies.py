@@ -114,9 +114,9 @@ class FreeBody:
         """Return the pose at the beginning of the step."""
         return self._pose(self._place_before, self._rotation_before)
 
-    def frame(self, time: float) -> Pose:
+    def frame(self, time: float, now: Pose) -> Pose:
         """Return the present pose: the centre moves with the body."""
-        return self.now(time)
+        return now
 
     def inverse_inertia(self) -> Floats:
         """Return how it turns by a torque."""

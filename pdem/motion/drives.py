@@ -61,8 +61,8 @@ class Drive(Protocol):
         """Return the pose at its beginning."""
         ...
 
-    def frame(self, time: float) -> Pose:
-        """Return the pose at the end of the step of what the centre rests in."""
+    def frame(self, time: float, now: Pose) -> Pose:
+        """Return the pose of what the centre rests in, at the end of the step, for the pose `now` of the wall."""
         ...
 
     def inverse_inertia(self) -> Floats:

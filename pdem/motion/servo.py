@@ -118,7 +118,7 @@ class Servo:
     def _power(self, time: float) -> float:
         """Return what the wall delivers to the particles, at the last load and the present rate [W]."""
         pose = self.now(time)
-        velocity = pose.velocity(self.frame(time).place(self.centre))
+        velocity = pose.velocity(self.frame(time, pose).place(self.centre))
         return -dot(self.load_seen[:3], velocity) - dot(self.load_seen[3:6], pose.spin)
 
     def finish(self, load: Floats, time: float, half: float) -> None:
@@ -146,10 +146,10 @@ class Servo:
         """Return the pose at the beginning of the step."""
         return self._pose(before, self.travel_before)
 
-    def frame(self, time: float) -> Pose:
+    def frame(self, time: float, now: Pose) -> Pose:
         """Return the pose of what the centre rests in: the axis, what turns by itself, or space."""
         if self._line is not None:
-            return self._carriage(self.travel)
+            return self._carriage(self.travel) if self.motion.moves else now
         if self.motion.fixed or not self.motion.moves:
             return REST
         return self._carriage(self.travel).carrying(self.motion.frame(time))

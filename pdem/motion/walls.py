@@ -140,6 +140,7 @@ class MovingWalls:
         self._listed = np.zeros((ROWS - CORNERS, count, 3))
         self._make_room(placed)
         self._times = -math.inf, -math.inf
+        self._begun = False  # a step, by driven walls that have yet to be placed
         self.place(0.0, 0.0)
         self.note_places()
 
@@ -184,12 +185,15 @@ class MovingWalls:
 
         A driven wall is at the end of its last step, and was at its begin.
         """
-        if wall in self.drives:
-            drive = self.drives[wall]
-            return drive.now(time), drive.frame(time), drive.then(before)
-        motion = self.motions[wall]
-        then = self._poses[wall] if before == self._placed_at else motion.pose(before)
-        return motion.pose(time), motion.frame(time), then
+        motion, drive = self.motions[wall], self.drives.get(wall)
+        if before == self._placed_at:
+            then = self._poses[wall]
+        else:
+            then = motion.pose(before) if drive is None else drive.then(before)
+        if drive is None:
+            return motion.pose(time), motion.frame(time), then
+        now = drive.now(time)
+        return now, drive.frame(time, now), then
 
     def pose_of(self, wall: int) -> Pose:
         """Return where a wall is."""
@@ -203,8 +207,9 @@ class MovingWalls:
 
     def place(self, time: float, before: float) -> None:
         """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""
-        if self._times == (time, before):
+        if self._times == (time, before) and not self._begun:
             return
+        self._begun = False
         self._placed_at, self._times = self._times[0], (time, before)
         self.longest_way = 0.0
         for wall in self._moving:
@@ -302,8 +307,7 @@ class MovingWalls:
         """Let driven walls begin a step; `place` puts them where they are then."""
         for drive in self.driven:
             drive.begin(before, time - before)
-        if self.driven:
-            self._times = -math.inf, -math.inf
+        self._begun = bool(self.driven)
 
     def finish_step(self, loads: NDArray[np.float64], time: float, half: float) -> None:
         """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
@@ -312,7 +316,7 @@ class MovingWalls:
             now = drive.now(time)
             settle(
                 now.numbers,
-                drive.frame(time).numbers,
+                drive.frame(time, now).numbers,
                 self._centres[wall],
                 self._corners[wall],
                 wall,
