@@ -83,6 +83,8 @@ class Mesh:
     about single given facets name the given number. Arrays are shared, not copied: treat them as read-only.
     """
 
+    _numbers: NDArray[np.int64] | None
+
     def __init__(
         self,
         vertices: ArrayLike,
@@ -207,6 +209,11 @@ class Mesh:
         return self.facet_vertices[self.facet_start[facet] : self.facet_start[facet + 1]]
 
     @property
+    def facet_numbers(self) -> NDArray[np.int64]:
+        """Number of each facet among the given ones."""
+        return np.arange(self.facet_count) if self._numbers is None else self._numbers
+
+    @property
     def vertex_count(self) -> int:
         """Number of distinct vertices."""
         return len(self.vertices)
@@ -268,7 +275,7 @@ class Mesh:
             resolution=resolution,
         )
         self._set(kept, topology.topology_of(start, loops, len(kept)), normals, areas, found)
-        self.facet_numbers = numbers
+        self._numbers = None if np.array_equal(numbers, np.arange(given)) else numbers
 
     def _set(
         self,
@@ -286,7 +293,7 @@ class Mesh:
         self.facet_normals = normals
         self.facet_areas = areas
         self.origin = origin
-        self.facet_numbers = np.arange(self.facet_count)
+        self._numbers = None
         self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
         self.facet_body = np.zeros(self.facet_count, dtype=np.int64)
         self.facet_side = np.zeros(self.facet_count, dtype=np.int8)

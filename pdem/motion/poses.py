@@ -101,8 +101,6 @@ class Pose:
         One after the other: `rotation`, `shift`, `spin` and `flow`. Nobody writes into it.
     """
 
-    __slots__ = ("numbers",)
-
     def __init__(self, numbers: Floats) -> None:
         self.numbers = numbers
 

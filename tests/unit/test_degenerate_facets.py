@@ -148,6 +148,8 @@ def test_messages_about_other_facets_name_the_given_number():
     split = Mesh(points, [[0, 0, 1], [0, 1, 2, 3], [2, 2, 2], [0, 1, 4]], split_facets=True)
     assert split.facet_numbers.tolist() == [1, 1, 3]
     assert split.origin.dropped_facets == (0, 2)
+    as_many = Mesh(points, [[0, 0, 1], [0, 1, 2, 3]], split_facets=True)
+    assert as_many.facet_numbers.tolist() == [1, 1]
 
 
 def test_joined_walls_remember_what_was_dropped():
