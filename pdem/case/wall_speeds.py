@@ -30,6 +30,9 @@ WAY_WARNING, WAY_ERROR = 0.1, 1.0
 """Way of a wall in one step over the smallest radius: from which on contacts are seen too late, and beyond which the
 wall goes through particles."""
 
+JUMP = 10.0
+"""Way of a wall in one step over the smallest radius beyond which a shorter step is no remedy."""
+
 SAMPLES, PARTS, CLOSELY = 400, 8, 16
 """Steps all over the run that are looked at besides those that motions name, parts into which a step is cut to see
 whole turns, and steps of the longest ways for which all vertices are looked at."""
@@ -77,10 +80,13 @@ def speed_findings(
         text += f", at {speed:.4g} m/s: {100.0 * share:.3g} % of the smallest radius {radius:.4g} m; "
         fast = share > WAY_ERROR
         text += "it goes through particles; " if fast else "contacts with it are seen late; "
-        text += f"let it move at most {WAY_WARNING * radius / step:.4g} m/s, or use a step of at most "
-        yield Finding(
-            "error" if fast else "warning", f"wall {wall.name}", f"{text}{WAY_WARNING * radius / speed:.3g} s"
-        )
+        most = WAY_WARNING * radius / step
+        text += f"let it move at most {most:.4g} m/s"
+        if share > JUMP:
+            text += f", so that this way takes {way.length / most:.3g} s"
+        else:
+            text += f", or use a step of at most {WAY_WARNING * radius / speed:.3g} s"
+        yield Finding("error" if fast else "warning", f"wall {wall.name}", text)
 
 
 def _way_of(case: Case, wall: Wall, mesh: Mesh, step: float, reach: float) -> Way:

@@ -78,6 +78,8 @@ def test_smaller_particles_ask_for_more(tmp_path):
 def test_a_jump_is_as_long_as_it_is_however_short_it_takes(tmp_path, begin):
     assert found(tmp_path, table(2.0, begin, begin + 1e-9))[:2] == ("error", pytest.approx(2.0, rel=1e-2))
     assert found(tmp_path, table(0.5, begin, begin + 1e-9))[:2] == ("warning", pytest.approx(0.5, rel=1e-2))
+    text = found(tmp_path, table(50.0, begin, begin + 1e-9))[2]
+    assert text.endswith("let it move at most 10 m/s, so that this way takes 0.05 s")
     assert found(tmp_path, table(0.05, begin, begin + 1e-9)) is None
     assert found(tmp_path, table(2.0, begin, begin + 40 * STEP)) is None
 
