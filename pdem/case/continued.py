@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
-    from pdem.motion.motions import Pose
+    from pdem.motion.poses import Pose
 
     Floats = NDArray[np.float64]
 

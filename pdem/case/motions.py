@@ -153,7 +153,11 @@ class Moving(Section):
 
 
 def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None = None) -> Motion:
-    """Return the motion of a wall, carried by those it is on; torques are about its own innermost axis.
+    """Return the motion of a wall, carried by those it is on.
+
+    Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``; of a
+    wall that has none about that of the nearest motion it is on which has one: where that centre is by then. Without
+    any they are about the origin, which is fixed in space.
 
     Parameters
     ----------
@@ -172,9 +176,16 @@ def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None =
     chain = [wall]
     while chain[-1].on is not None:
         chain.append(motions[chain[-1].on])
-    parts = [part for one in reversed(chain) for part in _parts(one, folder or Path())]
-    centres = [turn.centre for one in chain for turn in (one.rotation, one.swing, one.rotation_table) if turn]
-    return Motion(parts, centres[0] if centres else (0.0, 0.0, 0.0))
+    parts: list[Turn | Shift] = []
+    centre, frame = (0.0, 0.0, 0.0), 0
+    for one in reversed(chain):
+        for first, part in enumerate(_parts(one, folder or Path())):
+            parts.append(part)
+            if isinstance(part, Turn) and not any(
+                isinstance(other, Turn) for other in parts[-1 - first : -1]
+            ):
+                centre, frame = part.centre, len(parts)
+    return Motion(parts, centre, frame)
 
 
 def _parts(one: Moving, folder: Path) -> Iterator[Turn | Shift]:

@@ -26,6 +26,7 @@ from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.timestep import crowd_of, step_limits, step_scale
 from pdem.case.unit_checks import unit_doubts_of_materials
 from pdem.case.wall_checks import mesh_findings, unit_doubts
+from pdem.case.wall_speeds import speed_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def preflight(
         findings += [Finding(level, f"wall {wall.name}", text) for level, text in said]
     return [
         *findings,
+        *speed_findings(case, particles, meshes, step),
         *driven_findings(case, particles, meshes, step),
         *_intervals(case, step),
         *_memory(particles, meshes, ranks),

@@ -90,7 +90,9 @@ class Detection(Section):
         a surface and without jumps over concave creases, or by the double hierarchy method as published.
     wall_lever_arm : {"radius", "contact"}
         Of the friction between a sphere and a wall: the radius, with which a rolling sphere goes as far as one that
-        does not sink in, or the distance from the centre to the contact point, as published with that method.
+        does not sink in, or the distance from the centre to the contact point, as published with that method. With
+        the radius the torques of ``wall_loads`` differ from the moments of ``nodal_forces``, which act on the
+        surface, by overlap times friction.
     """
 
     method: Literal["hgrid", "linked-cell", "nbs", "sorting", "screening", "brute-force"] = "hgrid"

@@ -9,6 +9,7 @@ import numpy as np
 from pdem.case.periodic_walls import periodic_doubts
 from pdem.case.sides import inside_closed_pieces
 from pdem.containers.mesh_report import SLIVER_ANGLE
+from pdem.containers.surface import surface_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
     from pdem.containers.mesh_report import MeshReport
 
@@ -71,6 +73,12 @@ def mesh_doubts(report: MeshReport) -> Iterator[str]:
         yield f"{count} {kind} cells of the file are no surface and were left out"
     if report.split_facets:
         yield f"{report.split_facets} facets were not planar or not convex and have been cut into triangles"
+    if report.dropped_facets:
+        yield (
+            f"{report.dropped_facets} facets have fewer than three distinct corners or no area (first: facet "
+            f"{report.first['dropped_facets'][0]} of the file) and were left out; those that follow move up in number. "
+            "They close nothing, but check the export"
+        )
     if report.non_manifold_edges:
         facets = _listed(report.first["non_manifold_edges"])
         yield (
@@ -124,7 +132,8 @@ def _facet_size(smallest: float, radius: float, largest: float) -> Said:
 
 def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]:
     """Name particles that are on the other side of a closed surface than most."""
-    for facet, inside in inside_closed_pieces(particles["position"], mesh).items():
+    whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
+    for facet, inside in inside_closed_pieces(particles["position"], whole).items():
         number, total = int(inside.sum()), len(inside)
         if number in (0, total):
             continue
@@ -144,7 +153,7 @@ def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]
 def unit_doubts(
     case: Case, meshes: Sequence[Mesh], particles: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name of a wall, or of all, and text) where sizes look as if units were mixed up."""
+    """Yield (name of a wall, text) where sizes look as if units were mixed up."""
     radius, position = particles["radius"], particles["position"]
     if not len(meshes) or not len(radius):
         return
@@ -152,16 +161,19 @@ def unit_doubts(
     reached = position - radius[:, None], position + radius[:, None]
     bed = float(np.linalg.norm(reached[1].max(axis=0) - reached[0].min(axis=0)))
     boxes = [(mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in meshes]
-    for wall, (lower, upper) in zip(case.walls, boxes, strict=True):
-        size = float(np.linalg.norm(upper - lower))
-        if size < least:
-            yield (
-                f"wall {wall.name}",
-                f"all of it is {size:.3g} m large, less than the smallest radius {least:.3g} m; check the unit (scale)",
-            )
     whole = float(
         np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0))
     )
-    sizes = f"{whole:.3g} m large, the particles together {bed:.3g} m, radii {least:.3g} to {most:.3g} m"
-    if whole > UNIT_RATIO * bed or UNIT_RATIO * whole < bed:
-        yield "walls", f"they are {sizes}: more than {UNIT_RATIO:g} times apart; check the units (scale)"
+    too_small = UNIT_RATIO * whole < bed
+    for wall, (lower, upper) in zip(case.walls, boxes, strict=True):
+        size = float(np.linalg.norm(upper - lower))
+        text = f"it is {size:.3g} m large, the particles together {bed:.3g} m, radii {least:.3g} to {most:.3g} m; "
+        if size < least or too_small:
+            yield f"wall {wall.name}", f"{text}check the unit{_unit(wall, 1000.0, 'm')}"
+        elif whole > UNIT_RATIO * bed and 10.0 * size > whole:
+            yield f"wall {wall.name}", f"{text}check the unit{_unit(wall, 0.001, 'mm')}"
+
+
+def _unit(wall: Wall, factor: float, unit: str) -> str:
+    """Return which scale a wall would need if its file were in another unit."""
+    return f": if {wall.mesh} is in {unit}, scale = {wall.scale * factor:g} (a key of [[walls]])"

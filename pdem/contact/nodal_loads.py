@@ -52,7 +52,9 @@ class NodalLoads(NamedTuple):
     sliding_power : ndarray, shape (F,)
         Power lost by sliding on each facet in the last step [W], to which abrasive wear is taken to be proportional.
     body_force, body_torque, body_power : ndarray, shapes (B, 3), (B, 3), (B,)
-        On each connected piece of the walls [N], about the centre of its wall [N m]; delivered to particles [W].
+        On each connected piece of the walls [N]; about the centre of its wall (`MovingWalls.centre`) and at the lever
+        arm of the contacts, which is not that of `force` where friction acts at the radius [N m]; delivered to
+        particles [W].
     """
 
     force: NDArray[np.float64]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers import mesh_topology as topology
-from pdem.containers.hanging_nodes import WELD, resolution_of
+from pdem.containers.hanging_nodes import WELD, resolution_of, tolerance_of
+from pdem.containers.mesh_degenerate import Facets, given_facets, with_area, with_corners
 from pdem.containers.mesh_reading import read_surface, write_surface
 from pdem.containers.mesh_report import MeshReport, report_of
 from pdem.containers.mesh_shapes import check_shapes, unfit_facets
@@ -53,6 +54,9 @@ class Mesh:
         Unit normals by the right hand rule around the loop.
     facet_areas : ndarray, shape (F,), float64
         Areas [m2].
+    facet_numbers : ndarray, shape (F,), int64
+        Number of each facet among the given ones (those of the group of the file), counted from 0: they are not
+        numbered through where some were dropped or cut.
     facet_wall, vertex_wall : ndarray, shapes (F,) and (V,), int32
         Which of the joined meshes a facet or vertex came from (zeros unless made by `join_meshes`).
     facet_body, facet_side : ndarray, shape (F,), int64 and int8
@@ -67,14 +71,19 @@ class Mesh:
     ------
     MeshError
         Naming the facet (or vertex), what is wrong, the limit and the remedy: no facets, a coordinate that
-        is not finite, an index out of range, fewer than three distinct vertices, a facet without area, one
-        that is not planar or not convex.
+        is not finite, an index out of range, no facet with an area, one that is not planar or not convex, or one
+        without area whose outline crosses itself.
 
     Notes
     -----
     Features are identified as (kind, index): facet f is (0, f), edge e is (1, e), vertex v is (2, v).
-    Facets keep their number. Arrays are shared, not copied: treat them as read-only.
+    Facets that have fewer than three distinct corners or no area are dropped, see
+    `pdem.containers.mesh_degenerate`; those that follow move up. Everything that is reported by facet, such as
+    `Simulation.nodal_forces`, is by the facets of the mesh, and `facet_numbers` leads back to the given ones. Messages
+    about single given facets name the given number. Arrays are shared, not copied: treat them as read-only.
     """
+
+    _numbers: NDArray[np.int64] | None
 
     def __init__(
         self,
@@ -200,6 +209,11 @@ class Mesh:
         return self.facet_vertices[self.facet_start[facet] : self.facet_start[facet + 1]]
 
     @property
+    def facet_numbers(self) -> NDArray[np.int64]:
+        """Number of each facet among the given ones."""
+        return np.arange(self.facet_count) if self._numbers is None else self._numbers
+
+    @property
     def vertex_count(self) -> int:
         """Number of distinct vertices."""
         return len(self.vertices)
@@ -234,25 +248,34 @@ class Mesh:
         origin: MeshOrigin,
     ) -> None:
         topology.check_indices(start, loops, len(vertices))
-        topology.check_coordinates(vertices, start, loops)
-        kept, new_index = topology.welded(vertices, loops, weld)
-        start, loops, collapsed = topology.without_repeats(start, new_index[loops])
-        loops = topology.canonical_loops(start, loops)
-        normals, areas = topology.normals_and_areas(kept, start, loops)
+        facets = given_facets(start, loops)
+        topology.check_coordinates(vertices, facets.start, facets.loops)
+        kept, new_index = topology.welded(vertices, facets.loops, weld)
+        facets, collapsed = with_corners(facets._replace(loops=new_index[facets.loops]))
+        facets = facets._replace(loops=topology.canonical_loops(facets.start, facets.loops))
+        normals, areas = topology.normals_and_areas(kept, facets.start, facets.loops)
+        resolution = origin.resolution or resolution_of(kept)
+        beside = tolerance_of(kept[facets.loops], resolution)
+        facets, normals, areas = with_area(kept, facets, normals, areas, beside)
+        start, loops, numbers, given = facets
         unfit = unfit_facets(kept, start, loops, normals, flatness) if split_facets else np.zeros(0, np.int64)
         if len(unfit):
-            start, loops = with_split(kept, start, loops, normals, unfit)
+            start, loops, numbers = with_split(kept, start, loops, normals, unfit, numbers, given)
             loops = topology.canonical_loops(start, loops)
             normals, areas = topology.normals_and_areas(kept, start, loops)
-        check_shapes(kept, start, loops, normals, areas, flatness)
+            facets = Facets(start, loops, numbers, given)
+            (start, loops, numbers, given), normals, areas = with_area(kept, facets, normals, areas, beside)
+        check_shapes(kept, start, loops, normals, flatness, numbers, given)
         found = replace(
             origin,
             welded_vertices=len(vertices) - len(kept),
             collapsed_edges=collapsed,
             split_facets=len(unfit),
-            resolution=origin.resolution or resolution_of(kept),
+            dropped_facets=tuple(np.setdiff1d(np.arange(given), numbers).tolist()),
+            resolution=resolution,
         )
         self._set(kept, topology.topology_of(start, loops, len(kept)), normals, areas, found)
+        self._numbers = None if np.array_equal(numbers, np.arange(given)) else numbers
 
     def _set(
         self,
@@ -270,6 +293,7 @@ class Mesh:
         self.facet_normals = normals
         self.facet_areas = areas
         self.origin = origin
+        self._numbers = None
         self.facet_wall = np.zeros(self.facet_count, dtype=np.int32)
         self.facet_body = np.zeros(self.facet_count, dtype=np.int64)
         self.facet_side = np.zeros(self.facet_count, dtype=np.int8)
@@ -360,5 +384,6 @@ def _joined_origin(meshes: Sequence[Mesh]) -> MeshOrigin:
         sum(m.origin.collapsed_edges for m in meshes),
         tuple(cells for m in meshes for cells in m.origin.passed_over),
         sum(m.origin.split_facets for m in meshes),
+        tuple(number for m in meshes for number in m.origin.dropped_facets),
         resolution=max(m.origin.resolution for m in meshes),
     )

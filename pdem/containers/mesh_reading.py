@@ -1,4 +1,4 @@
-"""Surface meshes from and to files: meshio for most formats, plyfile for PLY, own readers for STL and OBJ."""
+"""Surface meshes from and to files: meshio for most formats, plyfile for PLY, own readers for STL, OBJ, PolyData."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.containers.mesh_text import RawSurface, read_obj, read_stl
+from pdem.containers.mesh_vtk import is_poly_data, read_poly_data
 from pdem.foundation.errors import MeshError
 from pdem.foundation.memory_limit import at_most
 
@@ -54,6 +55,8 @@ def read_surface(path: Path, scale: float, group: str | None = None) -> RawSurfa
     _check_request(path, scale)
     readers: dict[str, Callable[[Path], RawSurface]] = {".ply": _read_ply, ".stl": read_stl, ".obj": read_obj}
     reader = readers.get(path.suffix.lower())
+    if path.suffix.lower() == ".vtk" and is_poly_data(path):
+        reader = read_poly_data
     try:
         with warnings.catch_warnings(), at_most(_MEMORY + _MEMORY_PER_BYTE * path.stat().st_size):
             warnings.simplefilter("ignore")
@@ -75,7 +78,7 @@ def _of_group(path: Path, surface: RawSurface, group: str | None) -> RawSurface:
         known = (
             f"give one of {', '.join(map(repr, surface.groups))}"
             if surface.groups
-            else "it names none: leave it out"
+            else "it names none: leave group out, and all of the file is taken"
         )
         raise MeshError(f"{path}: has no group {group!r}; {known}")
     chosen = surface.facet_group == surface.groups.index(group)
@@ -192,8 +195,8 @@ def _rows(tables: list[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _unreadable(path: Path, reason: str) -> str:
-    if "PolyData" in reason or "POLYDATA" in reason:
-        return "VTK PolyData is not read; write it as an unstructured grid (.vtu), or as .ply or .stl"
+    if path.suffix.lower() == ".vtp":
+        return "PolyData in XML (.vtp) is not read; write it as .vtk, .ply or .stl"
     known = "STL, OBJ, PLY, VTK, VTU and Gmsh files are read"
     return f"cannot be read ({reason}); {known}: check that the file is whole and of the format its name says"
 

@@ -42,6 +42,9 @@ class MeshReport:
         Cells of the file that are no surface.
     split_facets : int
         Facets of the file that were cut into triangles.
+    dropped_facets : int
+        Facets of the file without three distinct corners or without area, which are no part of the mesh. Under
+        `first` the number in the file.
     hanging_nodes : int
         Vertices that lie within an edge of another facet (T-junctions).
     self_intersections : int or None
@@ -87,6 +90,7 @@ class MeshReport:
     unused_vertices: int
     passed_over: tuple[tuple[str, int], ...]
     split_facets: int
+    dropped_facets: int
     hanging_nodes: int
     self_intersections: int | None
     all_intersections: bool
@@ -137,6 +141,7 @@ class MeshReport:
             ("hanging nodes (vertices within the edge of another facet)", self.hanging_nodes),
             (f"slivers (a corner below {SLIVER_ANGLE:g} degrees)", self.slivers),
             ("facets, not planar or not convex, cut into triangles", self.split_facets),
+            ("facets without three distinct corners or without area, left out", self.dropped_facets),
             ("edges without length, left out", self.collapsed_edges),
             ("vertices that no facet uses", self.unused_vertices),
             *((f"{kind} cells of the file, no surface, left out", count) for kind, count in self.passed_over),
@@ -188,6 +193,7 @@ def report_of(
         unused_vertices=int((np.diff(mesh.vertex_facet_start) == 0).sum()),
         passed_over=origin.passed_over,
         split_facets=origin.split_facets,
+        dropped_facets=_noted("dropped_facets", np.array(origin.dropped_facets, np.int64), first),
         hanging_nodes=_hanging_nodes(vertices, mesh, origin, first),
         self_intersections=None if cut is None else cut.pairs,
         all_intersections=cut is None or cut.complete,

@@ -1,4 +1,4 @@
-"""Whether facets can serve as walls: with an area, planar and convex; and the numbers of those that cannot."""
+"""Whether facets can serve as walls: with an area, planar and convex."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ DEGENERATE_HEIGHT = 1e-10
 SPLIT = "split_facets = true (a key of [[walls]], an argument of Mesh) cuts such facets into triangles"
 
 
+def thin_facets(
+    vertices: NDArray[np.float64],
+    start: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    areas: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Tell which facets have no area."""
+    along = vertices[loops[successors(start)]] - vertices[loops]
+    longest = np.maximum.reduceat(np.linalg.norm(along, axis=1), start[:-1])
+    thin: NDArray[np.bool_] = 2.0 * areas <= DEGENERATE_HEIGHT * longest**2
+    return thin
+
+
 def check_shapes(
     vertices: NDArray[np.float64],
     start: NDArray[np.int64],
     loops: NDArray[np.int64],
     normals: NDArray[np.float64],
-    areas: NDArray[np.float64],
     flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
 ) -> None:
-    """Refuse facets that are degenerate, that touch themselves, that are not planar or not convex."""
-    count = len(start) - 1
-    along = vertices[loops[successors(start)]] - vertices[loops]
-    length = np.linalg.norm(along, axis=1)
-    longest = np.maximum.reduceat(length, start[:-1])
-    thin = np.flatnonzero(2.0 * areas <= DEGENERATE_HEIGHT * longest**2)
-    if len(thin):
-        number = int(thin[0])
-        raise refusal(
-            number,
-            count,
-            f"is degenerate: area {areas[number]:.3g} m2 at a longest edge of {longest[number]:.3g} m",
-            f"twice the area must exceed {DEGENERATE_HEIGHT:g} of its square ({len(thin)} such facets)",
-            "remove them or merge their vertices",
-        )
+    """Refuse facets that are not planar or not convex, by their `numbers` among those `given`."""
     if (np.diff(start) == 3).all():
         return
-    _check_planar(vertices, start, loops, normals, flatness)
-    _check_convex(vertices, start, loops, normals, flatness)
+    _check_planar(vertices, start, loops, normals, flatness, numbers, given)
+    _check_convex(vertices, start, loops, normals, flatness, numbers, given)
 
 
 def unfit_facets(
@@ -66,14 +66,16 @@ def _check_planar(
     loops: NDArray[np.int64],
     normals: NDArray[np.float64],
     flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
 ) -> None:
     share, height = _heights(vertices, start, loops, normals)
     bent = np.flatnonzero((share > flatness) & (np.diff(start) > 3))
     if len(bent):
         number = int(bent[0])
         raise refusal(
-            number,
-            len(start) - 1,
+            int(numbers[number]),
+            given,
             f"is not planar: a vertex lies {height[number]:.3g} m, {share[number]:.2g} "
             "of the longest edge, off its plane",
             f"at most {flatness:g} of that edge is allowed ({len(bent)} such facets)",
@@ -101,14 +103,16 @@ def _check_convex(
     loops: NDArray[np.int64],
     normals: NDArray[np.float64],
     flatness: float,
+    numbers: NDArray[np.int64],
+    given: int,
 ) -> None:
     sides = np.diff(start)
     wrong = np.flatnonzero(_concave(vertices, start, loops, normals, flatness) & (sides > 3))
     if len(wrong):
         number = int(wrong[0])
         raise refusal(
-            number,
-            len(sides),
+            int(numbers[number]),
+            given,
             f"is not convex (it has {sides[number]} sides)",
             f"every corner must turn the same way and the outline once ({len(wrong)} such facets)",
             f"{SPLIT}, unless their outline crosses itself",

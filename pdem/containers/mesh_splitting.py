@@ -37,9 +37,15 @@ def triangle_fans(start: Indices, loops: Indices) -> tuple[Indices, Indices]:
 
 
 def with_split(
-    vertices: Floats, start: Indices, loops: Indices, normals: Floats, chosen: Indices
-) -> tuple[Indices, Indices]:
-    """Return loops with some facets cut into triangles, which take their places.
+    vertices: Floats,
+    start: Indices,
+    loops: Indices,
+    normals: Floats,
+    chosen: Indices,
+    numbers: Indices,
+    given: int,
+) -> tuple[Indices, Indices, Indices]:
+    """Return loops with some facets cut into triangles, which take their places, and the numbers of all.
 
     Parameters
     ----------
@@ -51,6 +57,8 @@ def with_split(
         Mean unit normals.
     chosen : ndarray of int64
         Facets of more than three sides, ascending.
+    numbers : ndarray of int64, shape (F,)
+        Of the facets among the `given` ones; parts of one have the same.
 
     Raises
     ------
@@ -65,10 +73,10 @@ def with_split(
     )  # fmt: skip
     for facet in chosen[sides[chosen] > 4].tolist():
         parts[facet] = _ears(
-            vertices, loops[start[facet] : start[facet + 1]], normals[facet], facet, len(sides)
+            vertices, loops[start[facet] : start[facet + 1]], normals[facet], int(numbers[facet]), given
         )
     if any(len(triangles) == 0 for triangles in parts.values()):
-        raise _crossing(next(facet for facet, part in parts.items() if not len(part)), len(sides))
+        raise _crossing(int(numbers[next(facet for facet, part in parts.items() if not len(part))]), given)
     count = np.ones(len(sides), np.int64)
     count[chosen] = [len(parts[facet]) for facet in chosen.tolist()]
     kept = np.ones(len(loops), np.bool_)
@@ -79,7 +87,7 @@ def with_split(
     cut = np.repeat(np.repeat(count > 1, count), sizes)
     new[~cut] = loops[kept]
     new[cut] = np.concatenate([parts[facet].reshape(-1) for facet in chosen.tolist()])
-    return new_start, new
+    return new_start, new, np.repeat(numbers, count)
 
 
 def _halved_quads(vertices: Floats, quads: Indices, normals: Floats) -> list[Indices]:

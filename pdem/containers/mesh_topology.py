@@ -69,6 +69,8 @@ class MeshOrigin:
         Cells of a file that are no surface, as (``"line"``, 12).
     split_facets : int
         Facets that were cut into triangles because they were not planar or not convex.
+    dropped_facets : tuple of int
+        Numbers, among the given ones, of facets without three distinct corners or without area.
     groups : tuple of str
         Names of the parts that the file tells apart.
     group : str, optional
@@ -81,6 +83,7 @@ class MeshOrigin:
     collapsed_edges: int = 0
     passed_over: tuple[tuple[str, int], ...] = ()
     split_facets: int = 0
+    dropped_facets: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()
     group: str | None = None
     resolution: float = 0.0
@@ -147,17 +150,7 @@ def _as_indices(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def check_indices(start: NDArray[np.int64], loops: NDArray[np.int64], vertex_count: int) -> None:
-    """Refuse loops that are too short or name a vertex that is not there."""
-    short = np.flatnonzero(np.diff(start) < 3)
-    if len(short):
-        number = int(short[0])
-        raise refusal(
-            number,
-            len(start) - 1,
-            f"has {start[number + 1] - start[number]} vertices",
-            "a facet needs 3 distinct ones",
-            "remove it",
-        )
+    """Refuse loops that name a vertex that is not there."""
     wrong = np.flatnonzero((loops < 0) | (loops >= vertex_count))
     if len(wrong):
         number = int(np.searchsorted(start, wrong[0], side="right")) - 1
@@ -236,17 +229,6 @@ def without_repeats(
     keep = loops != loops[successors(start)]
     kept_before = np.concatenate(([0], np.cumsum(keep)))
     new_start = kept_before[start]
-    few = np.flatnonzero(np.diff(new_start) < 3)
-    if len(few):
-        number = int(few[0])
-        distinct = max(int(new_start[number + 1] - new_start[number]), 1)
-        raise refusal(
-            number,
-            len(start) - 1,
-            f"has {distinct} distinct vertices",
-            "a facet needs 3 (vertices closer than the weld tolerance are one)",
-            "remove it",
-        )
     return new_start, loops[keep], int(len(loops) - keep.sum())
 
 

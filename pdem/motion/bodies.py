@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.motion.drives import NOTHING, STATE, in_columns
-from pdem.motion.motions import Pose, cross, dot
+from pdem.motion.poses import Pose, cross, dot
 from pdem.motion.spins import AxisSpin, TopSpin
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class FreeBody:
 
     def _pose(self, place: Floats, rotation: Floats) -> Pose:
         spin = self.spin.velocity()
-        return Pose(rotation, place - rotation @ self.centre, spin, self.velocity - cross(spin, place))
+        return Pose.of(rotation, place - rotation @ self.centre, spin, self.velocity - cross(spin, place))
 
     def now(self, time: float) -> Pose:
         """Return the present pose."""
@@ -113,6 +113,10 @@ class FreeBody:
     def then(self, before: float) -> Pose:
         """Return the pose at the beginning of the step."""
         return self._pose(self._place_before, self._rotation_before)
+
+    def frame(self, time: float, now: Pose) -> Pose:
+        """Return the present pose: the centre moves with the body."""
+        return now
 
     def inverse_inertia(self) -> Floats:
         """Return how it turns by a torque."""

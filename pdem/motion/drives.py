@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.motion.motions import Pose
+    from pdem.motion.poses import Pose
 
     Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Drive(Protocol):
     Attributes
     ----------
     centre : (3,) array
-        Point about which torques are taken, at time 0 [m].
+        Point about which torques are taken, at time 0 [m]; `frame` says where it goes.
     along, about : (3,) arrays
         What one unit of travel is: a shift, or a turn about the present place of the centre; zeros if there is none.
     inverse_mass : (3,) array
@@ -59,6 +59,10 @@ class Drive(Protocol):
 
     def then(self, before: float) -> Pose:
         """Return the pose at its beginning."""
+        ...
+
+    def frame(self, time: float, now: Pose) -> Pose:
+        """Return the pose of what the centre rests in, at the end of the step, for the pose `now` of the wall."""
         ...
 
     def inverse_inertia(self) -> Floats:

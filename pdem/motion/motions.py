@@ -8,10 +8,14 @@ Motions are composed: a motion that is carried by another is described in the fr
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
+
+from pdem.motion.poses import REST, Axis, Pose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,78 +26,8 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 
-def cross(a: Floats, b: Floats) -> Floats:
-    """Return the vector product of two vectors (3,), ten times as fast as numpy's for arrays."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
-
-
-def dot(a: Floats, b: Floats) -> float:
-    """Return the scalar product of two vectors (3,), added up in this order."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return float(ax * bx + ay * by + az * bz)
-
-
-@dataclass(frozen=True)
-class Pose:
-    """Where a rigid body is, and how it moves.
-
-    Attributes
-    ----------
-    rotation : (3, 3) array
-        Turns places of time 0 to their present directions.
-    shift : (3,) array
-        Then added to them [m].
-    spin : (3,) array
-        Angular velocity [rad/s].
-    flow : (3,) array
-        Velocity the body has at the origin of space: at x it is ``flow + spin x x`` [m/s].
-    """
-
-    rotation: Floats
-    shift: Floats
-    spin: Floats
-    flow: Floats
-
-    def place(self, points: Floats) -> Floats:
-        """Return the present places of points (n, 3) of time 0 [m]."""
-        return points @ self.rotation.T + self.shift
-
-    def velocity(self, place: Floats) -> Floats:
-        """Return the velocity of the body at places (..., 3) in space [m/s]."""
-        return self.flow + (cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place))
-
-    def carrying(self, carried: Pose) -> Pose:
-        """Return the pose of a body that moves so relative to this one."""
-        spin = self.rotation @ carried.spin
-        return Pose(
-            self.rotation @ carried.rotation,
-            self.rotation @ carried.shift + self.shift,
-            self.spin + spin,
-            self.flow + self.rotation @ carried.flow - cross(spin, self.shift),
-        )
-
-
-REST = Pose(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))
-"""The pose of what does not move."""
-
-
-def turned(direction: Floats, centre: Floats, angle: float, rate: float) -> Pose:
-    """Return the pose of what has turned about an axis, by Rodrigues' formula.
-
-    Parameters
-    ----------
-    direction, centre : (3,) arrays
-        Unit vector, and a point on the axis [m].
-    angle, rate : float
-        Right-handed [rad], and how it grows [rad/s].
-    """
-    angle = math.remainder(angle, 2.0 * math.pi)
-    x, y, z = direction
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew)
-    spin = rate * direction
-    return Pose(rotation, centre - rotation @ centre, spin, -cross(spin, centre))
+WORST = 32
+"""How many of the fastest steps of a table are told."""
 
 
 class Course(Protocol):
@@ -106,6 +40,10 @@ class Course(Protocol):
     @property
     def largest_rate(self) -> float:
         """Largest absolute rate at any time."""
+        ...
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it changes most within a step [s]: a few of the worst."""
         ...
 
 
@@ -129,6 +67,10 @@ class Steady:
     def largest_rate(self) -> float:
         """Absolute rate."""
         return abs(self.rate)
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return any time."""
+        return (0.0,)
 
 
 @dataclass(frozen=True)
@@ -157,6 +99,11 @@ class Oscillating:
         """Largest absolute rate at any time."""
         return abs(self.amplitude) * 2.0 * math.pi * self.frequency
 
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return half a step before its first passages through the middle."""
+        turns = -self.phase / (2.0 * math.pi)
+        return tuple(((turns + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
+
 
 @dataclass(frozen=True)
 class Tabulated:
@@ -173,17 +120,54 @@ class Tabulated:
 
     def __call__(self, time: float) -> tuple[float, float]:
         """Return the value and its rate at a time [s]; at a bend the rate of the way that begins there."""
-        value = float(np.interp(time, self.times, self.values) - np.interp(0.0, self.times, self.values))
-        after = int(np.searchsorted(self.times, time, side="right"))
+        value, rate = self._given(time)
+        return value - self._first, rate
+
+    def _given(self, time: float) -> tuple[float, float]:
+        """Return the value of the table and its rate."""
+        after = bisect_right(self.times, time)
         if after in (0, len(self.times)):
-            return value, 0.0
-        rise = self.values[after] - self.values[after - 1]
-        return value, rise / (self.times[after] - self.times[after - 1])
+            return self.values[max(after - 1, 0)], 0.0
+        before, value = self.times[after - 1], self.values[after - 1]
+        rate = (self.values[after] - value) / (self.times[after] - before)
+        return rate * (time - before) + value, rate
+
+    @cached_property
+    def _first(self) -> float:
+        return self._given(0.0)[0]
 
     @property
     def largest_rate(self) -> float:
         """Absolute rate of the steepest way."""
         return float(np.abs(np.diff(self.values) / np.diff(self.times)).max())
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return those of the times from or up to which a step changes the value most."""
+        times = np.array(self.times)
+        begins = np.concatenate((times, times - step, times - 0.5 * step))
+        ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
+        worst = np.argsort(-np.abs(np.subtract(*ends)), kind="stable")[:WORST]
+        return tuple(begins[worst].tolist())
+
+
+class Part(Protocol):
+    """What a motion is made of: a pose that some numbers say, which change with the time."""
+
+    def state(self, time: float) -> tuple[float, ...]:
+        """Return the numbers at a time [s]; where they are the same, the pose is."""
+        ...
+
+    def pose(self, state: tuple[float, ...]) -> Pose:
+        """Return the pose that the numbers say."""
+        ...
+
+    def largest_speed(self, points: Floats) -> float:
+        """Return the largest speed of any of some points (n, 3), or more [m/s]."""
+        ...
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it changes most within a step [s]: a few of the worst."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -202,16 +186,27 @@ class Turn:
     centre: Vector
     angle: Course
 
-    def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s]."""
-        angle, rate = self.angle(time)
-        return turned(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre), angle, rate)
+    @cached_property
+    def _line(self) -> Axis:
+        return Axis(np.array(self.axis) / math.hypot(*self.axis), np.array(self.centre))
+
+    def state(self, time: float) -> tuple[float, ...]:
+        """Return the angle and its rate."""
+        return self.angle(time)
+
+    def pose(self, state: tuple[float, ...]) -> Pose:
+        """Return the pose at an angle that grows at a rate [rad, rad/s]."""
+        return self._line.turned(state[0], state[1])
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of any of some points (n, 3) [m/s]."""
         direction = np.array(self.axis) / math.hypot(*self.axis)
         arms = np.linalg.norm(np.cross(points - np.array(self.centre), direction), axis=1)
         return self.angle.largest_rate * float(arms.max(initial=0.0))
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it turns most within a step [s]."""
+        return self.angle.fastest(step)
 
 
 @dataclass(frozen=True)
@@ -226,14 +221,22 @@ class Shift:
 
     courses: tuple[Course, ...]
 
-    def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s]."""
-        values = np.array([course(time) for course in self.courses])
-        return Pose(np.eye(3), values[:, 0], np.zeros(3), values[:, 1])
+    def state(self, time: float) -> tuple[float, ...]:
+        """Return displacement and velocity."""
+        (x, u), (y, v), (z, w) = [course(time) for course in self.courses]
+        return x, y, z, u, v, w
+
+    def pose(self, state: tuple[float, ...]) -> Pose:
+        """Return the pose at a displacement, at a velocity [m, m/s]."""
+        return Pose.shifted(state[:3], state[3:])
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of any point [m/s], or more."""
         return math.hypot(*(course.largest_rate for course in self.courses))
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it moves most within a step [s]."""
+        return tuple(time for course in self.courses for time in course.fastest(step))
 
 
 class Motion:
@@ -241,27 +244,52 @@ class Motion:
 
     Parameters
     ----------
-    parts : sequence of Turn and Shift
+    parts : sequence of Part
         The first carries the second, and so on; the last carries the body. Without any it rests.
     centre : tuple of 3 float
         The point, at time 0, about which torques on the body are reported [m].
+    frame : int, optional
+        How many of the parts carry that point: 0 for one that is fixed in space. By default all carry it.
     """
 
-    def __init__(self, parts: Sequence[Turn | Shift] = (), centre: Vector = (0.0, 0.0, 0.0)) -> None:
+    def __init__(
+        self, parts: Sequence[Part] = (), centre: Vector = (0.0, 0.0, 0.0), frame: int | None = None
+    ) -> None:
         self.parts = tuple(parts)
         self.centre = np.array(centre, np.float64)
+        self._carriers = len(self.parts) if frame is None else frame
+        self._time = math.nan
+        self._state: list[tuple[float, ...]] | None = None
+        self._pose = self._frame = REST
 
     @property
     def moves(self) -> bool:
         """Whether there is any motion."""
         return bool(self.parts)
 
+    @property
+    def fixed(self) -> bool:
+        """Whether the point about which torques are reported is fixed in space."""
+        return self._carriers == 0
+
     def pose(self, time: float) -> Pose:
-        """Return the pose at a time [s]."""
-        pose = REST
-        for part in self.parts:
-            pose = pose.carrying(part.pose(time))
-        return pose
+        """Return the pose at a time [s]: the same object as for the time asked last if it is the same pose."""
+        state = [part.state(time) for part in self.parts]
+        self._time = time
+        if state != self._state:
+            self._state, pose = state, REST
+            self._frame = REST
+            for number, (part, numbers) in enumerate(zip(self.parts, state, strict=True), start=1):
+                pose = pose.carrying(part.pose(numbers))
+                self._frame = pose if number == self._carriers else self._frame
+            self._pose = pose
+        return self._pose
+
+    def frame(self, time: float) -> Pose:
+        """Return the pose at a time [s] of what the point rests in about which torques are reported."""
+        if time != self._time:
+            self.pose(time)
+        return self._frame
 
     def largest_speed(self, points: Floats) -> float:
         """Return a bound of the speed that any part can have at some points (n, 3) [m/s].
@@ -269,3 +297,7 @@ class Motion:
         Each part's own, all added; axes are taken where they lie at time 0.
         """
         return sum(part.largest_speed(points) for part in self.parts)
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on some part moves most within a step [s]."""
+        return tuple(time for part in self.parts for time in part.fastest(step))

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.motion.drives import NOTHING, STATE
-from pdem.motion.motions import Motion, Pose, dot, turned
+from pdem.motion.motions import Motion
+from pdem.motion.poses import REST, Axis, Pose, dot
 
 if TYPE_CHECKING:
     from pdem.motion.drives import Floats
@@ -81,6 +82,7 @@ class Servo:
         self.largest_rate, self.gain, self.start = largest_rate, gain, start
         self.lowest, self.highest = travel_limits
         self.motion = Motion() if motion is None else motion
+        self._line = None if centre is None else Axis(axis, centre)
         self.centre = self.motion.centre if centre is None else centre
         self.along: Floats = axis if centre is None else NOTHING
         self.about: Floats = NOTHING if centre is None else axis
@@ -116,7 +118,7 @@ class Servo:
     def _power(self, time: float) -> float:
         """Return what the wall delivers to the particles, at the last load and the present rate [W]."""
         pose = self.now(time)
-        velocity = pose.velocity(pose.place(self.centre))
+        velocity = pose.velocity(self.frame(time, pose).place(self.centre))
         return -dot(self.load_seen[:3], velocity) - dot(self.load_seen[3:6], pose.spin)
 
     def finish(self, load: Floats, time: float, half: float) -> None:
@@ -124,11 +126,16 @@ class Servo:
         self.load_seen = load
         self.work += half * self._power(time)
 
+    def _carriage(self, travel: float) -> Pose:
+        """Return the pose of what the servo moves, and which carries the wall."""
+        if self._line is not None:
+            return self._line.turned(travel, self.rate)
+        x, y, z = self.axis.tolist()
+        rate = self.rate
+        return Pose.shifted((travel * x, travel * y, travel * z), (rate * x, rate * y, rate * z))
+
     def _pose(self, time: float, travel: float) -> Pose:
-        if self.pivot is None:
-            carriage = Pose(np.eye(3), travel * self.axis, NOTHING, self.rate * self.axis)
-        else:
-            carriage = turned(self.axis, self.pivot, travel, self.rate)
+        carriage = self._carriage(travel)
         return carriage.carrying(self.motion.pose(time)) if self.motion.moves else carriage
 
     def now(self, time: float) -> Pose:
@@ -138,6 +145,14 @@ class Servo:
     def then(self, before: float) -> Pose:
         """Return the pose at the beginning of the step."""
         return self._pose(before, self.travel_before)
+
+    def frame(self, time: float, now: Pose) -> Pose:
+        """Return the pose of what the centre rests in: the axis, what turns by itself, or space."""
+        if self._line is not None:
+            return self._carriage(self.travel) if self.motion.moves else now
+        if self.motion.fixed or not self.motion.moves:
+            return REST
+        return self._carriage(self.travel).carrying(self.motion.frame(time))
 
     def inverse_inertia(self) -> Floats:
         """Return zeros: what the controller says is done."""

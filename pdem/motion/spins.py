@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pdem.motion.drives import NOTHING
-from pdem.motion.motions import dot, turned
+from pdem.motion.poses import Axis, dot
 
 if TYPE_CHECKING:
     from pdem.motion.drives import Floats
@@ -111,6 +111,7 @@ class AxisSpin:
     def __init__(self, axis: Floats, inertia: float, rate: float) -> None:
         self.axis, self.inertia, self.rate, self.angle = axis, inertia, rate, 0.0
         self.rotation = np.eye(3)
+        self._line = Axis(axis, NOTHING)
 
     def kick(self, torque: Floats, time: float) -> None:
         """Let the torque about the axis act for a time."""
@@ -119,7 +120,7 @@ class AxisSpin:
     def drift(self, time: float) -> None:
         """Turn for a time."""
         self.angle += time * self.rate
-        self.rotation = turned(self.axis, NOTHING, self.angle, 0.0).rotation
+        self.rotation = self._line.turned(self.angle, 0.0).rotation
 
     def velocity(self) -> Floats:
         """Return the angular velocity."""
@@ -140,7 +141,7 @@ class AxisSpin:
     def adopt(self, state: Floats) -> None:
         """Go on from angle and rate."""
         self.angle, self.rate = state[7:].tolist()
-        self.rotation = turned(self.axis, NOTHING, self.angle, 0.0).rotation
+        self.rotation = self._line.turned(self.angle, 0.0).rotation
 
 
 class TopSpin:

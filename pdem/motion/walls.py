@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.containers.mesh_topology import members_of
-from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.motion.placing import (
+    ANCHOR,
+    ANCHOR_VELOCITY,
+    CENTRE,
+    CORNERS,
+    ROWS,
+    TURNING,
+    VELOCITY,
+    average,
+    farthest,
+    place_rows,
+    settle,
+    way_since,
+)
+from pdem.motion.poses import REST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,25 +31,10 @@ if TYPE_CHECKING:
 
     from pdem.containers.mesh import Mesh
     from pdem.motion.drives import Drive
-    from pdem.motion.motions import Motion, Pose
+    from pdem.motion.motions import Motion
+    from pdem.motion.poses import Pose
 
-
-@geometry_kernel
-def _place(
-    rows: NDArray[np.int64],
-    rotation: NDArray[np.float64],
-    shift: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    result: NDArray[np.float64],
-) -> None:
-    """Write rotation x + shift for some rows: the same bits whichever other rows there are."""
-    for place in range(len(rows)):
-        row = rows[place]
-        x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
-        for axis in range(3):
-            result[row, axis] = (
-                rotation[axis, 0] * x + rotation[axis, 1] * y + rotation[axis, 2] * z + shift[axis]
-            )
+    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -74,12 +73,19 @@ class MovingWalls:
         Present places [m] and unit normals: of all since `place_all`, later of the facets that `watch` has named.
         Those of the mesh itself where no wall moves.
     centre : (W, 3) array
-        Present place of each wall's centre [m].
+        Where the point now is about which torques on each wall are taken [m]: the centre of rotation of what turns
+        it, the centre of mass of a body, the origin of space for a wall that does not turn.
     angular_velocity, velocity : (W, 3) arrays
-        Angular velocity [rad/s], and velocity of the centre [m/s].
+        Angular velocity [rad/s], and velocity that the wall has at the centre [m/s].
+    anchor, anchor_velocity : (W, 3) arrays
+        Present place and velocity of a point of each wall [m, m/s], from which contacts count its motion.
     mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
         Over the last step the body point now at x has moved at the mean velocity
-        ``mean_velocity + mean_turn (x - centre)`` [1/s, m/s].
+        ``mean_velocity + mean_turn (x - anchor)`` [1/s, m/s].
+    ways : (W,) array
+        How far any corner of a box around each wall went in the last step [m].
+    longest_way : float
+        The longest of them [m].
     driven : list of Drive
         Those there are, in the order of their walls.
     driven_row : (W,) int64 array
@@ -114,28 +120,34 @@ class MovingWalls:
         self.vertex_origin = _within(self._vertex_rows) if vertex_origin is None else vertex_origin
         self._normals = np.ascontiguousarray(mesh.facet_normals, np.float64)
         self._vertices = np.ascontiguousarray(mesh.vertices, np.float64)
-        self.centre = np.zeros((count, 3))
-        self.angular_velocity, self.velocity = np.zeros((count, 3)), np.zeros((count, 3))
+        self._state = np.zeros((ROWS, count, 3))
+        self.anchor, self.anchor_velocity = self._state[ANCHOR], self._state[ANCHOR_VELOCITY]
+        self.centre, self.velocity = self._state[CENTRE], self._state[VELOCITY]
+        self.angular_velocity = self._state[TURNING]
         self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
+        self.ways, self.longest_way = np.zeros(count), 0.0
         self.drives = dict(sorted((drives or {}).items()))
         self._lay_out_drives(count)
         self._moving = [
             wall for wall, motion in enumerate(self.motions) if motion.moves or wall in self.drives
         ]
-        self._corners = np.array([self._box_of(wall) for wall in self._moving]).reshape(-1, 8, 3)
-        self._places = self._corners.copy()
-        self._listed = self._corners.copy()
-        self._before = self._corners.copy()
-        for wall in range(count):
-            self.centre[wall] = self._centre_of(wall)
-        self._poses = [self._pose(wall, 0.0) for wall in self._moving]
+        self._centres = [self._centre_of(wall) for wall in range(count)]
+        self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
+        self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
+        self._poses: dict[int, Pose] = {}
+        self._before: dict[int, Pose] = {}  # at the begin of the step
+        self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
+        self._listed = np.zeros((ROWS - CORNERS, count, 3))
         self._make_room(placed)
         self._times = -math.inf, -math.inf
+        self._begun = False  # a step, by driven walls that have yet to be placed
         self.place(0.0, 0.0)
+        self.note_places()
 
     def _make_room(self, placed: bool) -> None:
         """Lay out present places and normals; if not `placed`, nothing is written yet."""
-        self._watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._watched: Rows | None = None
+        self._own: dict[int, Rows] = {}  # what is watched, wall by wall
         self._rests = True  # all walls that do not move are in place
         if not self._moving:
             self.vertices, self.normals = self._vertices, self._normals
@@ -168,11 +180,24 @@ class MovingWalls:
         """Return the point about which torques on a wall are taken, at time 0 [m]."""
         return self.drives[wall].centre if wall in self.drives else self.motions[wall].centre
 
-    def _pose(self, wall: int, time: float, *, before: bool = False) -> Pose:
-        """Return where a wall is at a time; a driven one at the end of its last step, or `before` it."""
-        if wall not in self.drives:
-            return self.motions[wall].pose(time)
-        return self.drives[wall].then(time) if before else self.drives[wall].now(time)
+    def _poses_of(self, wall: int, time: float, before: float) -> tuple[Pose, Pose, Pose]:
+        """Return where a wall and what its centre rests in are at a time, and where it was at one before.
+
+        A driven wall is at the end of its last step, and was at its begin.
+        """
+        motion, drive = self.motions[wall], self.drives.get(wall)
+        if before == self._placed_at:
+            then = self._poses[wall]
+        else:
+            then = motion.pose(before) if drive is None else drive.then(before)
+        if drive is None:
+            return motion.pose(time), motion.frame(time), then
+        now = drive.now(time)
+        return now, drive.frame(time, now), then
+
+    def pose_of(self, wall: int) -> Pose:
+        """Return where a wall is."""
+        return self._poses.get(wall, REST)
 
     def _box_of(self, wall: int) -> NDArray[np.float64]:
         """Return the corners of a box around a wall at time 0 [m]."""
@@ -182,20 +207,35 @@ class MovingWalls:
 
     def place(self, time: float, before: float) -> None:
         """Put every moving wall where it is at a time; velocities are also averaged since the time before [s]."""
-        if self._times == (time, before):
+        if self._times == (time, before) and not self._begun:
             return
-        self._times = time, before
-        for number, wall in enumerate(self._moving):
-            now = self._pose(wall, time)
-            self.centre[wall] = now.place(self._centre_of(wall))
-            self._set_velocity(wall, now)
-            self._average(wall, now, time, before)
-            if wall in self.drives:
-                self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
-            self._before[number] = self._places[number]
-            self._places[number] = now.place(self._corners[number])
-            self._poses[number] = now
-        self._move(self._watched)
+        self._begun = False
+        self._placed_at, self._times = self._times[0], (time, before)
+        self.longest_way = 0.0
+        for wall in self._moving:
+            now, frame, then = self._poses_of(wall, time, before)
+            if now is then and self._rest.get(wall) is now:
+                continue
+            moved = self._poses.get(wall) is not now
+            self._poses[wall] = now
+            self._settle(wall, now, frame, then, time - before)
+            if moved:
+                self._move(wall)
+
+    def _settle(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
+        """Note where a wall is and how it moves, and whether it has been there for a step."""
+        centre, corners = self._centres[wall], self._corners[wall]
+        settle(now.numbers, frame.numbers, centre, corners, wall, self._state)
+        still = average(
+            now.numbers, then.numbers, centre, step, wall, self._state, self.mean_turn, self.mean_velocity
+        )
+        self._before[wall] = then
+        way = 0.0 if now is then else way_since(then.numbers, corners, wall, self._state)
+        self.ways[wall], self.longest_way = way, max(self.longest_way, way)
+        if wall in self.drives:
+            self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
+        if still and now is then:
+            self._rest[wall] = now
 
     def place_all(self) -> None:
         """Bring all vertices and normals up to the present time."""
@@ -203,7 +243,8 @@ class MovingWalls:
             self.vertices[:], self.normals[:] = self._vertices, self._normals
             self._rests = True
         if self._watched is not None:
-            self._move(None)
+            for wall in self._moving:
+                self._write(wall, *self._all_of(wall))
 
     def watch(self, facets: NDArray[np.int64]) -> None:
         """Let `place` move only these facets (others may repeat) and all that have a vertex with them in common.
@@ -224,56 +265,71 @@ class MovingWalls:
         if not self._rests:
             self.vertices[nodes], self.normals[chosen] = self._vertices[nodes], self._normals[chosen]
         self._watched = nodes, chosen
-        self._move(self._watched)
+        self._own.clear()
+        for wall in self._moving:
+            self._move(wall)
 
     def places_of(self, vertices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the present places of some vertices, whether they are watched or not."""
         places = self._vertices[vertices]
         walls = np.searchsorted(self._vertex_rows, vertices, side="right") - 1
-        for pose, wall in zip(self._poses, self._moving, strict=True):
-            _place(np.flatnonzero(walls == wall), pose.rotation, pose.shift, places, places)
+        for wall, pose in self._poses.items():
+            place_rows(np.flatnonzero(walls == wall), pose.numbers, True, places, places)
         return places
 
-    def _move(self, watched: tuple[NDArray[np.int64], NDArray[np.int64]] | None) -> None:
-        """Write the present places of vertices and facets, all if there are none to watch."""
-        for pose, wall in zip(self._poses, self._moving, strict=True):
-            own = [slice(*rows[wall : wall + 2].tolist()) for rows in (self._vertex_rows, self._facet_rows)]
-            if watched is None:
-                nodes, facets = (np.arange(one.start, one.stop) for one in own)
-            else:
-                nodes, facets = (
-                    rows[slice(*np.searchsorted(rows, (one.start, one.stop)))]
-                    for rows, one in zip(watched, own, strict=True)
-                )
-            _place(nodes, pose.rotation, pose.shift, self._vertices, self.vertices)
-            _place(facets, pose.rotation, np.zeros(3), self._normals, self.normals)
+    def _move(self, wall: int) -> None:
+        """Write the present places of what is watched of a wall, all if nothing is said to be."""
+        if wall not in self._own:
+            self._own[wall] = self._all_of(wall) if self._watched is None else self._watched_of(wall)
+        self._write(wall, *self._own[wall])
 
-    def _set_velocity(self, wall: int, now: Pose) -> None:
-        self.angular_velocity[wall] = now.spin
-        self.velocity[wall] = now.velocity(self.centre[wall])
+    def _all_of(self, wall: int) -> Rows:
+        """Return all vertices and facets of a wall."""
+        nodes, facets = self.vertices_of(wall), self.facets_of(wall)
+        return np.arange(nodes.start, nodes.stop), np.arange(facets.start, facets.stop)
+
+    def _watched_of(self, wall: int) -> Rows:
+        """Return the vertices and facets of a wall that are watched."""
+        assert self._watched is not None
+        nodes, facets = (
+            rows[slice(*np.searchsorted(rows, (own.start, own.stop)))]
+            for rows, own in zip(self._watched, (self.vertices_of(wall), self.facets_of(wall)), strict=True)
+        )
+        return nodes, facets
+
+    def _write(self, wall: int, nodes: NDArray[np.int64], facets: NDArray[np.int64]) -> None:
+        """Write the present places of some vertices and facets of a wall."""
+        numbers = self._poses[wall].numbers
+        place_rows(nodes, numbers, True, self._vertices, self.vertices)
+        place_rows(facets, numbers, False, self._normals, self.normals)
 
     def begin_step(self, before: float, time: float) -> None:
         """Let driven walls begin a step; `place` puts them where they are then."""
         for drive in self.driven:
             drive.begin(before, time - before)
-        if self.driven:
-            self._times = -math.inf, -math.inf
+        self._begun = bool(self.driven)
 
     def finish_step(self, loads: NDArray[np.float64], time: float, half: float) -> None:
         """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
         for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
             drive.finish(load, time, half)
-            self._set_velocity(wall, drive.now(time))
-
-    def driven_ways(self) -> dict[int, float]:
-        """Return by wall how far the corners of the driven ones went in the last step, at most [m]."""
-        ways = {}
-        for wall in self.drives:
-            number = self._moving.index(wall)
-            ways[wall] = float(
-                np.sqrt(((self._places[number] - self._before[number]) ** 2).sum(axis=-1)).max()
+            now = drive.now(time)
+            settle(
+                now.numbers,
+                drive.frame(time, now).numbers,
+                self._centres[wall],
+                self._corners[wall],
+                wall,
+                self._state,
             )
-        return ways
+
+    def passage(self, wall: int) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Return how far vertices of a wall went in the last step at most [m], and the corners of a box around all."""
+        points = self._vertices[self.vertices_of(wall)]
+        now, then = self._poses[wall].place(points), self._before[wall].place(points)
+        both = np.concatenate((now, then))
+        way = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
+        return way, both.min(axis=0), both.max(axis=0)
 
     def driven_state(self) -> NDArray[np.float64]:
         """Return the state of all driven walls, a row for each."""
@@ -285,21 +341,9 @@ class MovingWalls:
             drive.adopt(row)
         self._times = -math.inf, -math.inf
 
-    def _average(self, wall: int, now: Pose, time: float, before: float) -> None:
-        """Find the mean velocities since a time before; there are none if no time has passed."""
-        step = time - before
-        if step == 0.0:
-            x, y, z = self.angular_velocity[wall]
-            self.mean_turn[wall] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
-            self.mean_velocity[wall] = self.velocity[wall]
-            return
-        then = self._pose(wall, before, before=True)
-        self.mean_turn[wall] = (np.eye(3) - then.rotation @ now.rotation.T) / step
-        self.mean_velocity[wall] = (self.centre[wall] - then.place(self._centre_of(wall))) / step
-
     def note_places(self) -> None:
         """Let `moved` count from where the walls are now."""
-        self._listed[:] = self._places
+        self._listed[:] = self._state[CORNERS:]
 
     @property
     def moves(self) -> bool:
@@ -312,4 +356,4 @@ class MovingWalls:
 
         The displacement is linear in the place, so that nothing inside a box moves farther than its corners.
         """
-        return float(np.sqrt(((self._places - self._listed) ** 2).sum(axis=-1)).max(initial=0.0))
+        return float(farthest(self._state, self._listed)) if self._moving else 0.0

@@ -27,7 +27,7 @@ FORMAT = 1
 """Of the files that are written."""
 
 GROUPS = {
-    "compute": ("integrate", "pairs", "walls", "sum"),
+    "compute": ("integrate", "walls move", "pairs", "walls", "sum"),
     "exchange": ("exchange",),
     "wait": ("wait",),
     "detect": ("detect", "detect facets"),

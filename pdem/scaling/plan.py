@@ -149,7 +149,7 @@ def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: in
         steps=steps,
         particle=per_step("integrate", "sum", "wait"),
         pair=per_step("pairs"),
-        wall=per_step("walls", "detect facets"),
+        wall=per_step("walls", "walls move", "detect facets"),
         detect=per_step("detect", "migrate", "exchange"),
         detections=(simulation.system.detections - detections) / steps,
         copy=copy_seconds(),

@@ -1,4 +1,4 @@
-"""Walls that particles drive, in the step: every rank moves them alike, by loads that are exact sums over all ranks."""
+"""Walls that move, in the step: every rank moves them alike, driven ones by exact sums over all ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS
 from pdem.foundation.sums import exact_values
-from pdem.simulation.trouble import DRIVEN
+from pdem.simulation.trouble import DRIVEN, FAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,17 +21,38 @@ GROUP = "driven_walls"
 """Name of the group of a checkpoint that holds their state."""
 
 
-def begin_driven(system: System) -> None:
-    """Let driven walls begin a step; note one that cannot be followed."""
+def move_walls(system: System) -> float:
+    """Put all walls where they are at the end of the step, and return how far one has come at most [m].
+
+    A driven one that cannot be followed is noted.
+    """
     assert system.walls is not None
-    walls = system.walls.walls
-    if not walls.driven:
-        return
-    walls.begin_step(system.time_of(system.step - 1), system.time)
-    walls.place(system.time, system.time_of(system.step - 1))
-    for wall, way in walls.driven_ways().items():
-        if not way <= system.skins.radii[-1]:
+    walls, before = system.walls.walls, system.time_of(system.step - 1)
+    walls.begin_step(before, system.time)
+    walls.place(system.time, before)
+    for wall in walls.drives:
+        if not walls.ways[wall] <= system.skins.radii[-1]:
             system.trouble.append((DRIVEN, wall, 0))
+    return walls.longest_way
+
+
+def note_fast_walls(system: System) -> None:
+    """Note walls that in this step went farther than the radius of a particle which they pass.
+
+    Those are meant that are in the box around all places of the wall on its way.
+    """
+    assert system.walls is not None
+    walls, own = system.walls.walls, system.particles
+    for wall in np.flatnonzero(walls.ways > system.least_radius).tolist():
+        way, lower, upper = walls.passage(wall)
+        near = own.radius < way
+        for axis in np.flatnonzero(
+            system.constants.period == 0.0
+        ):  # along others it may be passed by an image
+            x = own.position[:, axis]
+            near &= (x + own.radius > lower[axis]) & (x - own.radius < upper[axis])
+        if near.any():
+            system.trouble.append((FAST, wall, int(own.id[near].min())))
 
 
 def finish_driven(system: System, half: float) -> None:

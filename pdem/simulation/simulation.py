@@ -330,8 +330,14 @@ class Simulation:
     def wall_loads(self) -> dict[str, dict[str, Any]]:
         """Return by wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].
 
-        Torques are about the present place of the wall's centre of rotation (the origin without one); power
-        is what the wall delivers to the particles. Collective.
+        Torques are about a point that stays with the axis of the wall, not with its surface: the centre of its
+        ``rotation``, else ``swing``, else ``rotation_table``, or of the nearest motion it is on that has one, where
+        that centre is by now; for a wall that does not turn the origin, fixed in space. Of a servo that turns it is
+        the servo's centre, of a body its centre of mass or hinge. Power is what the wall delivers to the particles:
+        ``-(force . velocity + torque . angular velocity)``, with the velocity at the same point. Collective.
+
+        With ``wall_lever_arm = "radius"`` friction acts on the sphere at its radius, which is an overlap inside the
+        wall: torques then differ from those of `nodal_forces` by overlap times friction of each contact.
         """
         contacts = measured_walls(self.system)
         if contacts is None:
@@ -353,8 +359,10 @@ class Simulation:
         """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.
 
         Each contact's force is shared among the nodes of its facet by the weights of H2 eqs. 26-32. Nodes and facets
-        are those of ``meshes``; of repeated facets the first has the force. By wall, with v nodes, f facets and b
-        connected bodies:
+        are those of ``meshes``; of repeated facets the first has the force. Forces act on the surface: with ``x`` from
+        the point that `wall_loads` names, the sum of ``x cross force`` is its torque where there is neither rolling
+        friction nor, with ``wall_lever_arm = "radius"``, friction, which acts an overlap deeper. By wall, with v
+        nodes, f facets and b connected bodies:
 
         ``vertices`` (v, 3) [m], ``force`` (v, 3) [N]
             Present places of the nodes, and the forces on them.

@@ -10,7 +10,7 @@ from pdem.contact.law import Law
 from pdem.contact.pairs.contacts import NO_WALLS, kick_of
 from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, drift
-from pdem.simulation.driven import begin_driven, finish_driven
+from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
 from pdem.simulation.population import leave, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
@@ -43,10 +43,12 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     stale = begin(system) if system.begun is None else go_on(system, system.begun)
     if system.tuner is not None and system.tuner.wants_lists(system.step):
         stale = max(stale, STALE)
-    if system.walls is not None:
-        begin_driven(system)
-        system.walls.walls.place(system.time, system.time_of(system.step - 1))
     phases.lap("integrate")
+    if system.walls is not None and system.walls.walls.moves:
+        if move_walls(system) > system.least_radius:
+            show(system)
+            note_fast_walls(system)
+        phases.lap("walls move")
     requested, stale = agree(system, stale)
     phases.lap("wait")
     if stale:
@@ -249,7 +251,7 @@ def evaluate(
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:
         finish_driven(system, 0.5 * dt)
-        phases.lap("walls")
+        phases.lap("walls move")
 
 
 def evaluate_walls(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ class System:
 
     Attributes
     ----------
+    case : Case
+        What is simulated.
     constants : Constants
         What does not change.
     particles : Particles
@@ -84,8 +87,10 @@ class System:
         How often lists were made, and particles divided anew among ranks.
     ended : ExactSums
         Energies of ended contacts seen by this rank.
+    least_radius : float
+        Of the owned particles when lists were made [m].
     trouble : list
-        What this rank saw that must stop the run: (kind, id, other id or wall).
+        What this rank saw that must stop the run: (kind, id or wall, other id), see `pdem.simulation.trouble`.
     begun : int or None
         What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
     shown : bool
@@ -102,6 +107,7 @@ class System:
         particles: Mapping[str, NDArray[Any]],
         blocks: FacetBlocks | None = None,
     ) -> None:
+        self.case = case
         self.constants = constants
         self.exchange = exchange
         self.blocks = blocks
@@ -140,6 +146,7 @@ class System:
         self._reach = np.zeros(0)
         self._table = np.empty(0, np.int32)
         self.wall_margin = 0.0
+        self.least_radius = math.inf
         self.trouble: list[tuple[int, int, int]] = []
         self.begun: int | None = None
         self.shown = True
@@ -206,6 +213,7 @@ class System:
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
         self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
         self._reference[: own.count] = own.position
+        self.least_radius = float(own.radius.min(initial=math.inf))
 
     def records(self) -> tuple[PairRecords, WallRecords]:
         """Return all contacts by id."""

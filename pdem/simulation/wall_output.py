@@ -27,7 +27,7 @@ BODY_FIELDS = (
     Field("power", np.float64, (), "W", "power that each wall delivers to the particles"),
     Field("body_wall", np.int32, (), "1", "wall of each connected body of the walls"),
     Field("body_force", np.float64, (3,), "N", "contact force on each connected body"),
-    Field("body_torque", np.float64, (3,), "N m", "its torque about the centre of the wall"),
+    Field("body_torque", np.float64, (3,), "N m", "its torque about the point of wall_loads"),
     Field("body_power", np.float64, (), "W", "power that each connected body delivers to the particles"),
 )
 BODY_INDEX = Field("body", np.int32, (), "1", "connected body of the walls, a row of body_force")
@@ -85,11 +85,11 @@ def _of_wall(
     simulation: Simulation, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
 ) -> dict[str, NDArray[Any]]:
     """Return the loads of one wall in the numbers of its mesh."""
-    mesh, motion = simulation.meshes[number], walls.motions[number]
+    mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
     facets, nodes = walls.facets_of(number), walls.vertices_of(number)
     own = np.flatnonzero(bodies.wall == number)
     result = {
-        "vertices": motion.pose(simulation.time).place(mesh.vertices) if motion.moves else mesh.vertices,
+        "vertices": walls.pose_of(number).place(mesh.vertices) if moves else mesh.vertices,
         "force": np.zeros((mesh.vertex_count, 3)),
         "facet_force": np.zeros((mesh.facet_count, 3)),
         "pressure": np.zeros(mesh.facet_count),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import meshio
@@ -62,6 +63,37 @@ def by_meshio(path: Path, mesh: Mesh, **options) -> None:
     meshio.write_points_cells(path, mesh.vertices, [(kind, np.array(run)) for kind, run in runs], **options)
 
 
+def poly_data(path: Path, mesh: Mesh, *, binary: bool, version: int) -> None:
+    """Write as VTK, ParaView and PyVista do, with attributes, fields and lines besides."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray
+    from vtkmodules.vtkCommonCore import vtkPoints
+    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+    from vtkmodules.vtkIOLegacy import vtkPolyDataWriter
+
+    data, points, cells, lines = vtkPolyData(), vtkPoints(), vtkCellArray(), vtkCellArray()
+    points.SetData(numpy_to_vtk(mesh.vertices, deep=True))
+    cells.SetData(
+        numpy_to_vtkIdTypeArray(mesh.facet_start, deep=True),
+        numpy_to_vtkIdTypeArray(mesh.facet_vertices, deep=True),
+    )
+    lines.InsertNextCell(2, [0, 1])
+    data.SetPoints(points)
+    data.SetPolys(cells)
+    data.SetLines(lines)
+    normals = numpy_to_vtk(mesh.facet_normals, deep=True)
+    normals.SetName("normals")
+    data.GetCellData().AddArray(normals)
+    time = numpy_to_vtk(np.array([0.5]), deep=True)
+    time.SetName("TIME")
+    data.GetFieldData().AddArray(time)
+    writer = vtkPolyDataWriter()
+    writer.SetInputData(data)
+    writer.SetFileName(str(path))
+    writer.SetFileVersion(version)
+    (writer.SetFileTypeToBinary if binary else writer.SetFileTypeToASCII)()
+    assert writer.Write()
+
+
 # format: ending, how to write it, sides of the largest facet it holds, digits kept
 FORMATS = {
     "stl-text": ("stl", lambda p, m: by_meshio(p, m, binary=False), 3, 1e-15),
@@ -71,6 +103,16 @@ FORMATS = {
     "ply-binary": ("ply", lambda p, m: m.write(p), 6, 0.0),
     "vtk-text": ("vtk", lambda p, m: by_meshio(p, m, binary=False), 6, 1e-15),
     "vtk-binary": ("vtk", lambda p, m: by_meshio(p, m, binary=True), 6, 0.0),
+    **{
+        f"polydata{version}-{'binary' if binary else 'text'}": (
+            "vtk",
+            partial(poly_data, binary=binary, version=version),
+            6,
+            0.0 if binary else 1e-5,
+        )
+        for version in (42, 51)
+        for binary in (True, False)
+    },
     "vtu": ("vtu", lambda p, m: by_meshio(p, m), 6, 0.0),
     "vtu-text": ("vtu", lambda p, m: by_meshio(p, m, binary=False), 6, 1e-11),
     "gmsh22-text": ("msh", lambda p, m: by_meshio(p, m, file_format="gmsh22", binary=False), 4, 1e-15),
@@ -265,7 +307,7 @@ $EndElements
 
 def test_a_group_of_a_file_without_any_is_refused(tmp_path: Path) -> None:
     path, _ = written(tmp_path, "vtu", 3)
-    with pytest.raises(MeshError, match="no group 'lid'; it names none"):
+    with pytest.raises(MeshError, match="no group 'lid'; it names none: leave group out"):
         Mesh.read(path, group="lid")
 
 
@@ -278,3 +320,43 @@ def test_one_wrong_coordinate_is_named_instead_of_joining_everything(tmp_path: P
     vertices[4, 1] = 1e200
     with pytest.raises(MeshError, match=r"vertex 4 of facet \d+ .*at most 1e\+15"):
         Mesh(vertices, mesh.facet_vertices.reshape(-1, 3))
+
+
+HEAD = "# vtk DataFile Version 3.0\nby hand\nASCII\nDATASET POLYDATA\n"
+FIVE = "POINTS 5 float\n0 0 0 1 0 0 0 1 0\n1 1 0 0 2 0\n"
+
+
+def test_poly_data_by_hand(tmp_path: Path) -> None:
+    """Strips are triangles one way round; points and lines are passed over; Windows ends its lines otherwise."""
+    path = tmp_path / "a.vtk"
+    text = (
+        HEAD
+        + FIVE
+        + "METADATA\nINFORMATION 0\n\nLINES 1 3\n2 0 1\nTRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\nCELL_DATA 4\n"
+    )
+    for content in (text, text.replace("\n", "\r\n")):
+        path.write_bytes(content.encode())
+        mesh = Mesh.read(path)
+        assert [mesh.loop(k).tolist() for k in range(3)] == [[0, 1, 2], [1, 3, 2], [2, 3, 4]]
+        assert mesh.facet_normals[:, 2].tolist() == [1.0, 1.0, 1.0]
+        assert mesh.report().passed_over == (("line", 1),)
+    path.write_text(HEAD + FIVE + "POLYGONS 2 9\n3 0 1 2\n4 1 3 4 2\n")
+    assert np.diff(Mesh.read(path).facet_start).tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (FIVE + "POLYGONS 1 4\n3 0 1 2", "its last line has no end"),
+        (FIVE + "POLYGONS 2 8\n3 0 1 2\n3 1\n", "2 of 8 numbers are missing"),
+        (FIVE + "POLYGONS 2 8\n3 0 1 2\n9 1 2 3\n", "sizes of its cells do not fit"),
+        (FIVE + "POLYGONS\n", "does not say how much follows"),
+        (FIVE + "POLYGON 1 4\n3 0 1 2\n", "'POLYGON' is no part of PolyData"),
+        (FIVE, "holds no facets"),
+        ("POINTS 3 quad\n0 0 0\n", "'quad' is no type of numbers"),
+    ],
+)
+def test_poly_data_that_is_wrong_is_refused(tmp_path: Path, body: str, words: str) -> None:
+    (tmp_path / "a.vtk").write_text(HEAD + body)
+    with pytest.raises(MeshError, match=words):
+        Mesh.read(tmp_path / "a.vtk")

@@ -140,17 +140,15 @@ def test_volume_and_curved_cells_are_refused(tmp_path: Path) -> None:
         Mesh.read(tmp_path / "b.vtu")
 
 
-def test_poly_data_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    head = "# vtk DataFile Version 3.0\nx\nASCII\nDATASET POLYDATA\n"
-    body = "POINTS 3 float\n0 0 0 1 0 0 0 1 0\nPOLYGONS 1 4\n3 0 1 2\n"
-    (tmp_path / "a.vtk").write_text(head + body)
-    with pytest.raises(MeshError, match="PolyData is not read; write it as"):
-        Mesh.read(tmp_path / "a.vtk")
+def test_poly_data_in_xml_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "a.vtp").write_text("<VTKFile></VTKFile>")
+    with pytest.raises(MeshError, match=r"PolyData in XML \(.vtp\) is not read; write it as .vtk"):
+        Mesh.read(tmp_path / "a.vtp")
 
 
 def test_bad_facet_of_a_file_names_file_and_facet(tmp_path: Path) -> None:
-    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
-    with pytest.raises(MeshError, match=r"a\.obj: facet 1 .*degenerate"):
+    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 1\nv 0 1 0\nf 1 2 4\nf 1 2 3 4\n")
+    with pytest.raises(MeshError, match=r"a\.obj: facet 1 .*not planar"):
         Mesh.read(tmp_path / "a.obj")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -160,3 +161,67 @@ def test_motions_that_carry_each_other_in_a_circle_are_refused():
     text = CASE.format(wall="").replace("[motions.arm]", '[motions.arm]\non = "rotor"')
     with pytest.raises(pdem.PdemError, match="arm on rotor on arm; let one of them be on none"):
         pdem.Case.from_text(text)
+
+
+def fused(a: float, b: float, c: float) -> float:
+    """Return a b + c, rounded once."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def times(a, b):
+    """Return the product of two matrices, or of a matrix and a vector, as it was rounded before it was compiled."""
+    if b.ndim == 1:
+        return np.array([fused(r[2], b[2], fused(r[0], b[0], float(r[1] * b[1]))) for r in a])
+    columns = b.T
+    return np.array([[fused(r[2], c[2], fused(r[1], c[1], float(r[0] * c[0]))) for c in columns] for r in a])
+
+
+def plainly(motion: Motion, time: float):
+    """Return rotation, shift, spin and flow by the formulas."""
+    result = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    for part in motion.parts:
+        state = part.state(time)
+        if isinstance(part, Shift):
+            one = np.eye(3), np.array(state[:3]), np.zeros(3), np.array(state[3:])
+        else:
+            x, y, z = direction = np.array(part.axis) / math.hypot(*part.axis)
+            skew, angle = (
+                np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]),
+                math.remainder(state[0], 2 * math.pi),
+            )
+            turn = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * times(skew, skew)
+            centre, spin = np.array(part.centre), state[1] * direction
+            one = turn, centre - times(turn, centre), spin, -np.cross(spin, centre)
+        (turn, shift, spin, flow), turned = result, times(result[0], one[2])
+        result = (
+            times(turn, one[0]), times(turn, one[1]) + shift, spin + turned,
+            flow + times(turn, one[3]) - np.cross(turned, shift),
+        )  # fmt: skip
+    return result
+
+
+@given(motions, st.floats(0.0, 3.0))
+@settings(max_examples=150, deadline=None)
+def test_poses_have_the_bits_of_their_formulas_on_every_processor(motion, time):
+    pose = motion.pose(time)
+    for seen, expected in zip(
+        (pose.rotation, pose.shift, pose.spin, pose.flow), plainly(motion, time), strict=True
+    ):
+        np.testing.assert_array_equal(seen, expected)
+
+
+def test_a_wall_that_rests_in_its_table_is_not_moved_again():
+    table = Shift(tuple(Tabulated((1.0, 2.0, 3.0, 4.0), (0.0, rise, rise, 0.0)) for rise in (0.1, 0.0, -0.2)))
+    turn = Turn((0.0, 0.0, 1.0), (0.1, 0.0, 0.0), Tabulated((1.0, 2.0), (0.0, 1.0)))
+    for motion in (Motion([table]), Motion([table, turn])):
+        mesh = box([-1.0, -0.5, -0.25], [1.0, 0.5, 0.25])
+        walls = MovingWalls(mesh, np.zeros(6, np.int32), np.zeros(8, np.int32), [motion])
+        for begin, end, rests in ((0.1, 0.9, True), (1.1, 1.9, False), (2.1, 2.9, True), (4.1, 5.0, True)):
+            walls.place(begin, begin - 0.1)
+            kept = walls.pose_of(0)
+            walls.place(end, end - 0.1)
+            assert (walls.pose_of(0) is kept) == rests
+            expected = np.array(motion.pose(end).place(mesh.vertices))
+            np.testing.assert_allclose(walls.vertices, expected, atol=1e-15)
+            assert bool(np.abs(walls.mean_velocity).max() > 1e-10) != rests
+            assert bool(walls.ways[0] > 0.0) != rests

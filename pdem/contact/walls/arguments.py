@@ -63,8 +63,8 @@ class WallMotion(NamedTuple):
     ----------
     material : (W,) int32 array
         Of each wall.
-    centre, angular_velocity, velocity : (W, 3) arrays
-        Place of the centre, angular velocity, velocity of the centre, at the end of the step.
+    anchor, angular_velocity, anchor_velocity : (W, 3) arrays
+        Place of a point of the wall, angular velocity, velocity of that point, at the end of the step.
     mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
         Over the step.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
@@ -74,9 +74,9 @@ class WallMotion(NamedTuple):
     """
 
     material: NDArray[np.int32]
-    centre: NDArray[np.float64]
+    anchor: NDArray[np.float64]
     angular_velocity: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+    anchor_velocity: NDArray[np.float64]
     mean_turn: NDArray[np.float64]
     mean_velocity: NDArray[np.float64]
     inverse_mass: NDArray[np.float64]

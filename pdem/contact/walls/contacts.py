@@ -243,7 +243,7 @@ class WallContacts:
     def _motion(self) -> WallMotion:
         walls = self.walls
         return WallMotion(
-            self._materials, walls.centre, walls.angular_velocity, walls.velocity, walls.mean_turn,
+            self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.mean_turn,
             walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted,
         )  # fmt: skip
 
@@ -298,9 +298,10 @@ class WallContacts:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
         count = len(self.walls.motions)
         sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
+        walls = self.walls
         kernels.add_loads(
-            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), self.walls.facet_wall,
-            self._room.force, self._motion, sums.limbs,
+            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
+            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, sums.limbs,
         )  # fmt: skip
         sums.normalise()
         return sums
@@ -337,7 +338,8 @@ class WallContacts:
         columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
-            "nearest": point + overlap[:, None] * normal, "point": point, "force": -force[:, :3],
+            "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
+            "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / step,
         }  # fmt: skip

@@ -246,10 +246,10 @@ def add_load(w: int, force: tuple[float, float, float], torque: tuple[float, flo
 @kernel
 def add_loads(
     near: NearFacets, counts: NDArray[np.int32], found: Found, facet_wall: NDArray[np.int32],
-    force: NDArray[np.float64], motion: WallMotion, limbs: NDArray[np.int64],
+    force: NDArray[np.float64], centre: NDArray[np.float64], spin: NDArray[np.float64],
+    velocity: NDArray[np.float64], limbs: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Add force, torque about the centre and power of the particles on each wall to exact sums (W * 7)."""
-    centre, spin, velocity = motion.centre, motion.angular_velocity, motion.velocity
     for q in range(len(near.near)):
         for c in range(near.start[q], near.start[q] + counts[q]):
             w = facet_wall[found.facet[c]]

@@ -148,8 +148,8 @@ def wall_kinematics(
     """
     # what all of them need is read once: what is written might change it, as far as a compiler can tell
     pair, counts = float(motion.material[wall]), float(motion.counted[wall])
-    b, o = row3(motion.centre, wall), row3(motion.angular_velocity, wall)
-    f, g = row3(motion.velocity, wall), row3(motion.mean_velocity, wall)
+    b, o = row3(motion.anchor, wall), row3(motion.angular_velocity, wall)
+    f, g = row3(motion.anchor_velocity, wall), row3(motion.mean_velocity, wall)
     l = row3(motion.inverse_mass, wall)  # noqa: E741
     t0, t1, t2 = matrix_rows(motion.mean_turn, wall)
     i0, i1, i2 = matrix_rows(motion.inverse_inertia, wall)

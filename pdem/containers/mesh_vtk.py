@@ -1,0 +1,184 @@
+"""Legacy VTK files of PolyData, as VTK, ParaView and PyVista write every surface; meshio reads other data sets only."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.mesh_text import RawSurface
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.int64]
+
+_TYPES = {
+    "bit": "u1", "unsigned_char": "u1", "char": "i1", "unsigned_short": "u2", "short": "i2", "unsigned_int": "u4",
+    "int": "i4", "vtkidtype": "i4", "unsigned_long": "u8", "long": "i8", "vtktypeint64": "i8", "vtktypeuint64": "u8",
+    "float": "f4", "double": "f8",
+}  # fmt: skip
+_CELLS = {"VERTICES": "vertex", "LINES": "line", "POLYGONS": "polygon", "TRIANGLE_STRIPS": "strip"}
+_POLY_DATA = re.compile(
+    rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+POLYDATA", re.IGNORECASE
+)
+_EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
+_HEAD = 1024
+
+
+def is_poly_data(path: Path) -> bool:
+    """Tell whether a file is a legacy VTK file of PolyData."""
+    with path.open("rb") as file:
+        return _POLY_DATA.match(file.read(_HEAD)) is not None
+
+
+def read_poly_data(path: Path) -> RawSurface:
+    """Read polygons and strips of triangles, text or binary, of versions up to 5.1; attributes are passed over.
+
+    Raises
+    ------
+    ValueError
+        If it is torn or cannot be understood.
+    """
+    file = _File(path.read_bytes())
+    points = np.zeros((0, 3))
+    cells: dict[str, tuple[Indices, Indices]] = {}
+    while (words := file.line().split()) and words[0].upper() not in ("POINT_DATA", "CELL_DATA"):
+        name = words[0].upper()
+        if name != "METADATA" and len(words) < 3:
+            raise ValueError(f"{' '.join(words)[:40]!r} does not say how much follows")
+        if name == "POINTS":
+            points = file.numbers(3 * int(words[1]), words[2]).astype(np.float64).reshape(-1, 3)
+        elif name in _CELLS:
+            cells[_CELLS[name]] = _cells(file, int(words[1]), int(words[2]))
+        elif name == "FIELD":
+            file.skip_field(int(words[2]))
+        elif name == "METADATA":
+            file.skip_paragraph()
+        else:
+            raise ValueError(f"{words[0][:40]!r} is no part of PolyData")
+    start, loops = cells.get("polygon", (np.zeros(1, np.int64), np.zeros(0, np.int64)))
+    if "strip" in cells:
+        more = _triangles(*cells["strip"])
+        start = np.concatenate((start, start[-1] + 3 * np.arange(1, len(more) + 1)))
+        loops = np.concatenate((loops, more.reshape(-1)))
+    passed = tuple((kind, len(cells[kind][0]) - 1) for kind in ("vertex", "line") if kind in cells)
+    passed = tuple((kind, count) for kind, count in passed if count)
+    return RawSurface(points, start, loops, (), np.full(len(start) - 1, -1), passed)
+
+
+class _File:
+    """A legacy VTK file from behind its head on: lines, and numbers as text or big-endian.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        head = _POLY_DATA.match(content)
+        assert head is not None, "only files of PolyData are read"
+        self._content, self._binary = content, head[1].upper() == b"BINARY"
+        self._place = head.end()
+
+    def line(self) -> str:
+        """Return the next line that is not empty, an empty one at the end of the file."""
+        while self._place < len(self._content):
+            end = self._content.find(b"\n", self._place)
+            if end < 0:
+                raise ValueError("it breaks off: its last line has no end")
+            text = self._content[self._place : end].decode("ascii", errors="replace").strip()
+            self._place = end + 1
+            if text:
+                return text
+        return ""
+
+    def numbers(self, count: int, kind: str) -> NDArray[Any]:
+        """Return the next numbers, of a type of VTK."""
+        if kind.lower() not in _TYPES:
+            raise ValueError(f"{kind[:40]!r} is no type of numbers")
+        if count < 0:
+            raise ValueError(f"it says to hold {count} numbers")
+        dtype = np.dtype(_TYPES[kind.lower()])
+        if self._binary:
+            return self._bytes(count, dtype)
+        words: list[str] = []
+        while len(words) < count:
+            line = self.line()
+            if not line:
+                raise ValueError(f"it breaks off: {count - len(words)} of {count} numbers are missing")
+            words += line.split()
+        if len(words) > count:
+            raise ValueError(f"it holds more than {count} numbers where it says so many")
+        return np.array(words, np.float64 if dtype.kind == "f" else np.int64)
+
+    def _bytes(self, count: int, dtype: np.dtype[np.generic]) -> NDArray[Any]:
+        end = self._place + count * dtype.itemsize
+        if end > len(self._content):
+            raise ValueError(f"it breaks off: {end - len(self._content)} bytes are missing")
+        values = np.frombuffer(self._content, dtype.newbyteorder(">"), count, self._place)
+        self._place = end
+        return values.astype(np.float64 if dtype.kind == "f" else np.int64)
+
+    def skip_field(self, arrays: int) -> None:
+        """Pass over the arrays of a field."""
+        for _ in range(arrays):
+            words = self.line().split()
+            while words and words[0].upper() == "METADATA":
+                self.skip_paragraph()
+                words = self.line().split()
+            if len(words) != 4:
+                raise ValueError(f"{' '.join(words)[:40]!r} is no array of a field")
+            self.numbers(int(words[1]) * int(words[2]), words[3])
+
+    def skip_paragraph(self) -> None:
+        """Pass over what follows up to an empty line."""
+        end = _EMPTY_LINE.search(self._content, self._place)
+        self._place = len(self._content) if end is None else end.end()
+
+    def comes(self, word: bytes) -> bool:
+        """Tell whether the next line begins with a word."""
+        return self._content[self._place : self._place + len(word)].upper() == word
+
+
+def _cells(file: _File, count: int, size: int) -> tuple[Indices, Indices]:
+    """Return cells in compressed rows: since version 5 a file has them so, before each begins with its number."""
+    if file.comes(b"OFFSETS"):
+        start = file.numbers(count, file.line().split()[-1]).astype(np.int64)
+        words = file.line().split()
+        if len(words) != 2 or words[0].upper() != "CONNECTIVITY":
+            raise ValueError(f"{' '.join(words)[:40]!r} is not the CONNECTIVITY of cells")
+        loops = file.numbers(size, words[1]).astype(np.int64)
+        if start[0] != 0 or start[-1] != size or (np.diff(start) < 0).any():
+            raise ValueError("the OFFSETS of its cells do not fit their CONNECTIVITY")
+        return start, loops
+    return _rows(file.numbers(size, "int").astype(np.int64), count)
+
+
+def _rows(flat: Indices, count: int) -> tuple[Indices, Indices]:
+    """Return compressed rows of cells that each begin with their number of vertices."""
+    sides = int(flat[0]) if len(flat) else 0
+    if count and len(flat) == count * (sides + 1) and (flat[:: sides + 1] == sides).all():
+        return sides * np.arange(count + 1), flat.reshape(count, -1)[:, 1:].reshape(-1)
+    places = [0]
+    for _ in range(count):
+        if places[-1] >= len(flat) or flat[places[-1]] < 0:
+            raise ValueError("the sizes of its cells do not fit their number")
+        places.append(places[-1] + 1 + int(flat[places[-1]]))
+    if places[-1] != len(flat):
+        raise ValueError("the sizes of its cells do not fit their number")
+    return np.array(places) - np.arange(count + 1), np.delete(flat, places[:-1])
+
+
+def _triangles(start: Indices, loops: Indices) -> Indices:
+    """Return the triangles (t, 3) of strips, all one way round."""
+    found = [np.zeros((0, 3), np.int64)]
+    for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
+        rows = np.arange(first, last - 2)[:, None] + np.arange(3)
+        rows[1::2] = rows[1::2][:, [1, 0, 2]]
+        found.append(loops[rows])
+    return np.concatenate(found)

@@ -1,0 +1,140 @@
+"""What a step needs of a wall that moves: where its points are, how fast they are, and how far they have come."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.motion.poses import FLOW, ROTATION, SHIFT, SPIN, product, rotated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ANCHOR, ANCHOR_VELOCITY, CENTRE, VELOCITY, TURNING, CORNERS = range(6)
+"""What is known of each wall, rows of a state (13, walls, 3): places of anchor and centre [m] and their velocities
+[m/s], angular velocity [rad/s], and from `CORNERS` on the places of the eight corners of its box [m]."""
+
+ROWS = CORNERS + 8
+
+
+@geometry_kernel
+def place_rows(
+    rows: NDArray[np.int64], pose: Floats, shifted: bool, reference: Floats, result: Floats
+) -> None:
+    """Write the present places of some rows, directions unless they are `shifted`: each as if it were alone."""
+    for place in range(len(rows)):
+        row = rows[place]
+        x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
+        for axis in range(3):
+            k = ROTATION + 3 * axis
+            shift = pose[SHIFT + axis] if shifted else 0.0
+            result[row, axis] = pose[k] * x + pose[k + 1] * y + pose[k + 2] * z + shift
+
+
+@inlined_geometry
+def _velocity(pose: Floats, state: Floats, wall: int, place: int, row: int) -> None:
+    """Write the velocity of a wall at one of its places."""
+    for axis in range(3):
+        b, c = (axis + 1) % 3, (axis + 2) % 3
+        turning = pose[SPIN + b] * state[place, wall, c] - pose[SPIN + c] * state[place, wall, b]
+        state[row, wall, axis] = pose[FLOW + axis] + turning
+
+
+@geometry_kernel
+def settle(now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: int, state: Floats) -> None:
+    """Write the state of a wall.
+
+    Parameters
+    ----------
+    now, frame : (18,) arrays
+        Present poses of the wall, and of what its centre rests in.
+    centre : (3,) array
+        At time 0 [m]; as a point of the wall it is the anchor.
+    corners : (24,) array
+        Of a box around the wall at time 0 [m].
+    wall : int
+        Its number.
+    state : (13, walls, 3) array
+        Written.
+    """
+    x, y, z = centre[0], centre[1], centre[2]
+    for axis in range(3):
+        state[ANCHOR, wall, axis] = rotated(now, axis, x, y, z) + now[SHIFT + axis]
+        state[CENTRE, wall, axis] = rotated(frame, axis, x, y, z) + frame[SHIFT + axis]
+        state[TURNING, wall, axis] = now[SPIN + axis]
+        for corner in range(8):
+            along = product(corners, 3 * corner, now, ROTATION + 3 * axis, 1)
+            state[CORNERS + corner, wall, axis] = along + now[SHIFT + axis]
+    _velocity(now, state, wall, ANCHOR, ANCHOR_VELOCITY)
+    _velocity(now, state, wall, CENTRE, VELOCITY)
+
+
+@geometry_kernel
+def average(
+    now: Floats,
+    then: Floats,
+    centre: Floats,
+    step: float,
+    wall: int,
+    state: Floats,
+    turn: Floats,
+    flow: Floats,
+) -> bool:
+    """Write the mean velocities of a wall over a step, present ones if no time has passed; tell whether all are 0.
+
+    The point of the body now at x has moved at ``flow + turn (x - anchor)``, rows of (walls, 3) and (walls, 3, 3).
+    """
+    x, y, z = centre[0], centre[1], centre[2]
+    rests = True
+    for axis in range(3):
+        b, c = (axis + 1) % 3, (axis + 2) % 3
+        if step == 0.0:
+            turn[wall, axis, axis], turn[wall, axis, b], turn[wall, axis, c] = (
+                0.0,
+                -state[TURNING, wall, c],
+                state[TURNING, wall, b],
+            )
+            flow[wall, axis] = state[ANCHOR_VELOCITY, wall, axis]
+        else:
+            for k in range(3):
+                same = product(then, ROTATION + 3 * axis, now, ROTATION + 3 * k, 1)
+                turn[wall, axis, k] = ((1.0 if k == axis else 0.0) - same) / step
+            before = rotated(then, axis, x, y, z) + then[SHIFT + axis]
+            flow[wall, axis] = (state[ANCHOR, wall, axis] - before) / step
+        rests &= (
+            (turn[wall, axis, 0] == 0.0)
+            & (turn[wall, axis, 1] == 0.0)
+            & (turn[wall, axis, 2] == 0.0)
+            & (flow[wall, axis] == 0.0)
+        )
+    return rests
+
+
+@geometry_kernel
+def way_since(then: Floats, corners: Floats, wall: int, state: Floats) -> float:
+    """Return how far the corners of a wall's box have come since a pose, at most [m]; NaN where that is no number."""
+    worst = 0.0
+    for corner in range(8):
+        square = 0.0
+        for axis in range(3):
+            before = product(corners, 3 * corner, then, ROTATION + 3 * axis, 1) + then[SHIFT + axis]
+            square += (state[CORNERS + corner, wall, axis] - before) ** 2
+        worst = worst if square <= worst else square if worst == worst else worst
+    return math.sqrt(worst)
+
+
+@geometry_kernel
+def farthest(state: Floats, listed: Floats) -> float:
+    """Return how far any corner, a row of (13, walls, 3), is from where it was listed, (8, walls, 3), at most [m]."""
+    worst = 0.0
+    for corner in range(8):
+        for wall in range(state.shape[1]):
+            square = 0.0
+            for axis in range(3):
+                square += (state[CORNERS + corner, wall, axis] - listed[corner, wall, axis]) ** 2
+            worst = max(worst, square)
+    return math.sqrt(worst)
