@@ -233,7 +233,10 @@ class Outputs:
 
     def close(self) -> None:
         """Close all files; nothing is lost on an exception."""
+        self._particles.close()
         if self._root:
+            if self._walls is not None:
+                self._walls.close()
             self._progress.close()
             self._series.close()
             self._log.close()
