@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from functools import partial
 from importlib import resources
@@ -45,11 +46,14 @@ def example_text(name: str) -> str:
 
 
 def example_title(name: str) -> str:
-    """Return the first sentence of an example's opening comment."""
+    """Return an example's opening comment up to its first colon or the end of its first sentence.
+
+    A colon between numbers, as in sizes of 1 : 10, ends nothing.
+    """
     comment = [
         line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
     ]
-    return " ".join(comment).partition(":")[0].rstrip(".")
+    return re.split(r"(?<!\s):\s|(?<!\d)\.(?:\s|$)", " ".join(comment))[0]
 
 
 def write_example(name: str, folder: str | Path) -> dict[Path, bool]:

@@ -87,6 +87,7 @@ def _run(
     case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
+    from pdem.output.summary import counted
     from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
     from pdem.simulation import launch
@@ -117,7 +118,8 @@ def _run(
         ]  # fmt: skip
         launch.run_once(words, count, each, arguments)
         seconds = json.loads(path.read_text(encoding="utf-8"))["seconds_per_step"]
-        click.echo(f"{count} ranks x {each} threads, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
+        who = f"{counted(count, 'rank')} x {counted(each, 'thread')}"
+        click.echo(f"{who}, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
     click.echo(f"next: pdem scaling report {folder}")
     return 0
 

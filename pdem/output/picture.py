@@ -13,6 +13,7 @@ import numpy as np
 
 from pdem.foundation.errors import PdemError
 from pdem.output.scene import label
+from pdem.output.summary import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,8 +228,7 @@ def _add_scale(plotter: Any, look: Look) -> None:
 
 def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
     """Add title, time and number of particles at the upper left."""
-    count = f"{len(frame.columns['radius']):,}".replace(",", " ")
-    state = f"t = {frame.time:.4g} s    {count} particles"
+    state = f"t = {frame.time:.4g} s    {counted(len(frame.columns['radius']), 'particle')}"
     lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
     height = 0.97
     for text, points in lines:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import BlowUpError, Interrupted
-from pdem.foundation.signals import SignalFlag
+from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
@@ -133,7 +133,7 @@ class _Run:
             agree(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
             raise Interrupted(
-                f"signal {requested} at step {simulation.step}, the state is in {path}; "
+                f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
         self._output()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.contact.wall_kernels import LOADS
+from pdem.containers.mesh import Mesh
+from pdem.foundation.arguments import ids_of, instance_of, path_of, shown, whole_number
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
@@ -18,6 +21,7 @@ from pdem.output.checkpoint import read_checkpoint
 from pdem.output.origin import warning_about
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
+from pdem.simulation.first_use import prepare
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_clear, check_known, checked_columns, come, take_out
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
@@ -27,12 +31,11 @@ from pdem.simulation.system import HISTORIES, System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
     from pdem.simulation.state import Groups
 
@@ -63,6 +66,8 @@ class Simulation:
     ------
     CaseError, MeshError
         If the particles or walls of the case cannot be had.
+    InputError
+        If an argument is of the wrong type, or threads are fewer than 1.
 
     Examples
     --------
@@ -82,10 +87,12 @@ class Simulation:
         particles: Mapping[str, NDArray[Any]] | None = None,
         meshes: Sequence[Mesh] | None = None,
     ) -> None:
-        self.case = case
+        self.case = instance_of("case", case, Case, "read one: Case.read(path)")
+        self._check(comm, threads, state, particles, meshes)
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)
+        prepare(comm, case, exchange.threads)
         parts, notice = once_per_node(comm if case.walls else None, partial(parts_of, case, meshes))
         self.meshes: list[Mesh] = parts.meshes
         continued = bool(exchange.share(state is not None))
@@ -132,12 +139,36 @@ class Simulation:
         RuntimeWarning
             On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.origin`.
         """
-        held = read_checkpoint(checkpoint)
+        held = read_checkpoint(path_of(checkpoint, CheckpointError))
         if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
         case, groups = case_of(held), [held.groups]
         del held
         return cls(case, comm, threads=threads, state=groups.pop())
+
+    def _check(self, comm: Any, threads: Any, state: Any, particles: Any, meshes: Any) -> None:
+        """Refuse arguments of types that nothing can be done with."""
+        if comm is not None and not hasattr(comm, "allreduce"):
+            raise InputError(
+                f"comm is {shown(comm)}; give an mpi4py communicator, or None for this process alone"
+            )
+        if threads is not None:
+            whole_number("threads", threads, 1)
+        for name, groups, needed in (("state", state, "particles"), ("particles", particles, "id")):
+            if groups is not None and needed not in instance_of(
+                name, groups, Mapping, "give columns by name"
+            ):
+                raise InputError(
+                    f"{name} has no {needed!r}; give what a checkpoint or initial_particles holds"
+                )
+        for mesh in meshes or ():
+            instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
+
+    def __repr__(self) -> str:
+        """Return the case, how far it is, and the particles of this rank."""
+        name = self.case.title or self.case.source
+        many = len(self.particles)
+        return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
@@ -181,10 +212,9 @@ class Simulation:
         BlowUpError
             If a particle or a contact left the range in which results mean something.
         InputError
-            If `steps` is negative.
+            If `steps` is no whole number, or negative: time does not run backwards.
         """
-        if steps < 0:
-            raise InputError(f"steps is {steps}: time does not run backwards; give 0 or more")
+        steps = whole_number("steps", steps)
         self.phases.start()
         for step in range(steps):
             requested = advance(self.system, self.phases, ahead=step + 1 < steps)
@@ -240,9 +270,9 @@ class Simulation:
         Raises
         ------
         InputError
-            If there is no particle of one of these ids.
+            If there is no particle of one of these ids, or they are no whole numbers.
         """
-        wanted = np.unique(np.asarray(ids, np.int64).reshape(-1))
+        wanted = ids_of("ids", ids)
         check_known(self.system, wanted)
         own = self.system.particles.id
         hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)

@@ -127,7 +127,7 @@ def test_phase_table_gives_extremes_and_shares() -> None:
     table = summary.phase_table({"wall": [1.0, 1.0], "pair": [2.0, 4.0], "unused": []}).splitlines()
     assert table[1].split() == ["pair", "2.000", "3.000", "4.000", "75.0"]
     assert table[2].split() == ["wall", "1.000", "1.000", "1.000", "25.0"]
-    assert table[3].split() == ["sum", "4.000"]
+    assert table[3].split() == ["total", "4.000"]
     assert summary.phase_table({"pair": [0.0]}).splitlines()[1].split()[-1] == "0.0"
 
 
