@@ -103,6 +103,11 @@ class Column:
         self._chunk = int(dataset.chunks[0])
         self.early = dataset.id.get_create_plist().get_alloc_time() == h5py.h5d.ALLOC_TIME_EARLY
         self._chunk_begins: dict[int, int] = {}
+        # places in the file and in memory, changed rather than made for every row
+        self._there = h5py.h5s.create_simple(dataset.shape)
+        self._here, self._shape_here = self._there, (-1,)
+        self._origin = tuple(0 for _ in self.shape)
+        self._row_bytes = row_bytes(self.dtype, (1, *self.shape))
 
     def leave(self) -> None:
         """Close the dataset until it grows again: a reader in this process would be given copies of what it once was.
@@ -121,9 +126,11 @@ class Column:
         array = np.ascontiguousarray(rows, dtype=self.dtype)
         begin = self._extend(len(array))
         if array.size:
-            there = self._opened().get_space()
-            there.select_hyperslab((begin, *(0 for _ in self.shape)), array.shape)
-            self._id.write(h5py.h5s.create_simple(array.shape), there, array)
+            self._there.set_extent_simple((self.rows, *self.shape))
+            self._there.select_hyperslab((begin, *self._origin), array.shape)
+            if array.shape != self._shape_here:
+                self._here, self._shape_here = h5py.h5s.create_simple(array.shape), array.shape
+            self._opened().write(self._here, self._there, array)
         return begin
 
     def make_room(self, count: int) -> int:
@@ -142,7 +149,7 @@ class Column:
     def extents(self, begin: int, count: int) -> list[Extent]:
         """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
         chunk, found = self._chunk, []
-        width = row_bytes(self.dtype, (1, *self.shape))
+        width = self._row_bytes
         for first in range(begin - begin % chunk, begin + count, chunk):
             here, end = max(first, begin), min(first + chunk, begin + count)
             found.append(Extent(here - begin, end - here, self._chunk_begin(first) + (here - first) * width))
@@ -151,8 +158,8 @@ class Column:
     def _chunk_begin(self, first: int) -> int:
         """Return the byte where the chunk of row `first` begins: a chunk that has its place keeps it."""
         if first not in self._chunk_begins:
-            origin = (first, *(0 for _ in self.shape))
-            self._chunk_begins = {first: int(self._opened().get_chunk_info_by_coord(origin).byte_offset)}
+            place = self._opened().get_chunk_info_by_coord((first, *self._origin))
+            self._chunk_begins = {first: int(place.byte_offset)}
         return self._chunk_begins[first]
 
 

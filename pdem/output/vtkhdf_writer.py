@@ -57,6 +57,7 @@ class Writer:
     def _find(self, root: h5py.Group) -> None:
         self._columns: dict[str, Column] = {}
         root.visititems(self._add_column)
+        self._of = {group: self._columns_of(group) for group in ("PointData", "CellData", "FieldData")}
         self._cells_at_each_step = {
             name for name, dataset in root["CellData"].items() if bool(dataset.attrs[EACH_STEP])
         }
@@ -69,6 +70,11 @@ class Writer:
         if isinstance(node, h5py.Dataset):
             self._columns[name] = Column(node)
 
+    def _columns_of(self, group: str) -> list[tuple[str, Column]]:
+        """Return the names and columns of the datasets of a group."""
+        names = [name for name in self._columns if name.startswith(f"{group}/")]
+        return [(name.rpartition("/")[2], self._columns[name]) for name in names]
+
     def __enter__(self) -> Self:
         return self
 
@@ -79,13 +85,8 @@ class Writer:
 
     def close(self) -> None:
         """Close the file; steps that were added and not counted are cut off by the next writer."""
-        self._columns, self._step_count = {}, None  # or the file would stay open
+        self._columns, self._of, self._step_count = {}, {}, None  # or the file would stay open
         self._file.close()
-
-    def _of(self, group: str) -> list[tuple[str, Column]]:
-        """Return the names and columns of the datasets of a group."""
-        names = (name for name in self._columns if name.rpartition("/")[0] == group)
-        return [(name.rpartition("/")[2], self._columns[name]) for name in names]
 
     @property
     def leaves_rows_alone(self) -> bool:
@@ -136,7 +137,7 @@ class Writer:
 
     def set_cell_data(self, cell_data: Mapping[str, NDArray[Any]]) -> None:
         """Store the columns of the cells of the only part."""
-        for name, column in self._of("CellData"):
+        for name, column in self._of["CellData"]:
             if name not in self._cells_at_each_step:
                 column.append(cell_data[name])
 
@@ -161,12 +162,12 @@ class Writer:
             "ConnectivityIdOffsets": [connectivity for _, connectivity in begins],
             "PointOffsets": add_points(self._columns["Points"]),
         }  # fmt: skip
-        for name, column in self._of("PointData"):
+        for name, column in self._of["PointData"]:
             row[f"PointDataOffsets/{name}"] = add_points(column)
-        for name, column in self._of("CellData"):
+        for name, column in self._of["CellData"]:
             each = name in self._cells_at_each_step
             row[f"CellDataOffsets/{name}"] = column.append((facet_data or {})[name]) if each else 0
-        for name, column in self._of("FieldData"):
+        for name, column in self._of["FieldData"]:
             rows = np.asarray(step_data[name])
             row[f"FieldDataOffsets/{name}"] = column.append(rows)
             row[f"FieldDataSizes/{name}"] = [int(np.prod(column.shape)), len(rows)]
