@@ -207,11 +207,13 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
 def _read(path: str, held: list[Checkpoint]) -> tuple[str, str, int, list[Finding]]:
     """Read a checkpoint into `held`; return text and folder of its case, its step, and what users should know."""
     from pdem.case.findings import Finding
+    from pdem.cli.places import require_results
     from pdem.output.checkpoint import read_checkpoint
     from pdem.output.checkpoint_folder import latest_checkpoint
     from pdem.output.origin import warning_about
     from pdem.simulation.simulation import case_of
 
+    require_results(path, "restart")
     checkpoint = latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
     writer = checkpoint.attributes.get("pdem", VERSION)
     other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"

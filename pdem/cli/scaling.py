@@ -159,17 +159,20 @@ def measure(
 def report(folder: Path, plots: bool) -> int:
     """Print what pdem scaling run has measured; write report.html (one file) and report.md into the folder.
 
-    A plan in the same folder is drawn beside it.
+    A plan in the same folder is drawn beside it; where there is only a plan, that is shown.
     """
     return serial(lambda: _report(folder, plots))
 
 
 def _report(folder: Path, plots: bool) -> int:
     from pdem.scaling.report import measured_sections, plan_sections
-    from pdem.scaling.results import read_plan, read_results
+    from pdem.scaling.results import has_results, read_plan, read_results
 
-    results = read_results(folder)
     plan = read_plan(folder)
+    if plan is not None and not has_results(folder):
+        click.echo(f"{folder} holds a plan and no measured runs; pdem scaling run {plan['case']} adds them\n")
+        return _show_plan(folder, plan, plots)
+    results = read_results(folder)
     sections = measured_sections(results, plan, plots=plots)
     if plan is not None:
         sections += plan_sections(plan, plots=plots)

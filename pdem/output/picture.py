@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pdem.output.scene import Frame, Walls
 
-_SAMPLING = 2
 _INK = "#2b3440"
 _BELOW, _ABOVE = "#ffffff", "#dfe6ee"
 _WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
@@ -75,18 +74,31 @@ class Camera:
 
 @dataclass(frozen=True)
 class Look:
-    """How to draw: size in pixels, field and map and limits of the colours, opacity of the walls."""
+    """How to draw.
+
+    Attributes
+    ----------
+    size : tuple of int
+        In pixels.
+    colour_by, colour_map, limits
+        Field, map and limits of the colours.
+    wall_opacity : float
+        Opacity of the walls.
+    sampling : int
+        Pixels drawn for one, along each axis: 2 has smooth edges, 1 takes a third of the time, for films.
+    """
 
     size: tuple[int, int]
     colour_by: str
     colour_map: str
     limits: tuple[float, float]
     wall_opacity: float
+    sampling: int = 2
 
     @property
     def scale(self) -> float:
         """Pixels drawn per pixel of a picture of normal height."""
-        return _SAMPLING * self.size[1] / _REFERENCE_HEIGHT
+        return self.sampling * self.size[1] / _REFERENCE_HEIGHT
 
 
 def import_pyvista() -> Any:
@@ -111,7 +123,7 @@ def import_pyvista() -> Any:
 def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
     """Return one picture as an array of colours, shape (height, width, 3)."""
     pyvista = import_pyvista()
-    pixels = [_SAMPLING * length for length in look.size]
+    pixels = [look.sampling * length for length in look.size]
     plotter = pyvista.Plotter(off_screen=True, window_size=pixels, lighting="none")
     try:
         plotter.render_window.SetMultiSamples(0)  # the surplus pixels smooth edges already

@@ -95,8 +95,21 @@ def test_progress_shows_fraction_time_and_health(monkeypatch: pytest.MonkeyPatch
     assert shown.endswith("\n")
 
 
-def test_progress_is_silent_off_a_terminal_and_when_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert show(monkeypatch, io.StringIO()) == ""
+def test_progress_off_a_terminal_is_a_line_at_each_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(0.0, 2.0) as line:
+        for step in range(1, 101):
+            line.update(0.02 * step, 4.9, 0.008, 0.31, 1.23e7, step)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[2].startswith("pdem:  30 %, 0.6 of 2 s, step 30, 12.3 million particle-steps/s, left 0")
+    assert lines[-1].startswith("pdem: 100 %, 2 of 2 s, step 100, ")
+    assert len(show(monkeypatch, io.StringIO()).splitlines()) == 2
+    assert show(monkeypatch, io.StringIO(), enabled=False) == ""
+
+
+def test_progress_is_silent_when_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert show(monkeypatch, Terminal(), enabled=False) == ""
 
 
