@@ -14,7 +14,7 @@ from pdem.output.summary import duration, quantity
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
 _WIDE = 120
 _LINES = 10
-_ROUNDING = 1e-9
+_ROUNDING = 0.01  # the last step need not end at the very end
 
 
 class Progress:

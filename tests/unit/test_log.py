@@ -165,3 +165,13 @@ def test_environment_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(log, "_PACKAGES", ("numpy", "surely-not-there"))
     assert environment()["surely-not-there"] == "not installed"
     assert environment()["cpu"]
+
+
+def test_the_last_line_comes_where_the_last_step_ends_short_of_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(0.0, 1.0) as line:
+        line.update(0.99998, 4.9, 0.008, 0.31, 1.23e7, 41296)
+    assert stream.getvalue().startswith("pdem: 100 %, 1 of 1 s, step 41296, ")
