@@ -52,8 +52,9 @@ def test_the_lines_that_read_results_are_right_for_varying_counts(
         columns["position"][:] = random.random((count, 3))
         means.append((count, columns["position"][:, 2].mean()))
         series.write(0.1 * step, step, columns)
-    (folder / "series.csv").write_text("step [1],time [s]\n0,0.0\n1,0.1\n")
+    (folder / "series.csv").write_text("step [1],time [s],translation [J]\n0,0.0,2.0\n1,0.1,3.0\n")
     (lines,) = (block for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "h5py" in block)
     exec(compile(lines, "README.md", "exec"), {})
-    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    *shown, last = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert last == ["0.1", "3.0"]
     assert [(int(count), float(mean)) for _, count, mean, _ in shown] == means
