@@ -171,7 +171,7 @@ def _report(folder: Path, plots: bool) -> int:
     plan = read_plan(folder)
     if plan is not None and not has_results(folder):
         click.echo(f"{folder} holds a plan and no measured runs; pdem scaling run {plan['case']} adds them\n")
-        return _show_plan(folder, plan, plots)
+        return _show(folder, "report", f"Plan of {plan['case']}", plan_sections(plan, plots=plots))
     results = read_results(folder)
     sections = measured_sections(results, plan, plots=plots)
     if plan is not None:
