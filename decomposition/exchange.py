@@ -73,6 +73,7 @@ class RankExchange:
         self._mpi = load_mpi()
         self.rank, self.size = world.rank, world.size
         self.threads, self.crowded = world.threads, world.crowded
+        self.on_one_node = world.node_size == world.size
         self._axes = axes_of(method, lower, upper)
         self._cuts: Cuts = cut(np.zeros((0, 3)), self.size, self._axes)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)

@@ -41,7 +41,7 @@ class Failure:
         if isinstance(error, PdemError):
             return cls(str(error), error.exit_code, "stopped" if isinstance(error, Interrupted) else "error")
         if isinstance(error, KeyboardInterrupt):
-            return cls("before a checkpoint was complete", _KEYBOARD_INTERRUPT, "stopped")
+            return cls("Ctrl-C, without a checkpoint", _KEYBOARD_INTERRUPT, "stopped")
         if isinstance(error, SystemExit):
             return cls("", error.code) if isinstance(error.code, int) else cls(str(error.code), 1)
         return cls("".join(traceback.format_exception(error)).rstrip(), 1, _UNEXPECTED)

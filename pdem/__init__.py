@@ -14,18 +14,38 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.contact.wall_contacts import wall_contacts
     from pdem.containers.mesh import Mesh
+    from pdem.containers.particles import Particles
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
-    from pdem.foundation.errors import PdemError
+    from pdem.foundation.errors import (
+        BlowUpError,
+        CaseError,
+        CheckpointError,
+        InputError,
+        Interrupted,
+        LaunchError,
+        MeshError,
+        PdemError,
+    )
+    from pdem.simulation.energy import Measures
     from pdem.simulation.simulation import Simulation
 
 __version__ = VERSION
 
 _HOMES = {
+    "BlowUpError": "pdem.foundation.errors",
     "Case": "pdem.case.model",
+    "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
+    "CheckpointError": "pdem.foundation.errors",
+    "InputError": "pdem.foundation.errors",
+    "Interrupted": "pdem.foundation.errors",
+    "LaunchError": "pdem.foundation.errors",
+    "Measures": "pdem.simulation.energy",
     "Mesh": "pdem.containers.mesh",
+    "MeshError": "pdem.foundation.errors",
     "PairSearch": "pdem.detection.find_pairs",
+    "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
@@ -34,10 +54,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "BlowUpError",
     "Case",
+    "CaseError",
     "CellSizes",
+    "CheckpointError",
+    "InputError",
+    "Interrupted",
+    "LaunchError",
+    "Measures",
     "Mesh",
+    "MeshError",
     "PairSearch",
+    "Particles",
     "PdemError",
     "Simulation",
     "cell_sizes",

@@ -20,6 +20,7 @@ from pdem.case.overrides import apply_override
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
 from pdem.case.walls import Wall
+from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
 
 _TEXT_SOURCE = "case"
@@ -85,7 +86,7 @@ class Case(Section):
         CaseError
             If the file cannot be read or anything in it is wrong; one line per problem.
         """
-        path = Path(path)
+        path = path_of(path, CaseError)
         case = cls._from_text(_file_text(path), path.parent, str(path))
         case._path = path
         return case
@@ -99,7 +100,8 @@ class Case(Section):
         CaseError
             If anything in it is wrong; one line per problem.
         """
-        return cls._from_text(text, Path(directory), _TEXT_SOURCE)
+        instance_of("the text of a case", text, str, "give TOML text, or read a file: Case.read(path)")
+        return cls._from_text(text, path_of(directory, CaseError), _TEXT_SOURCE)
 
     @classmethod
     def _from_text(cls, text: str, directory: Path, source: str) -> Case:
@@ -153,6 +155,7 @@ class Case(Section):
         CaseError
             If the result would not be valid; the case is then unchanged.
         """
+        instance_of("an override", assignment, str, 'write it "key=value", for instance "time.end=0.5"')
         document = copy.deepcopy(self._document)
         source = f"{self.source} with {' '.join(assignment.split())}"
         apply_override(document, assignment, source)

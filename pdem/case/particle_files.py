@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.messages import shown_key, shown_value
+from pdem.case.missing import missing_file
 from pdem.foundation.errors import CaseError, CheckpointError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def read_particle_file(case: Case, index: int) -> dict[str, NDArray[np.float64]]
     if path.is_dir():
         raise CaseError(f"{where}: is a folder; {_newest_in(path)}")
     if not path.is_file():
-        raise CaseError(f"{where}: no such file ({path}); paths are relative to the folder of the case")
+        raise missing_file(case, where, path)
     try:
         return _completed(_read(path))
     except _Unusable as error:

@@ -28,6 +28,7 @@ from pdem.case.unit_checks import unit_doubts_of_materials
 from pdem.case.wall_checks import mesh_findings, unit_doubts
 from pdem.case.wall_speeds import speed_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
+from pdem.output.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -172,7 +173,9 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
 
 def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
     cores = cores_of_all_ranks()
-    text = f"{ranks} ranks x {threads} threads on {cores} cores of this machine"
+    text = (
+        f"{counted(ranks, 'rank')} x {counted(threads, 'thread')} on {counted(cores, 'core')} of this machine"
+    )
     if ranks * threads > cores:
         remedy = "right on several machines; on one they wait for each other: use fewer"
         yield Finding("warning", "processes", f"{text}: {remedy}")

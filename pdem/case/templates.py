@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from functools import partial
 from importlib import resources
@@ -45,11 +46,14 @@ def example_text(name: str) -> str:
 
 
 def example_title(name: str) -> str:
-    """Return the first sentence of an example's opening comment."""
+    """Return an example's opening comment up to its first colon or the end of its first sentence.
+
+    A colon between numbers, as in sizes of 1 : 10, ends nothing.
+    """
     comment = [
         line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
     ]
-    return " ".join(comment).partition(":")[0].rstrip(".")
+    return re.split(r"(?<!\s):\s|(?<!\d)\.(?:\s|$)", " ".join(comment))[0]
 
 
 def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
@@ -172,6 +176,12 @@ def _piston() -> Mesh:
     )
 
 
+def _blade() -> Mesh:
+    """Return an upright plate above the bed of the rotor, a diameter off the floor once it is lowered."""
+    side, low, high = 0.024, 0.065, 0.115
+    return Mesh([(-side, 0.0, low), (side, 0.0, low), (side, 0.0, high), (-side, 0.0, high)], [[0, 1, 2, 3]])
+
+
 def _ridges(base: float, crest: float) -> Mesh:
     """Return a plate of ridges across x for the shear box, from `base` to `crest` [m], beyond all its sides."""
     # as many periods to each side as a plate goes along and the largest radius reaches
@@ -198,6 +208,7 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     **{f"h2_tile_{number}.vtk": partial(h2_meshes.tile, number) for number in range(3)},
     "h2_drum.vtk": mixer.drum,
     "h2_rotor.vtk": mixer.rotor,
+    "blade.vtk": _blade,
     "box.vtk": _box,
     "piston.vtk": _piston,
     "shear_lower.vtk": partial(_ridges, -0.002, 0.002),

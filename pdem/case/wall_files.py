@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.messages import shown_key, shown_value
+from pdem.case.missing import missing_file
 from pdem.containers.mesh import Mesh
-from pdem.foundation.errors import CaseError, MeshError
+from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
@@ -27,7 +28,7 @@ def read_walls(case: Case) -> list[Mesh]:
         path = case.file(wall.mesh)
         key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
         if not path.is_file():
-            raise CaseError(f"{key}: no such file ({path}); paths are relative to the folder of the case")
+            raise missing_file(case, key, path)
         try:
             meshes.append(Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets))
         except MeshError as error:

@@ -66,18 +66,18 @@ def _is_first() -> bool:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(VERSION, prog_name="pdem")
 def main() -> None:
-    r"""Granular matter by the discrete element method: spheres of very different sizes in meshed machinery.
+    """Granular matter by the discrete element method: spheres of very different sizes in meshed machinery.
 
     A first run:
 
     \b
-      pdem new hopper          write a commented example
-      pdem run hopper.toml     run it; `mpirun -n 4 pdem run hopper.toml` is the same run on four ranks
-      pdem render results/hopper
+      pdem new hopper             write a commented example
+      pdem run hopper.toml        run it; `mpirun -n 4 pdem run hopper.toml` is the same run on four ranks
+      pdem render results/hopper  draw its last state
 
     Exit codes: 0 done, 1 unexpected error (of compare: different; of verify: off), 2 wrong input,
     3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint, or before the first step.
-    """
+    """  # noqa: D301 - click's mark for lines that stay as they are is the character itself
 
 
 for command in (

@@ -86,6 +86,7 @@ class _Wish(NamedTuple):
 
 def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
     from pdem.output.log import environment
+    from pdem.output.summary import counted
     from pdem.simulation.bench_cases import check_names, default_names
     from pdem.simulation.bench_kept import document_of, read_kept
     from pdem.simulation.distributed import on_first
@@ -102,7 +103,7 @@ def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
     found, ranks = environment(), 1 if communicator is None else communicator.size
     if is_root(communicator):
         versions = "  ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba"))
-        click.echo(f"{found['cpu']}  {versions}\n{ranks} ranks x {threads} threads")
+        click.echo(f"{found['cpu']}  {versions}\n{counted(ranks, 'rank')} x {counted(threads, 'thread')}")
     results = [one for name in chosen for one in _measured(communicator, threads, wish, name)]
     if is_root(communicator):
         _finish(document_of(found, wish.command(ranks, threads), ranks, threads, results), before, wish)

@@ -42,6 +42,7 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
     from pdem.foundation.machine import default_threads
+    from pdem.output.summary import counted
     from pdem.simulation.claim import folder_findings
     from pdem.simulation.distributed import launched
     from pdem.simulation.forecast import forecast
@@ -59,10 +60,6 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)
-    counted = ", ".join(_counted(count[level], level) for level in ("error", "warning"))
-    click.echo(f"{_counted(len(particles['id']), 'particle')}: {counted}")
+    numbers = ", ".join(counted(count[level], level) for level in ("error", "warning"))
+    click.echo(f"{counted(len(particles['id']), 'particle')}: {numbers}")
     return _WRONG_INPUT if count["error"] else 0
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pdem.cli.places import require_results
 from pdem.cli.start import serial
 
 
@@ -22,6 +23,8 @@ def compare(a: str, b: str, time: float | None) -> int:
 def _compare(a: str, b: str, time: float | None) -> int:
     from pdem.output.compare import compare as compare_files
 
+    for path in (a, b):
+        require_results(path, "compare")
     comparison = compare_files(a, b, time)
     click.echo(str(comparison))
     return 0 if comparison.equal else 1

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from pdem.cli.start import serial
+from pdem.cli.places import require_results
+from pdem.cli.start import say, serial
 
 _PIXELS = click.IntRange(16, 20000)
 
@@ -37,7 +38,8 @@ def render(source: str, output: str | None, rate: float, view: str | None, **opt
 def _render(source: str, output: str | None, view: Any, **options: Any) -> None:
     from pdem.output.render import render as draw
 
-    paths = draw(source, output or _default_output(Path(source)), view=view, **options)
+    require_results(source, "render")
+    paths = draw(source, output or _default_output(Path(source)), view=view, say=say, **options)
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")
 

@@ -280,9 +280,11 @@ def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
 
 def _read(path: str, groups: list[Any]) -> _Held:
     """Read a checkpoint, or the newest of a folder, its state into `groups`."""
+    from pdem.cli.places import require_results
     from pdem.output.origin import warning_about
-    from pdem.simulation.simulation import case_of, held_in
+    from pdem.simulation.given import case_of, held_in
 
+    require_results(path, "restart")
     checkpoint = held_in(path)
     case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
     other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"

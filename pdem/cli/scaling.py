@@ -87,6 +87,7 @@ def _run(
     case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
+    from pdem.output.summary import counted
     from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
     from pdem.simulation import launch
@@ -117,7 +118,8 @@ def _run(
         ]  # fmt: skip
         launch.run_once(words, count, each, arguments)
         seconds = json.loads(path.read_text(encoding="utf-8"))["seconds_per_step"]
-        click.echo(f"{count} ranks x {each} threads, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
+        who = f"{counted(count, 'rank')} x {counted(each, 'thread')}"
+        click.echo(f"{who}, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
     click.echo(f"next: pdem scaling report {folder}")
     return 0
 
@@ -157,17 +159,20 @@ def measure(
 def report(folder: Path, plots: bool) -> int:
     """Print what pdem scaling run has measured; write report.html (one file) and report.md into the folder.
 
-    A plan in the same folder is drawn beside it.
+    A plan in the same folder is drawn beside it; where there is only a plan, that is shown.
     """
     return serial(lambda: _report(folder, plots))
 
 
 def _report(folder: Path, plots: bool) -> int:
     from pdem.scaling.report import measured_sections, plan_sections
-    from pdem.scaling.results import read_plan, read_results
+    from pdem.scaling.results import has_results, read_plan, read_results
 
-    results = read_results(folder)
     plan = read_plan(folder)
+    if plan is not None and not has_results(folder):
+        click.echo(f"{folder} holds a plan and no measured runs; pdem scaling run {plan['case']} adds them\n")
+        return _show(folder, "report", f"Plan of {plan['case']}", plan_sections(plan, plots=plots))
+    results = read_results(folder)
     sections = measured_sections(results, plan, plots=plots)
     if plan is not None:
         sections += plan_sections(plan, plots=plots)

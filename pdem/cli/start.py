@@ -142,29 +142,8 @@ def say_findings(findings: Sequence[Finding]) -> bool:
 def load_kernels(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
     """Have all kernels that are needed compiled; return whether any had to be. Collective.
 
-    Where the cache has all of them none is called: a run loads them when it comes to them.
     A signal that `flag` remembers ends it early.
     """
-    import time
+    from pdem.simulation.first_use import prepare
 
-    from pdem.foundation.cache import cache_directory
-    from pdem.foundation.signals import SignalFlag
-    from pdem.simulation import warm
-    from pdem.simulation.distributed import warm_up
-
-    begun = time.monotonic()
-
-    def announce() -> None:
-        say(
-            "compiling kernels for this machine: some minutes, once per version; "
-            f"they are kept in {cache_directory()}"
-        )
-
-    flag = SignalFlag() if flag is None else flag
-    compiled = warm_up(
-        communicator, lambda: flag.unless_stopped(lambda: warm.exercise(case, threads)), warm.tag(case), announce,
-        lambda: flag.requested,
-    )  # fmt: skip
-    if compiled and not flag.requested and is_root(communicator):
-        say(f"kernels are ready after {time.monotonic() - begun:.0f} s")
-    return compiled
+    return prepare(communicator, case, threads, flag)

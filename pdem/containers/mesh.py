@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from pdem.containers.mesh_report import MeshReport, report_of
 from pdem.containers.mesh_shapes import check_shapes, unfit_facets
 from pdem.containers.mesh_splitting import with_split
 from pdem.containers.mesh_topology import MeshOrigin, Topology
+from pdem.foundation.arguments import path_of, real_number
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ class Mesh:
         flatness: float = FLATNESS,
         split_facets: bool = False,
     ) -> None:
+        for name, value in (("weld", weld), ("flatness", flatness)):
+            if real_number(name, value, MeshError) < 0:
+                raise MeshError(f"{name} is {value}; it must not be negative")
         start, loops = topology.flattened_loops(facets)
         self._build(
             topology.checked_vertices(vertices), start, loops, weld, flatness, split_facets, MeshOrigin()
@@ -165,7 +168,7 @@ class Mesh:
             Naming the file: it is missing, cannot be read, is empty, has no such group, holds volume or curved
             cells, or a facet of it is refused.
         """
-        path = Path(path)
+        path = path_of(path, MeshError)
         read = read_surface(path, scale, group)
         origin = MeshOrigin(
             passed_over=read.passed_over, groups=read.groups, group=group,
@@ -187,7 +190,7 @@ class Mesh:
         MeshError
             If the format cannot hold these facets or the file cannot be written.
         """
-        write_surface(Path(path), self.vertices, self.facet_start, self.facet_vertices)
+        write_surface(path_of(path, MeshError), self.vertices, self.facet_start, self.facet_vertices)
 
     def report(self, *, intersections: bool = True) -> MeshReport:
         """Return what is worth knowing about the mesh before it is used as a wall.

@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.containers.mesh_text import RawSurface, read_obj, read_stl
 from pdem.containers.mesh_vtk import is_poly_data, read_poly_data
+from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import MeshError
 from pdem.foundation.memory_limit import at_most
 
@@ -136,7 +137,7 @@ def _listening(said: io.StringIO) -> Iterator[None]:
 
 
 def _check_request(path: Path, scale: float) -> None:
-    if not (np.isfinite(scale) and scale > 0):
+    if not real_number(f"{path}: scale", scale, MeshError) > 0:
         raise MeshError(f"{path}: scale is {scale}; it must be a positive number")
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"

@@ -97,7 +97,12 @@ def checked_vertices(vertices: ArrayLike) -> NDArray[np.float64]:
     MeshError
         If the shape is wrong.
     """
-    array = np.array(vertices, dtype=np.float64, order="C", ndmin=2)
+    try:
+        array = np.array(vertices, dtype=np.float64, order="C", ndmin=2)
+    except (TypeError, ValueError):
+        raise MeshError(
+            "vertices are no table of real numbers; it must be (V, 3): one row x, y, z each"
+        ) from None
     if array.size == 0:
         raise MeshError("the mesh has no vertices; a facet needs at least 3: check its export")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
@@ -128,7 +133,13 @@ def flattened_loops(
     facets: ArrayLike | Sequence[ArrayLike],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return ``(start, loops)`` of facets given as an ``(F, k)`` array or as loops of any sizes."""
-    if len(facets) == 0:  # type: ignore[arg-type]
+    is_table = isinstance(facets, np.ndarray) and facets.ndim == 2
+    rows: Any = facets if is_table else list(facets) if hasattr(facets, "__iter__") else [facets]  # type: ignore[arg-type]
+    if not is_table and not all(hasattr(row, "__len__") for row in rows):
+        raise MeshError(
+            "facets are no rows; give for each facet the numbers of its vertices: [[0, 1, 2], ...]"
+        )
+    if len(rows) == 0:
         raise MeshError("the mesh has no facets; at least one is needed: check its export")
     try:
         table: NDArray[Any] | None = np.asarray(facets)

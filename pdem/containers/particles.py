@@ -37,6 +37,10 @@ class Particles:
         if columns is not None:
             self.replace(columns)
 
+    def __repr__(self) -> str:
+        """Return how many there are, and the fields."""
+        return f"Particles({self.count} owned, {self.ghosts} ghosts: {', '.join(self._columns)})"
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.count]
 

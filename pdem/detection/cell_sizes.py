@@ -15,6 +15,7 @@ import numpy as np
 
 from pdem.detection.cost_model import check_options, expected_counts, number_density
 from pdem.detection.moments import Moments, SampleMoments, below_smallest, moments_of, sample_table
+from pdem.foundation.arguments import real_number, whole_number
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -237,6 +238,11 @@ def _check_numbers(
         raise InputError(f"method is {method!r}; use one of {', '.join(methods)}")
     if levels is not None and not (isinstance(levels, (int, np.integer)) and 1 <= levels <= 1000):
         raise InputError(f"levels is {levels!r}; give a whole number from 1 to 1000, or None")
+    if levels is not None:
+        whole_number("levels", levels, 1)
+    for name, value in (("volume_fraction", volume_fraction), ("overhead", overhead), ("skin", skin)):
+        if name != "overhead" or value is not None:
+            real_number(name, value)
     if not 0.0 < volume_fraction < math.inf:
         raise InputError(f"volume_fraction is {volume_fraction!r}; it must be positive and finite")
     if overhead is not None and not 0.0 <= overhead < math.inf:

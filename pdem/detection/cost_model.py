@@ -123,5 +123,5 @@ def check_options(direction: str, unit: str, own_level: str, dimension: int) -> 
     for name, value, allowed in choices:
         if value not in allowed:
             raise InputError(f"{name} is {value!r}; use one of {', '.join(allowed)}")
-    if dimension not in _BALL:
+    if dimension not in (2, 3):
         raise InputError(f"dimension is {dimension!r}; use 2 or 3")

@@ -53,6 +53,14 @@ class PairSearch:
     cell_accesses: int
     cell_sizes: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        """Return numbers in place of the pairs themselves."""
+        sizes = ", ".join(f"{size:.4g}" for size in self.cell_sizes)
+        return (
+            f"PairSearch({len(self.pairs)} pairs, {self.checks} checks, {self.cell_accesses} cell accesses, "
+            f"cell sizes [{sizes}] m)"
+        )
+
 
 def find_pairs(
     positions: ArrayLike,

@@ -16,6 +16,11 @@ Result = TypeVar("Result")
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 
 
+def signal_name(number: int) -> str:
+    """Return a signal as a user knows it: ``Ctrl-C``, ``signal SIGTERM``."""
+    return "Ctrl-C" if number == signal.SIGINT else f"signal {signal.Signals(number).name}"
+
+
 class _Stop(BaseException):
     """Leaves work that is not worth waiting for; no ``Exception``, because libraries catch those."""
 

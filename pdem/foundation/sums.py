@@ -7,7 +7,6 @@ Adding takes a few integer operations; rounding happens once, when the sum is re
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,19 +101,14 @@ class ExactSums:
 
     def values(self) -> dict[str, float]:
         """Return every sum, rounded once."""
-        return {name: exact_value(row) for name, row in zip(self.names, self.limbs, strict=True)}
-
-
-def exact_value(limbs: NDArray[np.int64]) -> float:
-    """Return the double nearest to a sum."""
-    total = 0
-    for place, limb in enumerate(limbs.tolist()):
-        total += limb << (32 * place)
-    return float(Fraction(total, 1 << _SHIFT))
+        found = np.zeros(len(self.names))
+        some = np.flatnonzero(self.limbs.any(axis=1))  # of many sums only a few are not zero
+        found[some] = exact_values(self.limbs[some])
+        return dict(zip(self.names, found.tolist(), strict=True))
 
 
 def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the doubles nearest to sums (n, `LIMBS`), quickly: for sums that are read in every step."""
+    """Return the doubles nearest to sums (n, `LIMBS`)."""
     limbs = limbs.copy()
     normalise(limbs)
     low, high = limbs[:, :-1].astype("<u4"), limbs[:, -1].tolist()

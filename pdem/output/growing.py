@@ -75,35 +75,92 @@ def _grow_early(
     return h5py.Dataset(h5py.h5d.create(group.id, last.encode(), kind, space, create))
 
 
-def append(dataset: h5py.Dataset, rows: ArrayLike) -> int:
-    """Add rows at the end of a dataset and return where they begin."""
-    array = np.asarray(rows, dtype=dataset.dtype)
-    begin = int(dataset.shape[0])
-    dataset.resize(begin + len(array), axis=0)
-    if len(array):
-        dataset[begin:] = array
-    return begin
+class Column:
+    """A dataset that grows and is kept open: its size and the places of its rows are looked up once.
 
+    Parameters
+    ----------
+    dataset : h5py.Dataset
+        Grown by nobody else from now on.
 
-def make_room(dataset: h5py.Dataset, count: int) -> int:
-    """Add rows that somebody else will write; return where they begin."""
-    begin = int(dataset.shape[0])
-    if dataset.id.get_create_plist().get_alloc_time() != h5py.h5d.ALLOC_TIME_EARLY:
-        return append(dataset, np.zeros((count, *dataset.shape[1:]), dataset.dtype))  # of an earlier pdem
-    dataset.resize(begin + count, axis=0)
-    return begin
+    Attributes
+    ----------
+    name : str
+        Its full name in the file.
+    rows : int
+        How many rows it has.
+    early : bool
+        Rows have their place at once, and HDF5 has no copy of what others write there.
+    """
 
+    def __init__(self, dataset: h5py.Dataset) -> None:
+        self.name: str = dataset.name
+        self.dtype: np.dtype = dataset.dtype
+        self.rows = int(dataset.shape[0])
+        self.shape: tuple[int, ...] = dataset.shape[1:]
+        self._file = dataset.file.id
+        self._id: Any = dataset.id
+        self._chunk = int(dataset.chunks[0])
+        self.early = dataset.id.get_create_plist().get_alloc_time() == h5py.h5d.ALLOC_TIME_EARLY
+        self._chunk_begins: dict[int, int] = {}
+        # places in the file and in memory, changed rather than made for every row
+        self._there = h5py.h5s.create_simple(dataset.shape)
+        self._here, self._shape_here = self._there, (-1,)
+        self._origin = tuple(0 for _ in self.shape)
+        self._row_bytes = row_bytes(self.dtype, (1, *self.shape))
 
-def extents(dataset: h5py.Dataset, begin: int, count: int) -> list[Extent]:
-    """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
-    chunk, found = int(dataset.chunks[0]), []
-    origin = (0,) * (dataset.ndim - 1)
-    width = row_bytes(dataset.dtype, dataset.shape)
-    for first in range(begin - begin % chunk, begin + count, chunk):
-        here, end = max(first, begin), min(first + chunk, begin + count)
-        place = dataset.id.get_chunk_info_by_coord((first, *origin)).byte_offset
-        found.append(Extent(here - begin, end - here, place + (here - first) * width))
-    return found
+    def leave(self) -> None:
+        """Close the dataset until it grows again: a reader in this process would be given copies of what it once was.
+
+        What others have written past HDF5 does not reach the copies that it keeps of an open dataset.
+        """
+        self._id = None
+
+    def _opened(self) -> Any:
+        if self._id is None:
+            self._id = h5py.h5d.open(self._file, self.name.encode())
+        return self._id
+
+    def append(self, rows: ArrayLike) -> int:
+        """Add rows at the end and return where they begin."""
+        array = np.ascontiguousarray(rows, dtype=self.dtype)
+        begin = self._extend(len(array))
+        if array.size:
+            self._there.set_extent_simple((self.rows, *self.shape))
+            self._there.select_hyperslab((begin, *self._origin), array.shape)
+            if array.shape != self._shape_here:
+                self._here, self._shape_here = h5py.h5s.create_simple(array.shape), array.shape
+            self._opened().write(self._here, self._there, array)
+        return begin
+
+    def make_room(self, count: int) -> int:
+        """Add rows that somebody else will write; return where they begin."""
+        if not self.early:
+            return self.append(np.zeros((count, *self.shape), self.dtype))  # of an earlier pdem
+        return self._extend(count)
+
+    def _extend(self, count: int) -> int:
+        begin = self.rows
+        if count:
+            self.rows += count
+            self._opened().set_extent((self.rows, *self.shape))
+        return begin
+
+    def extents(self, begin: int, count: int) -> list[Extent]:
+        """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
+        chunk, found = self._chunk, []
+        width = self._row_bytes
+        for first in range(begin - begin % chunk, begin + count, chunk):
+            here, end = max(first, begin), min(first + chunk, begin + count)
+            found.append(Extent(here - begin, end - here, self._chunk_begin(first) + (here - first) * width))
+        return found
+
+    def _chunk_begin(self, first: int) -> int:
+        """Return the byte where the chunk of row `first` begins: a chunk that has its place keeps it."""
+        if first not in self._chunk_begins:
+            place = self._opened().get_chunk_info_by_coord((first, *self._origin))
+            self._chunk_begins = {first: int(place.byte_offset)}
+        return self._chunk_begins[first]
 
 
 class Rooms:
@@ -118,10 +175,10 @@ class Rooms:
     def __init__(self) -> None:
         self.places: dict[str, list[Extent]] = {}
 
-    def add(self, dataset: h5py.Dataset, count: int) -> int:
+    def add(self, column: Column, count: int) -> int:
         """Add so many rows to a dataset; return where they begin."""
-        begin = make_room(dataset, count)
-        self.places[dataset.name] = extents(dataset, begin, count)
+        begin = column.make_room(count)
+        self.places[column.name] = column.extents(begin, count)
         return begin
 
 

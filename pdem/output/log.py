@@ -19,7 +19,7 @@ from tqdm import tqdm
 from pdem.foundation.terminal import to_terminal
 from pdem.output.origin import origin
 from pdem.output.storage import writing
-from pdem.output.summary import duration
+from pdem.output.summary import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -85,9 +85,15 @@ def header(case: str, ranks: int, threads: int, details: Iterable[str] = ()) -> 
     """Return the first lines of a log: version, case, ranks and threads, versions, processor, `details`."""
     found = environment()
     started = datetime.now().astimezone().isoformat(timespec="seconds")
-    plural = "" if ranks == 1 else "s"
     lines = [
-        "  ".join((f"pdem {found['pdem']}", case, f"{ranks} rank{plural} x {threads} threads", started)),
+        "  ".join(
+            (
+                f"pdem {found['pdem']}",
+                case,
+                f"{counted(ranks, 'rank')} x {counted(threads, 'thread')}",
+                started,
+            )
+        ),
         "  ".join(f"{name} {found[name]}" for name in ("python", *_PACKAGES)),
         found["cpu"],
         *details,

@@ -48,6 +48,11 @@ class Ranks(Protocol):
         """Threads of this rank."""
         ...
 
+    @property
+    def on_one_node(self) -> bool:
+        """Whether all ranks are on this node."""
+        ...
+
     def share(self, value: Any) -> Any:
         """Return rank 0's value on every rank."""
         ...
@@ -65,6 +70,7 @@ class _Alone:
     """A process that writes alone."""
 
     rank = 0
+    on_one_node = True
 
     @property
     def threads(self) -> int:
@@ -255,6 +261,8 @@ class PartWriter:
         try:
             if self._descriptor < 0:
                 self._descriptor = os.open(self._path, os.O_WRONLY)
+            if len(data) <= step:  # a thread would be woken for nothing
+                return [work(data, 0)]
             firsts = range(0, len(data), step)
             return list(self._pool.map(lambda first: work(data[first : first + step], first), firsts))
         except OSError as error:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import time as clock
 from typing import Self
 
 from tqdm import tqdm
 
-from pdem.output.summary import quantity
+from pdem.output.summary import duration, quantity
 
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
 _WIDE = 120
+_LINES = 10
+_ROUNDING = 0.01  # the last step need not end at the very end
 
 
 class Progress:
-    """One line that tells how far a run is and how it is doing; silent when it is not on a terminal.
+    """One line that tells how far a run is and how it is doing; where there is no terminal, a line at each tenth.
 
     Parameters
     ----------
@@ -33,6 +37,8 @@ class Progress:
             dynamic_ncols=True,
             leave=True,
         )
+        self._in_lines = enabled and bool(self._bar.disable) and end_time > start_time
+        self._tenths, self._begun = 0, clock.monotonic()
 
     def __enter__(self) -> Self:
         """Return the line itself."""
@@ -49,6 +55,7 @@ class Progress:
         largest_overlap: float,
         kinetic_energy: float,
         steps_per_second: float,
+        step: int = 0,
     ) -> None:
         """Show the state at the simulated `time`.
 
@@ -64,7 +71,11 @@ class Progress:
             Translation and rotation (J).
         steps_per_second : float
             Particle-steps per second of wall time.
+        step : int
+            Number of the time step.
         """
+        if self._in_lines:
+            self._line(time, step, steps_per_second)
         if self._bar.disable:
             return
         self._bar.set_description_str(f"{time:.4g}/{self._end:.4g} s", refresh=False)
@@ -72,6 +83,18 @@ class Progress:
         health = status(contacts_per_particle, largest_overlap, kinetic_energy, steps_per_second, wide)
         self._bar.set_postfix_str(health, refresh=False)
         self._bar.update(min(time, self._end) - self._start - self._bar.n)
+
+    def _line(self, time: float, step: int, steps_per_second: float) -> None:
+        share = min(1.0, (time - self._start) / (self._end - self._start))
+        if int(share * _LINES + _ROUNDING) <= self._tenths:
+            return
+        self._tenths = int(share * _LINES + _ROUNDING)
+        left = (clock.monotonic() - self._begun) * (1.0 - share) / share
+        sys.stderr.write(
+            f"pdem: {100 * share:3.0f} %, {time:.4g} of {self._end:.4g} s, step {step}, "
+            f"{quantity(steps_per_second)} particle-steps/s, left {duration(left)}\n"
+        )
+        sys.stderr.flush()
 
     def close(self) -> None:
         """End the line, in its last state."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tqdm import tqdm
 
 from pdem.foundation.errors import InputError, PdemError
 from pdem.output.picture import Camera, Look, draw, import_pyvista
 from pdem.output.scene import frame_at, open_scene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +34,7 @@ FILMS = (".gif", ".mp4")
 
 _FRAMES_FOR_LIMITS = 20
 _MOST_VALUES = 99.5
+_LINES = 10  # about the drawing of a film, where there is no terminal
 
 
 def render(
@@ -48,6 +50,7 @@ def render(
     limits: tuple[float, float] | None = None,
     wall_opacity: float = 0.15,
     frames_per_second: float = 20.0,
+    say: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Draw a run.
 
@@ -76,6 +79,8 @@ def render(
         0 hides walls, 1 makes them solid; walls inside others are three times as opaque.
     frames_per_second : float
         Of a film.
+    say : callable, optional
+        Called with a line where something is worth knowing: which snapshot is taken, how far a film is.
 
     Returns
     -------
@@ -85,7 +90,7 @@ def render(
     Raises
     ------
     PdemError
-        When pyvista (or, for ``.mp4``, imageio) is not installed.
+        When pyvista (or, for ``.mp4``, imageio with its ffmpeg) is not installed.
     CheckpointError
         When `source` cannot be read.
     InputError
@@ -97,16 +102,40 @@ def render(
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
     _check_colours(colour_map, limits)
     scene = open_scene(source)
-    indices = range(len(scene.times)) if every or ending in FILMS else [frame_at(scene, time)]
+    if ending == ".mp4":
+        _import_imageio()
+    tell = say or (lambda _: None)
+    indices = range(len(scene.times)) if every or ending in FILMS else [_chosen(scene, time, tell)]
     camera = _camera(scene, indices, view)
-    look = Look(size, colour_by, colour_map, limits or _limits(scene, indices, colour_by), wall_opacity)
-    pictures = (draw(scene.frame(index), camera, look) for index in indices)
+    colours = limits or _limits(scene, indices, colour_by)
+    look = Look(size, colour_by, colour_map, colours, wall_opacity, 1 if ending in FILMS else 2)
+    pictures = (draw(scene.frame(index), camera, look) for index in _watched(indices, tell))
     output.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".gif":
         return _write_gif(output, pictures, frames_per_second)
     if ending == ".mp4":
         return _write_film(output, pictures, frames_per_second)
     return _write_pictures(output, pictures, numbered=every)
+
+
+def _chosen(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:
+    """Return the snapshot nearest to a time, and say which if it is at another."""
+    index = frame_at(scene, time)
+    if time is not None and not np.isclose(scene.times[index], time, rtol=1e-3):
+        which = "the last" if index == len(scene.times) - 1 else "the nearest"
+        say(f"no snapshot at {time:g} s: taking {which} of {len(scene.times)}, at {scene.times[index]:.6g} s")
+    return index
+
+
+def _watched(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
+    """Yield the snapshots to draw: with a progress line on a terminal, a line at every tenth elsewhere."""
+    several = len(indices) > 1
+    bar = tqdm(indices, desc="frames", unit="frame", disable=None if several else True, leave=False)
+    for number, index in enumerate(bar):
+        done = number * _LINES // len(indices)
+        if several and bar.disable and done > (number - 1) * _LINES // len(indices):
+            say(f"frame {number + 1} of {len(indices)}")
+        yield index
 
 
 def _check_colours(colour_map: str, limits: tuple[float, float] | None) -> None:
@@ -174,13 +203,19 @@ def _write_gif(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_s
 
 
 def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_second: float) -> list[Path]:
-    try:
-        import imageio  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise PdemError(
-            'films in .mp4 need imageio; run: pip install "imageio[ffmpeg]", or end the output in .gif'
-        ) from error
-    with imageio.get_writer(output, fps=frames_per_second) as writer:
+    with _import_imageio().get_writer(output, fps=frames_per_second, macro_block_size=2) as writer:
         for picture in pictures:
             writer.append_data(picture)
     return [output]
+
+
+def _import_imageio() -> Any:
+    try:
+        import imageio
+        import imageio_ffmpeg  # noqa: F401 - what imageio writes films with
+    except ImportError as error:
+        raise PdemError(
+            'films in .mp4 need imageio and imageio-ffmpeg, which are not installed; run: pip install "pdem[render]", '
+            "or end the output in .gif"
+        ) from error
+    return imageio

@@ -1,14 +1,17 @@
 """Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
 
-The file is opened for each snapshot and closed again, so that it is whole whenever the run is not writing. Rank 0
-makes room for the particles of all ranks, each rank writes its own, and the step counts when all have.
+Rank 0 makes room for the particles of all ranks, each rank writes its own, and the step counts when all have. The file
+stays open from snapshot to snapshot, and what is added reaches it in one go when the step counts: it is whole whenever
+the run is not writing, for viewers and after a kill. With ranks on several nodes it is closed between these stages, as
+files have to be that nodes write to in turn over a network. In this process it is read as
+``h5py.File(path, locking=False)`` while it is open: no file is locked.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +21,10 @@ from pdem.containers.rows import OwnRows
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output import vtkhdf
-from pdem.output.growing import Rooms, append, put_rows
+from pdem.output.growing import Rooms, put_rows
 from pdem.output.parts import ALONE, PartWriter, on_first
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
+from pdem.output.vtkhdf_writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.rows import Rows
-    from pdem.output.growing import Extent
+    from pdem.output.growing import Column, Extent
     from pdem.output.parts import Ranks
     from pdem.output.storage import Attribute
 
@@ -54,7 +58,7 @@ WALL_INDEX = Field("wall", np.int32, (), "1", "index of the wall in the case")
 _REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
 _BYTES_PER_STEP = 1 << 14
 _POINT_BYTES, _NUMBER_BYTES = 24, 8
-_NUMBERS = (f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity")
+_OFFSETS, _CONNECTIVITY = f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity"
 _log = logging.getLogger("pdem")
 
 
@@ -72,6 +76,7 @@ class _Series:
         self._layout = layout
         self._attributes = dict(attributes)
         self._last_step: int | None = None
+        self._writer: Writer | None = None
         self._resume_step = resume_step
         self._exists = False
 
@@ -112,21 +117,44 @@ class _Series:
     def _same_cells(self, root: h5py.Group) -> bool:
         return True
 
+    def close(self) -> None:
+        """Close the file; it can still be written to afterwards."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
     @contextmanager
-    def _growing(self, step: int, byte_count: int, rows: int) -> Iterator[h5py.Group]:
-        """Open the file, which is made if there is none, with room for so many more bytes; later steps go."""
+    def _whole(self) -> Iterator[None]:
+        """Let a step that cannot be written end with a file that has the steps before."""
+        try:
+            yield
+        except BaseException:
+            self._last_step = None
+            with suppress(*HDF5_ERRORS):
+                self.close()
+            raise
+
+    def _prepared(self, step: int, byte_count: int, rows: int) -> Writer:
+        """Return the file, which is made if there is none, with room for so many more bytes; later steps go."""
         self.open()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
         if not self._exists:
             vtkhdf.create(self.path, self._layout, self._attributes, rows)
             self._exists = True
-        with open_hdf5(self.path, "r+") as file:
-            root = file[vtkhdf.ROOT]
-            if self._last_step is None or step <= self._last_step:
-                vtkhdf.keep_before(root, step)
-            self._last_step = None
-            yield root
+        goes_on = self._last_step is not None and step > self._last_step
+        if not goes_on:
+            self.close()
+        if self._writer is None:
+            self._writer = Writer(self.path, None if goes_on else step)
+        return self._writer
+
+    def _count(self, step: int) -> None:
+        """Let the step count."""
+        if self._writer is None:
+            self._writer = Writer(self.path)
+        self._writer.count_steps()
+        self._last_step = step
 
 
 def last_snapshot(path: Path) -> tuple[int, float] | None:
@@ -208,33 +236,42 @@ class ParticleSnapshots(_Series):
                 raise InputError(f"{self.path}: snapshot needs {field.name} for all {len(points)} particles")
             data[f"PointData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
         rows, ranks = OwnRows(len(points)) if rows is None else rows, self._ranks
-        with writing(self.path, _REMEDY):
+        with writing(self.path, _REMEDY), self._whole():
             places = on_first(ranks, lambda: self._make_rooms(time, step, rows.total))
             with PartWriter(self.path, ranks) as writer:
                 for name, column in data.items():
                     mine = rows.take(column)
                     put_rows(writer, places[_full_name(name)], rows.begin, mine)
                 numbers = np.arange(rows.begin, rows.begin + len(mine), dtype=np.int64)
-                for name in _NUMBERS:
+                for name in (_OFFSETS, _CONNECTIVITY):
                     put_rows(writer, places.get(_full_name(name), []), rows.begin, numbers)
+                if ranks.rank == 0:  # where the last cell ends; without any, an end and a begin
+                    end = np.full(1 if rows.total else 2, rows.total, np.int64)
+                    put_rows(writer, places.get(_full_name(_OFFSETS), []), rows.total, end)
                 writer.finish(keep=False)
-            on_first(ranks, lambda: self._count(step))
+            on_first(ranks, lambda: self._count_and_leave(step))
 
     def _make_rooms(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
         """Append a step without the rows of its particles; return where these are to be."""
         numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
-        with self._growing(step, count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES), count) as root:
-            rooms = Rooms()
-            part = vtkhdf.part_with(root, count)
-            if part is None:
-                part = vtkhdf.add_vertices(root, count, rooms)
-            vtkhdf.add_step(root, time, step, part, lambda dataset: rooms.add(dataset, count), {})
+        size = count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES)
+        writer, rooms = self._prepared(step, size, count), Rooms()
+        part = writer.part_with(count)
+        if part is None:
+            part = writer.add_vertices(count, rooms)
+        writer.add_step(time, step, part, lambda column: rooms.add(column, count), {})
+        if not writer.leaves_rows_alone:
+            self.close()
+        self._leave_to_others()
         return rooms.places
 
-    def _count(self, step: int) -> None:
-        with open_hdf5(self.path, "r+") as file:
-            vtkhdf.count_steps(file[vtkhdf.ROOT])
-        self._last_step = step
+    def _count_and_leave(self, step: int) -> None:
+        self._count(step)
+        self._leave_to_others()
+
+    def _leave_to_others(self) -> None:
+        if not self._ranks.on_one_node:
+            self.close()
 
 
 class WallSnapshots(_Series):
@@ -325,17 +362,17 @@ class WallSnapshots(_Series):
         count = len(columns["Points"])
         size = sum(column.nbytes for part in (columns, tables, facets) for column in part.values())
 
-        def add(dataset: h5py.Dataset) -> int:
-            return append(dataset, columns[dataset.name.rpartition("/")[2]])
+        def add(column: Column) -> int:
+            return column.append(columns[column.name.rpartition("/")[2]])
 
-        with writing(self.path, _REMEDY), self._growing(step, 2 * size + self._extra_bytes(), count) as root:
-            part = vtkhdf.part_with(root, count)
+        with writing(self.path, _REMEDY), self._whole():
+            writer = self._prepared(step, 2 * size + self._extra_bytes(), count)
+            part = writer.part_with(count)
             if part is None:
-                part = vtkhdf.add_part(root, count, self._facets)
-                vtkhdf.set_cell_data(root, self._constant)
-            vtkhdf.add_step(root, time, step, part, add, tables, facets)
-            vtkhdf.count_steps(root)
-        self._last_step = step
+                part = writer.add_part(count, self._facets)
+                writer.set_cell_data(self._constant)
+            writer.add_step(time, step, part, add, tables, facets)
+            self._count(step)
 
     def _chosen(
         self, fields: Sequence[Field], columns: Mapping[str, NDArray[Any]]

@@ -35,6 +35,11 @@ def quantity(value: float) -> str:
     return f"{value:.3g}"
 
 
+def counted(count: int, thing: str) -> str:
+    """Return a number of things: ``1 particle``, ``12 345 particles``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
+
+
 def phase_table(seconds: Mapping[str, Sequence[float]]) -> str:
     """Return a table of phases, largest first.
 
@@ -57,7 +62,7 @@ def phase_table(seconds: Mapping[str, Sequence[float]]) -> str:
         lines.append(
             f"{phase:<{_NAME_WIDTH}}{min(times):>10.3f}{means[phase]:>10.3f}{max(times):>10.3f}{share:>8.1f}"
         )
-    lines.append(f"{'sum':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
+    lines.append(f"{'total':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
     return "\n".join(lines)
 
 
@@ -67,8 +72,8 @@ def throughput(particle_steps: float, seconds: float, cores: int) -> str:
         return "no steps were taken"
     rate = particle_steps / seconds
     return (
-        f"{quantity(rate)} particle-steps/s, {quantity(rate / cores)} per core on {cores} "
-        f"core{'' if cores == 1 else 's'}, {duration(seconds)} in all"
+        f"{quantity(rate)} particle-steps/s, {quantity(rate / cores)} per core on "
+        f"{counted(cores, 'core')}, {duration(seconds)} in all"
     )
 
 

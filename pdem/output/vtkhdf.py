@@ -2,7 +2,8 @@
 
 A file is a set of datasets that only grow along their first axis; for each step, the group ``Steps`` says
 where in them the step begins. A *part* is one entry of point and cell counts with its cells; steps with the
-same cells share one. A step counts only once ``NSteps`` includes it; the next writer cuts off the rest.
+same cells share one. A step counts only once ``NSteps`` includes it; the next writer (`pdem.output.vtkhdf_writer`)
+cuts off the rest.
 
 VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few
 behind an empty part, whereas earlier versions add the number of all parts before. An empty part here takes
@@ -20,23 +21,24 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.growing import append, grow
+from pdem.output.growing import grow
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason, write_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from pdem.foundation.fields import Field
-    from pdem.output.growing import Rooms
     from pdem.output.storage import Attribute
 
 ROOT = "VTKHDF"
 VERTICES = "Vertices"
 TOPOLOGIES = (VERTICES, "Lines", "Polygons", "Strips")
-_EACH_STEP = "each_step"  # attribute of a cell's column: does it have rows for every step
+EACH_STEP = "each_step"
+"""Attribute of a cell's column: does it have rows for every step."""
+
 _SMALL_CHUNK = 64
 _LARGEST_CHUNK = 65536
 _LONGEST_TYPE_NAME = 8
@@ -154,91 +156,11 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
             )  # fmt: skip
             dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
             if kind == "Cell":
-                dataset.attrs[_EACH_STEP] = row in layout.facet_fields
+                dataset.attrs[EACH_STEP] = row in layout.facet_fields
             grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
     sizes = steps.create_group("FieldDataSizes")
     for row in layout.step_fields:
         grow(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
-
-
-def add_part(root: h5py.Group, point_count: int, cells: Cells) -> int:
-    """Append the cells that steps with this part share; return the number of the part."""
-    rows = {"Offsets": cells.offsets, "Connectivity": cells.connectivity}
-    return _add_part(root, point_count, cells.kind, cells.count, lambda name, data: append(data, rows[name]))
-
-
-def add_vertices(root: h5py.Group, count: int, rooms: Rooms) -> int:
-    """Append a part of points that are a cell each, with rooms for their numbers; return its number."""
-
-    def make_rooms(name: str, dataset: h5py.Dataset) -> None:
-        rooms.add(dataset, count)
-        if name == "Offsets":
-            append(dataset, [count])
-
-    return _add_part(root, count, VERTICES, count, make_rooms)
-
-
-def _add_part(
-    root: h5py.Group, points: int, kind: str, cells: int, add: Callable[[str, h5py.Dataset], object]
-) -> int:
-    for other in TOPOLOGIES:
-        group = root[other]
-        own = other == kind
-        append(group["NumberOfCells"], [cells if own else 0])
-        before = len(group["Connectivity"])
-        if own:
-            add("Connectivity", group["Connectivity"])
-        if own and cells:
-            add("Offsets", group["Offsets"])
-        else:
-            append(group["Offsets"], np.zeros(2, np.int64))
-        append(group["NumberOfConnectivityIds"], [len(group["Connectivity"]) - before])
-    return append(root["NumberOfPoints"], [points])
-
-
-def part_with(root: h5py.Group, point_count: int) -> int | None:
-    """Return the first part with this many points, or None."""
-    found = np.flatnonzero(root["NumberOfPoints"][:] == point_count)
-    return int(found[0]) if len(found) else None
-
-
-def add_step(
-    root: h5py.Group,
-    time: float,
-    step: int,
-    part: int,
-    add_points: Callable[[h5py.Dataset], int],
-    step_data: Mapping[str, NDArray[Any]],
-    facet_data: Mapping[str, NDArray[Any]] | None = None,
-) -> None:
-    """Append one step that has the cells of `part`; it counts after `count_steps`.
-
-    `add_points` adds rows, or room for them, to ``Points`` or a column of ``PointData`` and returns where they begin.
-    """
-    steps = root["Steps"]
-    append(steps["Values"], [time])
-    append(steps["StepNumbers"], [step])
-    append(steps["PartOffsets"], [part])
-    append(steps["NumberOfParts"], [1])
-    begins = [_part_begins(root[kind], part) for kind in TOPOLOGIES]
-    append(steps["CellOffsets"], [[rooms for rooms, _ in begins]])
-    append(steps["ConnectivityIdOffsets"], [[connectivity for _, connectivity in begins]])
-    append(steps["PointOffsets"], [add_points(root["Points"])])
-    for name, dataset in root["PointData"].items():
-        append(steps["PointDataOffsets"][name], [add_points(dataset)])
-    for name, dataset in root["CellData"].items():
-        begin = append(dataset, (facet_data or {})[name]) if dataset.attrs[_EACH_STEP] else 0
-        append(steps["CellDataOffsets"][name], [begin])
-    for name, dataset in root["FieldData"].items():
-        rows = np.asarray(step_data[name])
-        append(steps["FieldDataOffsets"][name], [append(dataset, rows)])
-        append(steps["FieldDataSizes"][name], [[int(np.prod(dataset.shape[1:])), len(rows)]])
-    root.file.flush()
-
-
-def count_steps(root: h5py.Group) -> None:
-    """Let all steps count: their rows are in place."""
-    root["Steps"].attrs["NSteps"] = np.int64(len(root["Steps/Values"]))
 
 
 def _part_begins(group: h5py.Group, part: int) -> tuple[int, int]:
@@ -277,7 +199,7 @@ def _cut_parts(root: h5py.Group, parts: int, steps: int) -> None:
         group["Connectivity"].resize(connectivity, axis=0)
     cells = _cell_count(root)
     for dataset in root["CellData"].values():
-        dataset.resize(cells * (steps if dataset.attrs[_EACH_STEP] else 1), axis=0)
+        dataset.resize(cells * (steps if dataset.attrs[EACH_STEP] else 1), axis=0)
 
 
 def _cell_count(root: h5py.Group) -> int:
@@ -292,13 +214,6 @@ def fits(root: h5py.Group, layout: Layout) -> bool:
         ("FieldData", layout.step_fields),
     )
     return all({row.name for row in fields} == set(root[group]) for group, fields in expected)
-
-
-def set_cell_data(root: h5py.Group, cell_data: Mapping[str, NDArray[Any]]) -> None:
-    """Store the columns of the cells of the only part."""
-    for name, dataset in root["CellData"].items():
-        if not dataset.attrs[_EACH_STEP]:
-            append(dataset, cell_data[name])
 
 
 def read_times(path: Path) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from pdem.foundation.machine import available_cores, usable_cores
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.log import environment
 from pdem.simulation.distributed import on_first
-from pdem.simulation.simulation import case_of
+from pdem.simulation.given import case_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -167,6 +167,11 @@ class Results:
         return {count: [point for point in self.points if point.threads == count] for count in threads}
 
 
+def has_results(folder: Path) -> bool:
+    """Tell whether a folder has measured runs."""
+    return any(folder.glob(RUN_FILES))
+
+
 def read_results(folder: Path) -> Results:
     """Read all measured runs of a folder.
 
@@ -202,7 +207,7 @@ def with_measured(folder: Path, case: str, weak: bool, threads: int, ranks: Sequ
     InputError
         If a file of a run is damaged.
     """
-    if not any(folder.glob(RUN_FILES)):
+    if not has_results(folder):
         return list(ranks)
     results = read_results(folder)
     same = (results.case, results.weak) == (case, weak)

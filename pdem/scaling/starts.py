@@ -22,7 +22,8 @@ from pdem.simulation.bench_cases import (
     names_of_cases,
     scaled_case,
 )
-from pdem.simulation.simulation import Simulation, case_of
+from pdem.simulation.given import case_of
+from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import Interrupted, LaunchError, PdemError
 from pdem.foundation.machine import default_threads
+from pdem.foundation.signals import signal_name
 from pdem.simulation.exchange import Alone
 
 if TYPE_CHECKING:
@@ -67,8 +69,10 @@ def start_threads(communicator: Any = None, threads: int | None = None) -> int:
 
 def _world_of(communicator: Any, threads: int | None) -> Alone | World:
     """Return who shares this node, and how its cores are shared. Collective."""
+    if threads is not None:
+        threads = whole_number("threads", threads, 1)
     if communicator is None or communicator.size == 1:
-        return Alone(threads or default_threads())
+        return Alone(default_threads() if threads is None else threads)
     from decomposition.mpi import describe
 
     return describe(communicator, threads)
@@ -299,7 +303,7 @@ def stop_if_asked(communicator: Any, flag: SignalFlag) -> None:
     number = largest_on_ranks(communicator, flag.requested)
     if number:
         raise Interrupted(
-            f"signal {number} before the first step: nothing to save; start it again in the same way, kernels "
+            f"{signal_name(number)} before the first step: nothing to save; start it again in the same way, kernels "
             "compiled so far are kept"
         )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.particles import Particles
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
 
@@ -116,6 +117,14 @@ class Measures:
         bits = np.array([max(largest, largest_wall)]).view(np.int64)  # positive doubles order like their bits
         self.largest_overlap = float(system.exchange.largest(bits).view(np.float64)[0])
 
+    def __repr__(self) -> str:
+        """Return the numbers and the energies that are not zero."""
+        energies = ", ".join(f"{name} {value:.6g} J" for name, value in self.energies.items() if value)
+        return (
+            f"Measures({self.particles} particles, {self.pair_contacts} pair and {self.wall_contacts} wall contacts, "
+            f"largest overlap {100 * self.largest_overlap:.3g} %{', ' if energies else ''}{energies})"
+        )
+
     @property
     def kinetic(self) -> float:
         """Energy of translation and rotation [J]."""
@@ -139,14 +148,14 @@ class Measures:
 
 
 def _add_particles(system: System, sums: ExactSums) -> None:
-    translation, rotation, *gravity = particle_energies(dict(system.particles), system.constants)
-    sums.add("translation", translation)
-    sums.add("rotation", rotation)
-    for values in gravity:
-        sums.add("gravity", values)
+    energies = particle_energies(system.particles, system.constants)
+    names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
+    sums.add_rows(names, np.array(energies))
 
 
-def particle_energies(columns: Mapping[str, NDArray[Any]], constants: Constants) -> list[NDArray[np.float64]]:
+def particle_energies(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> list[NDArray[np.float64]]:
     """Return energies of particles [J]: of translation, of rotation, in gravity along each axis that has some."""
     radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
     mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
@@ -182,10 +191,11 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    sums.add("elastic", elastic_energies(overlap, radius, constants.table, pair))
-    columns = ("tangential", *LOSSES, "wall_work")
-    for name, values in zip(columns, system.walls.energies(), strict=True):
-        sums.add(name, values)
+    elastic = elastic_energies(overlap, radius, constants.table, pair)
+    names = ("elastic", "tangential", *LOSSES, "wall_work")
+    for name, values in zip(names, (elastic, *system.walls.energies()), strict=True):
+        if len(values):
+            sums.add(name, values)
     return len(overlap), float((overlap / radius).max(initial=0.0))
 
 

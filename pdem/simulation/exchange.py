@@ -90,12 +90,15 @@ class Exchange(Protocol):
         Threads of this rank.
     crowded : bool
         Whether the ranks of this node have more threads than cores.
+    on_one_node : bool
+        Whether all ranks are on this node.
     """
 
     rank: int
     size: int
     threads: int
     crowded: bool
+    on_one_node: bool
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
         """Return which of all particles, the same columns on every rank, this rank shall own."""
@@ -204,6 +207,7 @@ class Alone:
 
     rank = 0
     size = 1
+    on_one_node = True
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads

@@ -5,10 +5,12 @@ Snapshots of particles and checkpoints are written by all ranks, everything else
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tqdm import tqdm
 
 from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
@@ -18,6 +20,7 @@ from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, head_of_series
 from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
+from pdem.output.summary import counted
 from pdem.simulation.claim import SCRIPT, claim
 from pdem.simulation.energy import TERMS
 from pdem.simulation.wall_output import (
@@ -122,6 +125,11 @@ class Outputs:
             str(simulation.system.skins),
             *(str(finding) for finding in findings),
         ]
+        if not self._quiet:
+            steps = round(case.time.end / simulation.system.constants.step) - step
+            tqdm.write(
+                f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", sys.stderr
+            )
         self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
@@ -198,7 +206,12 @@ class Outputs:
         row.update({name: value for name, (value, _) in self._driven_columns().items()})
         self._series.append(row)
         self._progress.update(
-            simulation.time, measured.contacts_per_particle, measured.largest_overlap, measured.kinetic, rate
+            simulation.time,
+            measured.contacts_per_particle,
+            measured.largest_overlap,
+            measured.kinetic,
+            rate,
+            simulation.step,
         )
         self._log_row(measured, residual, rate)
 
@@ -267,7 +280,10 @@ class Outputs:
 
     def close(self) -> None:
         """Close all files; nothing is lost on an exception."""
+        self._particles.close()
         if self._root:
+            if self._walls is not None:
+                self._walls.close()
             self._progress.close()
             self._series.close()
             self._log.close()

@@ -19,7 +19,7 @@ from pdem.simulation.energy import elastic_energies, particle_energies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from pdem.simulation.exchange import Records
     from pdem.simulation.system import System
@@ -126,20 +126,6 @@ def renew_levels(system: System) -> None:
     skins.fraction = system.skins.fraction
     system.use_levels(skins, count)
     system.notices.append(f"step {system.step}: levels chosen anew for {count} particles: {skins}")
-
-
-def ids_of(given: ArrayLike) -> NDArray[np.int64]:
-    """Return ids that a user has given, each once, rising.
-
-    Raises
-    ------
-    InputError
-        If they are no whole numbers.
-    """
-    ids = np.asarray(given)
-    if ids.size and ids.dtype.kind not in "iu":
-        raise InputError(f"ids must be whole numbers, not {given!r}; give ids of particles that exist")
-    return np.unique(ids.astype(np.int64).reshape(-1))
 
 
 def check_known(system: System, ids: NDArray[np.int64]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pdem.case.continued import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted
-from pdem.foundation.signals import SignalFlag
+from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
 from pdem.simulation.claim import SCRIPT, Beginning
 from pdem.simulation.forecast import keep_speed
@@ -148,7 +148,7 @@ class _Run:
             agree(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
             raise Interrupted(
-                f"signal {requested} at step {simulation.step}, the state is in {path}; "
+                f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
         self._output()

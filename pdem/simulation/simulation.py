@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +15,20 @@ from pdem.case.given_particles import given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.contact.walls.evaluate import LOADS
-from pdem.foundation.errors import CheckpointError, InputError, PdemError
+from pdem.containers.mesh import Mesh
+from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
+from pdem.foundation.errors import CheckpointError, PdemError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
-from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.origin import warning_about
 from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
+from pdem.simulation.first_use import prepare
+from pdem.simulation.given import case_of, check_arguments, held_in
 from pdem.simulation.newcomers import newcomers
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_known, come, ids_of, take_out
+from pdem.simulation.population import check_known, come, take_out
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.state import adopt, first_groups
 from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
@@ -33,13 +36,11 @@ from pdem.simulation.system import HISTORIES, System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
-    from pdem.output.checkpoint import Checkpoint
     from pdem.simulation.state import Groups
 
 
@@ -71,7 +72,7 @@ class Simulation:
     CaseError, MeshError
         If the particles or walls of the case cannot be had, on all ranks.
     InputError
-        If given particles are not what they have to be.
+        If an argument is of the wrong type, threads are fewer than 1, or given particles are not what they have to be.
 
     Examples
     --------
@@ -91,10 +92,12 @@ class Simulation:
         particles: Mapping[str, NDArray[Any]] | None = None,
         meshes: Sequence[Mesh] | None = None,
     ) -> None:
-        self.case = case
+        self.case = instance_of("case", case, Case, "read one: Case.read(path)")
+        check_arguments(comm, threads, state, particles, meshes)
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)
+        prepare(comm, case, exchange.threads)
         parts, notice = once_per_node(comm if case.walls else None, partial(parts_of, case, meshes))
         self.meshes: list[Mesh] = parts.meshes
         continued = bool(exchange.share(state is not None))
@@ -144,7 +147,7 @@ class Simulation:
         RuntimeWarning
             On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.origin`.
         """
-        held = held_in(checkpoint)
+        held = held_in(path_of(checkpoint, CheckpointError))
         if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
         case, groups, folder = case_of(held), [held.groups], held.path.parent
@@ -153,6 +156,12 @@ class Simulation:
         continued = cls(case, comm, threads=threads, state=groups.pop())
         continued.begins = Beginning(folder, case, continued.step)
         return continued
+
+    def __repr__(self) -> str:
+        """Return the case, how far it is, and the particles of this rank."""
+        name = self.case.title or self.case.source
+        many = len(self.particles)
+        return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
     def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
         """Return the state to begin from, made by rank 0 and shared."""
@@ -205,10 +214,9 @@ class Simulation:
         BlowUpError
             If a particle or a contact left the range in which results mean something.
         InputError
-            If `steps` is negative.
+            If `steps` is no whole number, or negative: time does not run backwards.
         """
-        if steps < 0:
-            raise InputError(f"steps is {steps}: time does not run backwards; give 0 or more")
+        steps = whole_number("steps", steps)
         self.phases.start()
         for step in range(steps):
             requested = advance(self.system, self.phases, ahead=step + 1 < steps)
@@ -273,7 +281,7 @@ class Simulation:
         InputError
             If they are no whole numbers, or there is no particle of one of these ids.
         """
-        wanted = ids_of(ids)
+        wanted = ids_of("ids", ids)
         check_known(self.system, wanted)
         own = self.system.particles.id
         hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)
@@ -386,30 +394,3 @@ class Simulation:
             self.case.walls[wall].name: {name: value for name, (value, _) in drive.report(self.time).items()}
             for wall, drive in self.system.walls.walls.drives.items()
         }
-
-
-def held_in(path: str | Path) -> Checkpoint:
-    """Return a checkpoint, or the newest of a folder that reads well.
-
-    Raises
-    ------
-    CheckpointError
-        If it cannot be read, or there is none.
-    """
-    return latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
-
-
-def case_of(checkpoint: Any) -> Case:
-    """Return the case stored in a checkpoint.
-
-    Raises
-    ------
-    CheckpointError
-        If there is none.
-    """
-    text = checkpoint.attributes.get("case")
-    if not isinstance(text, str) or "counters" not in checkpoint.groups:
-        raise CheckpointError(
-            f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run"
-        )
-    return Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))

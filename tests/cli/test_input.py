@@ -136,10 +136,58 @@ def test_what_is_no_checkpoint_is_refused(command, tmp_path):
     assert "neither HDF5 nor a checkpoint of pdem" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["render", "restart", "compare"])
+def test_a_path_without_results_names_those_that_are_near(command, write_case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    two = (lambda path: [path, path]) if command == "compare" else (lambda path: [path])
+    nothing = pdem(command, *two("results/nope"))
+    assert (nothing.exit_code, nothing.stderr.count("\n")) == (2, 1)
+    assert "results/nope: no such folder; no folder in . has results; pdem run makes one" in nothing.stderr
+    for name in ("hopper", "piston"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        (tmp_path / "results" / name / "particles.vtkhdf").touch()
+    near = pdem(command, *two("results/hoper"))
+    assert "results/hoper: no such folder; there are results/hopper, results/piston\n" in near.stderr
+    assert "there are results/hopper, results/piston" in pdem(command, *two("hopper")).stderr
+    missing = pdem(command, *two("results/hopper/checkpoint-1.h5"))
+    assert "results/hopper/checkpoint-1.h5: no such file; there are" in missing.stderr
+    case = write_case(GROUP)
+    early = pdem(command, *two(case))
+    assert (
+        f"{case}: is a case, and {tmp_path / 'out'} has no results of it yet: pdem run {case}" in early.stderr
+    )
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checkpoint-000000001.h5").touch()
+    late = pdem(command, *two(case))
+    where = tmp_path / "out"
+    assert f"{case}: is a case; its results are in {where}: pdem {command} {where}\n" in late.stderr
+
+
+def test_a_missing_file_that_a_script_makes_is_said_so(tmp_path):
+    case = tmp_path / "case.toml"
+    head = "# A mixer. It turns.\n# 'bash scripts/run' writes its meshes. More words.\n"
+    case.write_text(
+        head + CASE.format(folder=tmp_path / "out") + '[[walls]]\nmesh = "none.vtk"\nmaterial = "grain"\n'
+    )
+    result = pdem("check", case)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(
+        "folder of the case. The case says: 'bash scripts/run' writes its meshes.\n"
+    )
+
+
+def test_help_keeps_its_lines():
+    shown = pdem("--help").stdout
+    assert "\b" not in shown
+    assert "\\b" not in shown
+    assert "\n    pdem new hopper             write a commented example\n    pdem run hopper.toml" in shown
+
+
 def test_examples_are_listed_and_written(tmp_path):
     listed = pdem("new", "--list")
     assert listed.exit_code == 0
     assert "hopper " in listed.stdout
+    assert "Grains of sizes 1 : 10 are sheared between two ridged plates\n" in listed.stdout
     written = pdem("new", "hopper", "--folder", tmp_path)
     assert written.exit_code == 0
     assert (tmp_path / "hopper.toml").exists()

@@ -163,7 +163,7 @@ def test_ranks_say_it_once(example):
     code, output, _ = pdem("check", "two_spheres.toml", folder=example, launcher=launcher)
     assert code == 0
     assert output.count("2 particles: 0 errors") == 1
-    assert "2 ranks x 1 threads" in output
+    assert "2 ranks x 1 thread " in output
     code, _, errors = pdem("run", "--bogus", folder=example, launcher=launcher)
     assert code != 0
     assert errors.count("--bogus") == 1
@@ -185,7 +185,8 @@ def test_a_signal_ends_in_a_checkpoint(example, number):
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 99, errors
-    assert "pdem: stopped: signal" in errors
+    named = "Ctrl-C" if number == signal.SIGINT else "signal SIGTERM"
+    assert f"pdem: stopped: {named} at step" in errors
     assert len(list(folder.glob("checkpoint-*.h5"))) == 1
 
 

@@ -44,6 +44,16 @@ def pdem(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(main, list(map(str, arguments)))
 
 
+def test_a_plan_alone_is_reported(tmp_path, pdem):
+    (tmp_path / "case.toml").write_text(CASE)
+    plan = ("scaling", "plan", "case.toml", "--ranks", "2,4", "--steps", 0, "--output", "out", "--no-plots")
+    assert pdem(*plan).exit_code == 0
+    report = pdem("scaling", "report", "out", "--no-plots")
+    assert report.exit_code == 0, report.output
+    assert "out holds a plan and no measured runs; pdem scaling run case.toml adds them" in report.output
+    assert "Plan of case.toml" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_runs_are_measured_reported_and_begin_as_planned(tmp_path, pdem):
     (tmp_path / "case.toml").write_text(CASE)
     run = ("scaling", "run", "case.toml", "--ranks", "1,2", "--steps", 20, "--warm-up", 5, "--repeats", 1)

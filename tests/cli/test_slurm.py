@@ -160,10 +160,10 @@ def chain(slurm, time_limit):
 
 def check_chain(fields, log, early, late):
     assert fields["JobState"] == "COMPLETED", log
-    assert log.count("stopped: signal 10 before the first step") == early, (
+    assert log.count("stopped: signal SIGUSR1 before the first step") == early, (
         log
     )  # SIGUSR1; said once by two ranks
-    assert log.count("stopped: signal 10 at step") == late, log
+    assert log.count("stopped: signal SIGUSR1 at step") == late, log
     assert int(fields["Restarts"]) == early + late, log
     assert log.count("pdem: going on from chain/checkpoint-") == late, log
     rows = read_series("chain/series.h5")

@@ -93,7 +93,7 @@ def test_without_ranks(capsys):
         (Interrupted("at step 3"), 99, "pdem: stopped: rank 1: at step 3"),
         (SystemExit("usage"), 1, "pdem: error: rank 1: usage"),
         (SystemExit(7), 7, ""),
-        (KeyboardInterrupt(), 130, "pdem: stopped: rank 1: before a checkpoint was complete"),
+        (KeyboardInterrupt(), 130, "pdem: stopped: rank 1: Ctrl-C, without a checkpoint"),
     ],
 )
 def test_what_an_error_becomes(error, code, text):

@@ -70,7 +70,7 @@ def test_a_warm_up_that_is_stopped_is_not_marked(communicator, shared_path, rank
     assert warm_up(communicator, compile_until_stopped, "a", is_stopped=lambda: flag.requested)
     assert len(calls) == (1 if communicator.rank == 0 else 0)
     assert not list(shared_path.iterdir())
-    with pytest.raises(Interrupted, match="signal 10 before the first step"):
+    with pytest.raises(Interrupted, match="signal SIGUSR1 before the first step"):
         stop_if_asked(communicator, flag)
 
 

@@ -186,6 +186,24 @@ def test_snapshots_have_the_bytes_of_one_writer(exchange, shared_path):
 
 
 @pytest.mark.ranks(2, 3)
+def test_ranks_on_several_nodes_find_the_file_closed_when_they_write(exchange, shared_path, monkeypatch):
+    """What one node has written may be in no cache of another's."""
+    monkeypatch.setattr(exchange, "on_one_node", False)
+    path, expected = shared_path / "p.vtkhdf", shared_path / "expected.vtkhdf"
+    series = ParticleSnapshots(path, ranks=exchange)
+    alone = ParticleSnapshots(expected)
+    for step, count in enumerate((100, 1, 0, 777, 100)):
+        whole = particles(count, step, written_fields())
+        mine = scattered(whole, "id", exchange, step)
+        series.write(float(step), step, mine, exchange.in_order([mine["id"]]))
+        assert series._writer is None
+        if exchange.rank == 0:
+            alone.write(float(step), step, whole)
+            assert_same_steps(path, expected)
+        exchange.share(None)
+
+
+@pytest.mark.ranks(2, 3)
 def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     exchange, communicator, shared_path, monkeypatch, ranks
 ):

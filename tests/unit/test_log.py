@@ -95,8 +95,21 @@ def test_progress_shows_fraction_time_and_health(monkeypatch: pytest.MonkeyPatch
     assert shown.endswith("\n")
 
 
-def test_progress_is_silent_off_a_terminal_and_when_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert show(monkeypatch, io.StringIO()) == ""
+def test_progress_off_a_terminal_is_a_line_at_each_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(0.0, 2.0) as line:
+        for step in range(1, 101):
+            line.update(0.02 * step, 4.9, 0.008, 0.31, 1.23e7, step)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[2].startswith("pdem:  30 %, 0.6 of 2 s, step 30, 12.3 million particle-steps/s, left 0")
+    assert lines[-1].startswith("pdem: 100 %, 2 of 2 s, step 100, ")
+    assert len(show(monkeypatch, io.StringIO()).splitlines()) == 2
+    assert show(monkeypatch, io.StringIO(), enabled=False) == ""
+
+
+def test_progress_is_silent_when_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert show(monkeypatch, Terminal(), enabled=False) == ""
 
 
@@ -127,7 +140,7 @@ def test_phase_table_gives_extremes_and_shares() -> None:
     table = summary.phase_table({"wall": [1.0, 1.0], "pair": [2.0, 4.0], "unused": []}).splitlines()
     assert table[1].split() == ["pair", "2.000", "3.000", "4.000", "75.0"]
     assert table[2].split() == ["wall", "1.000", "1.000", "1.000", "25.0"]
-    assert table[3].split() == ["sum", "4.000"]
+    assert table[3].split() == ["total", "4.000"]
     assert summary.phase_table({"pair": [0.0]}).splitlines()[1].split()[-1] == "0.0"
 
 
@@ -152,3 +165,13 @@ def test_environment_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(log, "_PACKAGES", ("numpy", "surely-not-there"))
     assert environment()["surely-not-there"] == "not installed"
     assert environment()["cpu"]
+
+
+def test_the_last_line_comes_where_the_last_step_ends_short_of_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(0.0, 1.0) as line:
+        line.update(0.99998, 4.9, 0.008, 0.31, 1.23e7, 41296)
+    assert stream.getvalue().startswith("pdem: 100 %, 1 of 1 s, step 41296, ")

@@ -101,6 +101,27 @@ def test_all_snapshots_become_numbered_pictures_or_a_film(folder: Path, tmp_path
 
 
 @pytest.mark.usefixtures("pyvista")
+def test_a_film_is_written_and_tells_how_far_it_is(folder: Path, tmp_path: Path) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    said: list[str] = []
+    (film,) = render(folder, tmp_path / "f.mp4", size=(64, 48), say=said.append)
+    frames, seconds = ffmpeg.count_frames_and_secs(str(film))
+    assert (frames, seconds) == (3, pytest.approx(0.15, abs=0.02))
+    assert said == ["frame 1 of 3", "frame 2 of 3", "frame 3 of 3"]
+
+
+@pytest.mark.usefixtures("pyvista")
+def test_a_time_without_a_snapshot_is_told(folder: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    for time in (9.0, 0.12, 0.1):
+        render(folder, tmp_path / "t.png", time=time, size=(64, 48), say=said.append)
+    assert said == [
+        "no snapshot at 9 s: taking the last of 3, at 0.2 s",
+        "no snapshot at 0.12 s: taking the nearest of 3, at 0.1 s",
+    ]
+
+
+@pytest.mark.usefixtures("pyvista")
 @pytest.mark.parametrize("count", [0, 1])
 def test_few_particles_and_no_walls_are_drawn(tmp_path: Path, count: int) -> None:
     run(tmp_path, count, walls=False)
@@ -154,7 +175,7 @@ def test_without_imageio_the_remedy_is_given(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "imageio", None)
-    with pytest.raises(PdemError, match=r"imageio\[ffmpeg\].*\.gif"):
+    with pytest.raises(PdemError, match=r"imageio.*pdem\[render\].*\.gif"):
         render(folder, tmp_path / "a.mp4")
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -146,6 +150,7 @@ def test_vtk_reads_moving_walls_loads_and_polygons(tmp_path: Path) -> None:
         found = arrays(surface.GetFieldData())
         assert found["force"].tobytes() == loads["force"].tobytes()
         assert found["torque"].tobytes() == loads["torque"].tobytes()
+    series.close()
     with h5py.File(path) as file:
         assert len(file["VTKHDF/Polygons/Connectivity"]) == len(FACET_VERTICES), "facets are stored once"
 
@@ -158,6 +163,62 @@ def test_vtk_reads_walls_without_facets(tmp_path: Path) -> None:
         series.write(float(index), index, none, {"force": none, "torque": none})
     assert VtkReader(path).at(1.0).GetNumberOfCells() == 0
     assert vtkhdf.read_step(path).step_data["force"].shape == (0, 3)
+
+
+def test_files_are_whole_after_each_step_while_they_are_written(tmp_path: Path) -> None:
+    """A viewer may look at any time, and sees what is there."""
+    points, surface = tmp_path / snapshots.PARTICLE_FILE, tmp_path / snapshots.WALL_FILE
+    series = ParticleSnapshots(points)
+    wall_series = WallSnapshots(surface, FACET_START, FACET_VERTICES, FACET_WALL)
+    for index, count in enumerate((3, 200, 70, 0, 200)):
+        series.write(float(index), index, particles(count, index))
+        wall_series.write(float(index), index, *walls(index))
+        for path in (points, surface):
+            assert vtkhdf.read_times(path).tolist() == list(range(index + 1))
+        for earlier in range(index + 1):
+            assert len(vtkhdf.read_step(points, earlier).points) == (3, 200, 70, 0, 200)[earlier]
+        own = vtkhdf.read_step(points, index)
+        assert_particles(particles(count, index), own.points, own.point_data)
+        seen = VtkReader(points).at(float(index))
+        if count:
+            assert_particles(particles(count, index), points_of(seen), arrays(seen.GetPointData()))
+        assert cells_of(seen.GetVerts()) == [[i] for i in range(count)]
+        assert points_of(VtkReader(surface).at(float(index))).tobytes() == walls(index)[0].tobytes()
+
+
+KILLED = """
+import os, signal, sys
+sys.path[:0] = [{tests!r}]
+from unit.test_snapshots import FACET_START, FACET_VERTICES, FACET_WALL, particles, walls
+from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
+points = ParticleSnapshots("p.vtkhdf")
+surface = WallSnapshots("w.vtkhdf", FACET_START, FACET_VERTICES, FACET_WALL)
+for index in range(3):
+    points.write(float(index), index, particles(100 * index, index))
+    surface.write(float(index), index, *walls(index))
+{last}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+IN_A_STEP = (
+    "points._count = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
+)
+
+
+@pytest.mark.parametrize("last", ["", IN_A_STEP], ids=["between", "in a step"])
+def test_files_of_a_killed_run_are_whole_and_go_on(tmp_path: Path, last: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    program = KILLED.format(tests=str(root / "tests"), last=last)
+    path = os.pathsep.join((str(root), str(root / "tests")))
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+    for name in ("p.vtkhdf", "w.vtkhdf"):
+        assert vtkhdf.read_times(tmp_path / name).tolist() == [0, 1, 2]
+    ParticleSnapshots(tmp_path / "p.vtkhdf", resume_step=1).write(5.0, 5, particles(7, 5))
+    for time, index, count in ((1.0, 1, 100), (5.0, 5, 7)):
+        seen = VtkReader(tmp_path / "p.vtkhdf").at(time)
+        assert_particles(particles(count, index), points_of(seen), arrays(seen.GetPointData()))
 
 
 def test_restart_drops_later_steps_and_continues(tmp_path: Path) -> None:
@@ -198,6 +259,7 @@ def test_rows_behind_the_last_whole_step_are_cut_off(tmp_path: Path) -> None:
     series = ParticleSnapshots(path)
     series.write(0.0, 0, particles(3, 0))
     series.write(1.0, 1, particles(3, 1))
+    series.close()
     with h5py.File(path, "r+") as file:  # as if the run had died just before the step counted
         file["VTKHDF/Steps"].attrs["NSteps"] = 1
     assert vtkhdf.read_times(path).tolist() == [0]
@@ -241,6 +303,7 @@ def test_a_full_disk_leaves_the_snapshots_before(tmp_path: Path, monkeypatch: py
     path = tmp_path / "p.vtkhdf"
     series = ParticleSnapshots(path)
     series.write(0.0, 0, particles(3, 0))
+    series.close()
     before = path.read_bytes()
 
     def full(*_: object) -> None:

@@ -1,0 +1,38 @@
+"""What to say of a file that a case names and that is not there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import CaseError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pdem.case.model import Case
+
+_MAKER = "scripts/"
+
+
+def missing_file(case: Case, where: str, path: Path) -> CaseError:
+    """Return the error for a file that `where`, a key of the case with its value, leads to.
+
+    Where the opening comment of the case names a script that makes its files, the sentence is repeated.
+    """
+    text = f"{where}: no such file ({path}); paths are relative to the folder of the case"
+    remark = _remark(case)
+    return CaseError(f"{text}. The case says: {remark}" if remark else text)
+
+
+def _remark(case: Case) -> str:
+    """Return the sentences of the opening comment of the case that name a script."""
+    if case.path is None or not case.path.is_file():
+        return ""
+    comment = []
+    for line in case.path.read_text(encoding="utf-8", errors="replace").splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("# "))
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z'])", " ".join(comment))
+    return " ".join(sentence for sentence in sentences if _MAKER in sentence)

@@ -1,0 +1,76 @@
+"""The first simulation of a script has its kernels compiled as the command line does: announced, and once."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cases import Grains, make_case
+from pdem.foundation import cache
+from pdem.simulation import first_use, warm
+from pdem.simulation.simulation import Simulation
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Return what makes a case of one particle."""
+    return lambda: make_case(tmp_path, Grains([0.0, 0.0, 0.0], 0.1))
+
+
+@pytest.fixture
+def exercised(monkeypatch, make):
+    """Let no kernel be there; return the cases that were exercised."""
+    found, marks = [], []
+    monkeypatch.setattr(first_use, "_seen", set())
+    monkeypatch.setattr(cache, "is_marked", lambda tag: tag in marks)
+    monkeypatch.setattr(cache, "mark", marks.append)
+
+    def exercise(case, threads):
+        found.append((case, threads))
+        Simulation(make(), threads=threads)  # as the real one does, without doing it all again
+        time.sleep(0.2)
+
+    monkeypatch.setattr(warm, "exercise", exercise)
+    return found
+
+
+def test_the_first_simulation_prepares_and_says_so(make, exercised, capsys, monkeypatch):
+    monkeypatch.setattr(first_use, "_SECONDS_BETWEEN_LINES", 0.05)
+    case = make()
+    Simulation(case, threads=1)
+    Simulation(make(), threads=1)
+    assert exercised == [(case, 1)]
+    first, *between, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("pdem: compiling kernels for this machine")
+    assert str(cache.cache_directory()) in first
+    assert between
+    assert all("kernels compiled in" in line for line in between)
+    assert last.startswith("pdem: kernels are ready after ")
+
+
+def test_nothing_is_said_or_done_where_kernels_are_there(make, exercised, capsys, monkeypatch):
+    monkeypatch.setattr(cache, "is_marked", lambda tag: True)
+    Simulation(make(), threads=1)
+    assert exercised == []
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_while_compiling_leaves_it_to_be_done(make, exercised, capsys, monkeypatch):
+    def fail(case, threads):
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warm, "exercise", fail)
+        with pytest.raises(OSError, match="no room"):
+            Simulation(make(), threads=1)
+    assert "ready" not in capsys.readouterr().err
+    Simulation(make(), threads=1)
+    assert len(exercised) == 1
+
+
+@pytest.mark.ranks(2)
+def test_ranks_prepare_once_on_their_node(communicator, make, exercised):
+    Simulation(make(), communicator, threads=1)
+    Simulation(make(), communicator, threads=1)
+    assert len(exercised) == 1
