@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, shown, whole_number
-from pdem.foundation.errors import CheckpointError, InputError
+from pdem.foundation.errors import CheckpointError, InputError, PdemError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 
 if TYPE_CHECKING:
     from pdem.output.checkpoint import Checkpoint
+
+_ROUNDING = 1e-12
+"""Two time steps that differ by less than this part are the same."""
 
 
 def check_arguments(comm: Any, threads: Any, state: Any, particles: Any, meshes: Any) -> None:
@@ -62,4 +65,31 @@ def case_of(checkpoint: Any) -> Case:
         raise CheckpointError(
             f"{checkpoint.path}: holds no run to continue; give a checkpoint written by pdem run"
         )
-    return Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))
+    case = Case.from_text(text, str(checkpoint.attributes.get("directory", ".")))
+    _keep_step(case, checkpoint)
+    return case
+
+
+def _keep_step(case: Case, checkpoint: Any) -> None:
+    """Give a case the time step that its run had, where its own rule would choose another one by now.
+
+    An automatic step follows from rules that may have changed since, and from files of particles that may be gone.
+    """
+    kept = _step_of(checkpoint)
+    if kept is None:
+        return
+    try:
+        chosen = case.resolved_step()
+    except PdemError:
+        chosen = 0.0
+    if abs(chosen - kept) > _ROUNDING * kept:
+        case.override(f"time.step={kept!r}")
+
+
+def _step_of(checkpoint: Any) -> float | None:
+    """Return the time step of a checkpoint [s]: written by name, or by earlier versions as time over steps."""
+    held = checkpoint.attributes
+    if "time_step" in held:
+        return float(held["time_step"])
+    steps = int(checkpoint.groups["counters"]["step"])
+    return float(held["time"]) / steps if steps and "time" in held else None

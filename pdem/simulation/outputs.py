@@ -262,7 +262,8 @@ class Outputs:
         """Write a checkpoint of the tables of all ranks. Collective."""
         system = self._simulation.system
         step = int(tables["counters"].columns["step"])
-        attributes = {**self._attributes, "time": step * system.constants.step}
+        length = system.constants.step
+        attributes = {**self._attributes, "time": step * length, "time_step": length}
         return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
 
     def flush(self) -> None:

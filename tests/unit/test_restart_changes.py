@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pdem.case.differences import differences, physical_differences
 from pdem.case.model import Case
 from pdem.cli.run import _read
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint import write_checkpoint
+from pdem.simulation.given import case_of
 
 CASE = """
 [time]
@@ -63,3 +66,30 @@ def test_a_checkpoint_of_another_version_is_told(tmp_path):
         held = _read(str(tmp_path / "c.h5"), [])
         assert held.step == 3
         assert str(held.warnings).count(f"written by pdem 0.0.1, this is {VERSION}") == warnings
+
+
+class Stored:
+    """A checkpoint of a case with an automatic step, as a pdem with another rule for it may have written it."""
+
+    path = "checkpoint-000000100.h5"
+
+    def __init__(self, text, **attributes):
+        self.attributes = {"case": text, **attributes}
+        self.groups = {"counters": {"step": 100}}
+
+
+@pytest.mark.parametrize("attributes", [{"time": 100 * 3e-7}, {"time": 100 * 3e-7, "time_step": 3e-7}])
+@pytest.mark.parametrize("particles", ["[[particles]]", "[[particles_that_are_gone]]"])
+def test_a_run_keeps_its_time_step_whatever_automatic_means_by_now(attributes, particles):
+    text = CASE.replace("step = 1e-5", 'step = "auto"')
+    if "gone" in particles:
+        text = text.split("[[particles]]")[0] + '[[particles]]\nmaterial = "grain"\nfile = "gone.csv"\n'
+    case = case_of(Stored(text, **attributes))
+    assert case.resolved_step() == pytest.approx(3e-7, rel=1e-15)
+
+
+def test_a_step_that_is_still_chosen_stays_automatic():
+    text = CASE.replace("step = 1e-5", 'step = "auto"')
+    step = Case.from_text(text).resolved_step()
+    assert case_of(Stored(text, time=100 * step)).time.step == "auto"
+    assert case_of(Stored(text, time=100 * step, time_step=step)).time.step == "auto"
