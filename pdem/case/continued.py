@@ -13,8 +13,8 @@ from pdem.case.driven import Body, Servo
 from pdem.case.drives import drives_of
 from pdem.case.findings import Finding, too_short
 from pdem.case.model import Case
-from pdem.case.motions import motion_of
 from pdem.case.wall_files import read_walls
+from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:

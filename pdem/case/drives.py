@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.messages import shown_key
-from pdem.case.motions import motion_of
 from pdem.case.tables import read_table
+from pdem.case.wall_motions import motion_of
 from pdem.containers.solid import solid_of
 from pdem.foundation.errors import CaseError, MeshError
 from pdem.motion.bodies import FreeBody

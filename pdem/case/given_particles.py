@@ -13,10 +13,10 @@ from pdem.case.checks import density_problems, meeting_pairs, meeting_problems, 
 from pdem.case.clearance import coincident_pair, wrapped
 from pdem.case.initial import WRITTEN
 from pdem.case.messages import Problem, shown_key
-from pdem.case.motions import motion_of
 from pdem.case.particle_checks import particle_findings, particle_name
 from pdem.case.preflight import overlap_findings, wall_findings
 from pdem.case.timestep import Crowd, expected_speed
+from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
 

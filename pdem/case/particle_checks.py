@@ -61,12 +61,15 @@ def particle_findings(
     name : callable
         Returns what the particle of a row is called: ``particle 7``, ``position[7]``.
     """
+    beyond_reason = list(_sizes(particles["radius"], name))
+    yield from beyond_reason
+    if beyond_reason:  # masses may be beyond all numbers then
+        return
     yield from step_findings(case, step, crowd)
     yield from _travel(particles, step, name)
     yield from _outside(case, particles, name)
     if case.domain.dimension == 2:
         yield from _plane(particles, name)
-    yield from _sizes(particles["radius"], name)
     yield from radius_doubts(case, particles["radius"])
     yield from impact_findings(case, crowd, particles["radius"])
 

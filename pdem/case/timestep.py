@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
-from pdem.case.motions import motion_of
+from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:

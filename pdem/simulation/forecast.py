@@ -137,9 +137,8 @@ def _size(size: float) -> str:
 
 def _free(folder: Path) -> int | None:
     """Return the bytes that are free where a folder is or will be made, None if the system does not tell."""
-    for place in (folder.absolute(), *folder.absolute().parents):
-        if place.exists():
-            with suppress(OSError):
+    with suppress(OSError):
+        for place in (folder.absolute(), *folder.absolute().parents):
+            if place.exists():
                 return shutil.disk_usage(place).free
-            return None
     return None

@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 """Two time steps that differ by less than this part are the same."""
 
 
-def check_arguments(comm: Any, threads: Any, state: Any, particles: Any, meshes: Any) -> None:
+def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
     """Refuse arguments of a `Simulation` of types that nothing can be done with.
 
     Raises
@@ -28,15 +28,14 @@ def check_arguments(comm: Any, threads: Any, state: Any, particles: Any, meshes:
     InputError
         Naming the argument.
     """
-    if comm is not None and not hasattr(comm, "allreduce"):
+    if comm is not None and not (hasattr(comm, "rank") and hasattr(comm, "size")):
         raise InputError(
             f"comm is {shown(comm)}; give an mpi4py communicator, or None for this process alone"
         )
     if threads is not None:
         whole_number("threads", threads, 1)
-    for name, groups, needed in (("state", state, "particles"), ("particles", particles, "id")):
-        if groups is not None and needed not in instance_of(name, groups, Mapping, "give columns by name"):
-            raise InputError(f"{name} has no {needed!r}; give what a checkpoint or initial_particles holds")
+    if state is not None and "particles" not in instance_of("state", state, Mapping, "give columns by name"):
+        raise InputError("state has no 'particles'; give what a checkpoint holds")
     for mesh in meshes or ():
         instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.motions import motion_of
+from pdem.case.wall_motions import motion_of
 from pdem.contact.coefficients import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
 from pdem.simulation.bench_cases import Skipped
 from pdem.simulation.setup import constants_of

@@ -93,7 +93,7 @@ class Simulation:
         meshes: Sequence[Mesh] | None = None,
     ) -> None:
         self.case = instance_of("case", case, Case, "read one: Case.read(path)")
-        check_arguments(comm, threads, state, particles, meshes)
+        check_arguments(comm, threads, state, meshes)
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)

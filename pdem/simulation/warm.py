@@ -10,6 +10,7 @@ import hashlib
 from functools import partial
 from pathlib import Path
 
+from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
@@ -199,7 +200,9 @@ def _case(method: str, *, walled: bool, filled: bool = True) -> Case:
 
 def _run(case: Case, meshes: list[Mesh], threads: int) -> None:
     """Take some steps, continue from the state they lead to, and ask for everything there is to ask."""
-    particles = initial_particles(case, meshes)
+    particles = CheckedParticles(
+        initial_particles(case, meshes)
+    )  # two of them overlap a little, as they shall
     preflight(case, particles, meshes)
     first = Simulation(case, threads=threads, particles=particles, meshes=meshes)
     first.system.detections = SORT_EVERY  # at the next one particles are put in another order

@@ -145,7 +145,7 @@ def test_the_helper_compiles_nothing_in_vain():
         {tuple(kernel) for kernel in json.loads(run(["-c", show, name], os.environ).stdout)}
         for name in ("help_exercise", "exercise")
     )
-    assert {"wall_forces", "visit", "_share", "add_driven_loads", "_find_owners"} <= {
+    assert {"evaluate_walls", "visit", "_share", "add_driven_loads", "_find_owners"} <= {
         name for name, _ in helped
     }
     assert not {"evaluate_pairs", "search", "drift"} & {name for name, _ in helped}

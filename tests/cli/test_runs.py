@@ -185,7 +185,7 @@ def test_a_signal_ends_in_a_checkpoint(example, number):
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 99, errors
-    named = "Ctrl-C" if number == signal.SIGINT else "signal SIGTERM"
+    named = "Ctrl-C" if number == signal.SIGINT else f"signal {number.name}"
     assert f"pdem: stopped: {named} at step" in errors
     assert len(list(folder.glob("checkpoint-*.h5"))) == 1
 

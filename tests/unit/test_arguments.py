@@ -74,7 +74,7 @@ def test_ids_that_are_not_there_are_named(simulation: pdem.Simulation) -> None:
         ({"meshes": [3]}, "a mesh is 3, not a Mesh; read one"),
         ({"state": {}}, "state has no 'particles'"),
         ({"state": 3}, "state is 3, not a Mapping"),
-        ({"particles": {"radius": [1.0]}}, "particles has no 'id'"),
+        ({"particles": {"radius": [1.0]}}, r"particles\['id'\] is missing"),
     ],
 )
 def test_what_makes_a_simulation_is_checked(simulation: pdem.Simulation, given: Any, words: str) -> None:

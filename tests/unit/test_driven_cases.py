@@ -11,9 +11,9 @@ import pdem
 from cases import box, quad
 from pdem.case.drives import drives_of
 from pdem.case.initial import initial_particles
-from pdem.case.motions import motion_of
 from pdem.case.preflight import preflight
 from pdem.case.timestep import automatic_step
+from pdem.case.wall_motions import motion_of
 from pdem.containers.mesh import Mesh
 from pdem.containers.solid import solid_of
 from pdem.foundation.errors import CaseError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pdem
 from cases import box
-from pdem.case.motions import motion_of
+from pdem.case.wall_motions import motion_of
 from pdem.motion.motions import Motion, Oscillating, Shift, Steady, Tabulated, Turn
 from pdem.motion.walls import MovingWalls
 

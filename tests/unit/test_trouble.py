@@ -128,7 +128,8 @@ def test_small_particles_that_are_inserted_let_a_wall_be_too_fast(tmp_path):
     wall = {"mesh": quad(0.1, 0.05), "name": "lid", "translation": {"velocity": [0.0, 0.0, -100.0]}}
     run = simulate(tmp_path, Grains([[0.0, 0.0, 0.0]], R), walls=(wall,), step=1e-5)
     run.advance(2)
-    run.insert([[0.02, 0.0, 0.02]], 5e-4, "grain")
+    with pytest.warns(RuntimeWarning, match="time step"):
+        run.insert([[0.02, 0.0, 0.02]], 5e-4, "grain")
     with pytest.raises(BlowUpError, match=r"wall lid moved up to 0.001 m .* past particle 1 at"):
         run.advance(40)
     assert np.isfinite(run.gather()["position"]).all()
