@@ -80,6 +80,15 @@ def uncounted_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(parallel=True, _nrt=False, **_OPTIONS)(function)
 
 
+def plain(*arguments: Any) -> tuple[Any, ...]:
+    """Return arguments of a kernel with tuples of named fields as plain ones; the kernel names the fields again.
+
+    At a call numba tells the types of plain tuples in compiled code, and those of named ones in Python, which takes as
+    long as some hundred contacts.
+    """
+    return tuple(tuple(one) if isinstance(one, tuple) else one for one in arguments)
+
+
 def set_threads(count: int, *, crowded: bool = False) -> None:
     """Run the threaded kernels of this process on `count` threads from now on.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law import Law
-from pdem.contact.pairs.contacts import NO_WALLS, kick_of
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, drift
 from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs import contacts, history_storage, schedule
-from pdem.contact.pairs.contacts import NO_WALLS, PairContacts, kick_of
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.evaluate import END, STOP
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
@@ -231,7 +232,7 @@ def test_a_worker_without_room_goes_on_when_it_has_got_some(monkeypatch, few) ->
     rest, moves = HistoryStorage.rest, []
 
     def watched(self, runs):
-        moves.append(runs[STOP] < runs[END])
+        moves.append(runs[:, STOP] < runs[:, END])
         return rest(self, runs)
 
     monkeypatch.setattr(HistoryStorage, "rest", watched)

@@ -25,11 +25,13 @@ import pdem
 from pdem.case.initial import initial_particles
 from pdem.contact.law import HISTORY
 from pdem.contact.pairs import evaluate
-from pdem.contact.pairs.contacts import NO_WALLS, PairContacts, kick_of
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.walls import evaluate as wall_kernels
 from pdem.contact.walls.stages import WALL_COLUMNS, WALL_HISTORY
+from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.system import ENDED
 
@@ -51,6 +53,17 @@ fresh = numba.njit(**options)(kernel.py_func)
 fresh(*arguments)
 pickle.dump((arguments, next(iter(fresh.inspect_asm().values()))), sys.stdout.buffer)
 """
+
+
+def named(kernel, arguments):
+    """Return the arguments of a kernel by name, with the names of the fields of those that are tuples."""
+    parameters = inspect.signature(kernel.py_func).parameters
+    return {
+        name: getattr(sys.modules[kernel.py_func.__module__], parameter.annotation)(*value)
+        if isinstance(value, tuple)
+        else value
+        for (name, parameter), value in zip(parameters.items(), arguments, strict=True)
+    }
 
 
 def on_all_processors(kernel, arguments, folder):
@@ -106,13 +119,12 @@ def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processo
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 8, name
             # seven of the law, one of particles that go on to the next step
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 8, name
-        found[name] = after
-    names = list(inspect.signature(evaluate.evaluate_pairs.py_func).parameters)
+        found[name] = named(evaluate.evaluate_pairs, after)
     for bundle, column in (
         ("particles", "force"), ("particles", "torque"), ("particles", "velocity"), ("contacts", "forces"),
         ("particles", "angular_velocity"), ("contacts", "history"),
     ):  # fmt: skip
-        assert_same(*(getattr(after[names.index(bundle)], column) for after in found.values()))
+        assert_same(*(getattr(after[bundle], column) for after in found.values()))
 
 
 def assert_same(one, *others):
@@ -200,20 +212,18 @@ def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts,
         if WIDE and name != "SSE2":
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 7, name  # six of the law, one before it
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 9, name  # five, and four
-        found[name] = after
-    names = list(inspect.signature(wall_kernels.evaluate_walls.py_func).parameters)
+        found[name] = named(wall_kernels.evaluate_walls, after)
     for bundle, column in (("work", "force"), ("work", "total"), ("now", "counts"), ("now", "history")):
-        assert_same(*(getattr(after[names.index(bundle)], column) for after in found.values()))
+        assert_same(*(getattr(after[bundle], column) for after in found.values()))
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_contacts, workers, first):
     """Other workers, and other particles before them, put contacts into other lanes of other vectors."""
-    names = list(inspect.signature(wall_kernels.evaluate_walls.py_func).parameters)
     found = []
     for many, begin in ((1, 0), (workers, first)):
-        given = dict(zip(names, copy.deepcopy(wall_contacts), strict=True))
+        given = named(wall_kernels.evaluate_walls, copy.deepcopy(wall_contacts))
         near, work = given["near"], given["work"]
         count = len(near.near)
         room = len(work.force) + 8 * (count + many)
@@ -227,7 +237,7 @@ def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_co
         )  # fmt: skip
         for name in ("now", "before"):
             given[name] = given[name]._replace(counts=given[name].counts[begin:].copy())
-        wall_kernels.evaluate_walls(*given.values())
+        wall_kernels.evaluate_walls(*plain(*given.values()))
         left = first if begin == 0 else 0
         begun = given["near"].start[left]
         found.append((

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+    from pdem.motion.integration import Motion
 
 
 class Candidates(NamedTuple):
@@ -184,6 +187,39 @@ class Kick(NamedTuple):
     sides: NDArray[np.float64]
     reference: NDArray[np.float64]
     skin: NDArray[np.float64]
+
+
+NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
+"""In a `Kick` without walls."""
+
+_NOWHERE, _NO_SKINS = np.empty((0, 3)), np.empty(0)
+
+
+def kick_of(
+    wall: tuple[NDArray[np.float64], NDArray[np.int32]],
+    half: float,
+    motion: Motion,
+    reference: NDArray[np.float64] = _NOWHERE,
+    skin: NDArray[np.float64] = _NO_SKINS,
+    *,
+    ahead: bool = False,
+) -> Kick:
+    """Return how forces act on particles.
+
+    Parameters
+    ----------
+    wall : (m, 6) array, (n,) int32 array
+        Force and torque from walls, and which row of these each owned particle has; `NO_WALLS` without walls.
+    half : float
+        Time for which forces act on the velocities when they have been summed [s], 0 for none.
+    motion : Motion
+        What all particles move by.
+    reference, skin : (n, 3) and (n,) arrays
+        As `pdem.motion.integration.drift` takes them, to begin the next step.
+    ahead : bool
+        Whether the next step, twice as long as `half`, is begun at once.
+    """
+    return Kick(*wall, half, ahead, *motion, reference, skin)
 
 
 class ParticleArrays(NamedTuple):

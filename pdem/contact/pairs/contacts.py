@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import (
     Candidates,
-    Kick,
     ParticleArrays,
     Rows,
     Schedule,
@@ -24,7 +23,7 @@ from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
-from pdem.foundation.kernels import threads
+from pdem.foundation.kernels import plain, threads
 from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 
@@ -34,45 +33,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law import Law
+    from pdem.contact.pairs.arguments import Kick
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
-    from pdem.motion.integration import Motion
 
 _PIECE = 1 << 16  # contacts
 
-NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
-"""In a `Kick` without walls."""
-
-_NOWHERE, _NO_SKINS = np.empty((0, 3)), np.empty(0)
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
-def kick_of(
-    wall: tuple[NDArray[np.float64], NDArray[np.int32]],
-    half: float,
-    motion: Motion,
-    reference: NDArray[np.float64] = _NOWHERE,
-    skin: NDArray[np.float64] = _NO_SKINS,
-    *,
-    ahead: bool = False,
-) -> Kick:
-    """Return how forces act on particles.
+class _Views(NamedTuple):
+    """What kernels take that stays the same until lists are made anew; the schedule without and with ghosts."""
 
-    Parameters
-    ----------
-    wall : (m, 6) array, (n,) int32 array
-        Force and torque from walls, and which row of these each owned particle has; `NO_WALLS` without walls.
-    half : float
-        Time for which forces act on the velocities when they have been summed [s], 0 for none.
-    motion : Motion
-        What all particles move by.
-    reference, skin : (n, 3) and (n,) arrays
-        As `pdem.motion.integration.drift` takes them, to begin the next step.
-    ahead : bool
-        Whether the next step, twice as long as `half`, is begun at once.
-    """
-    return Kick(*wall, half, ahead, *motion, reference, skin)
+    candidates: Candidates
+    rows: Rows
+    early: Schedule
+    late: Schedule
+    particles: ParticleArrays
 
 
 class PairContacts:
@@ -103,6 +81,7 @@ class PairContacts:
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._packed = np.empty(0)
+        self._views: _Views | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
@@ -178,6 +157,7 @@ class PairContacts:
             self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
             self._other.view(np.float64),
         )  # fmt: skip
+        self._views = None
 
     def _kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
@@ -240,6 +220,7 @@ class PairContacts:
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
+            self._views = None
             self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
         return self._packed
 
@@ -294,35 +275,40 @@ class PairContacts:
             How forces act.
         """
         storage, deepest, code = self._storage, 0, FINE
+        runs = storage.plan(ghosts, self._workers)
+        if runs is None:
+            return deepest, code
         parameters = StepParameters(
             law.dt, 1.0 / law.step, law.largest_overlap, float(len(law.density)), law.table.reshape(-1), *box
         )
-        runs = storage.plan(ghosts, self._workers)
+        views = self._kernel_views(particles)
+        schedule = views.late if ghosts else views.early
         while runs is not None:
-            kernels.evaluate_pairs(
-                runs, self._kernel_candidates(particles), storage.chunks, storage.contacts, self._rows,
-                self._schedule(not ghosts), parameters, kick, self._arrays(particles), storage.work,
-            )  # fmt: skip
-            most = runs.max(axis=1).tolist()
+            kernels.evaluate_pairs(*plain(
+                runs, views.candidates, storage.chunks, storage.contacts, views.rows, schedule, parameters, kick,
+                views.particles, storage.work,
+            ))  # fmt: skip
+            most = runs.max(axis=0).tolist()
             deepest, code = max(deepest, most[kernels.DEEP]), max(code, most[kernels.CODE])
-            for worker in np.flatnonzero(runs[kernels.ENDED]) if most[kernels.ENDED] else ():
+            for worker in np.flatnonzero(runs[:, kernels.ENDED]) if most[kernels.ENDED] else ():
                 first = worker * kernels.ENDS
-                add_ended(ended, storage.ended[:, first : first + runs[kernels.ENDED, worker]])
+                add_ended(ended, storage.ended[:, first : first + runs[worker, kernels.ENDED]])
             runs = storage.rest(runs)
         return deepest, code
 
-    @property
-    def _rows(self) -> Rows:
-        return Rows(self._start, self._entry, self._touching)
-
-    def _schedule(self, sums: bool) -> Schedule:
-        return Schedule(sums, self._complete_begin, self._complete, self._first_read_begin, self._first_read)
-
-    def _arrays(self, particles: Particles) -> ParticleArrays:
-        column = particles.column
-        return ParticleArrays(
-            self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
-        )
+    def _kernel_views(self, particles: Particles) -> _Views:
+        """Return what kernels take that stays the same until lists are made anew."""
+        if self._views is None:
+            column = particles.column
+            scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
+            self._views = _Views(
+                self._kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
+                Schedule(True, *scheduled), Schedule(False, *scheduled),
+                ParticleArrays(
+                    self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
+                ),
+            )  # fmt: skip
+        return self._views
 
     def finish(self, particles: Particles, kick: Kick) -> int:
         """Let the forces act on the particles whose contacts were not complete before.
@@ -330,11 +316,11 @@ class PairContacts:
         Returns the largest code of these, as `evaluate` does.
         """
         deferred = self._complete[self._complete_begin[self._storage.inner_number] : particles.count]
-        worst = np.zeros(self._workers, np.int64)
-        sum_forces(
-            worst, deferred, self._rows, self._kernel_candidates(particles), self._storage.forces.forces, kick,
-            self._arrays(particles), self._storage.work,
-        )  # fmt: skip
+        worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
+        sum_forces(*plain(
+            worst, deferred, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
+            self._storage.work,
+        ))  # fmt: skip
         return int(worst.max())
 
     def show(self, particles: Particles) -> None:

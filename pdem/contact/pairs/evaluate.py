@@ -16,6 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law import STORED
+from pdem.contact.pairs.arguments import (
+    Candidates,
+    Chunks,
+    Contacts,
+    Kick,
+    ParticleArrays,
+    Rows,
+    Schedule,
+    StepParameters,
+)
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history import begin_history, history_of, move_history, prefetch_history
 from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
@@ -39,22 +49,14 @@ from pdem.motion.integration import FINE, ask_for_row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.pairs.arguments import (
-        Candidates,
-        Chunks,
-        Contacts,
-        Kick,
-        ParticleArrays,
-        Rows,
-        Schedule,
-        StepParameters,
-    )
-
-RUN = 10
-BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = range(RUN)
-"""Rows of ``runs[field, worker]``, which says what a worker does and what it has found:
+RUN = 11
+WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = (
+    range(RUN)
+)
+"""Fields of ``runs[worker, field]``, which says what a worker does and what it has found:
 
 =================================  ===============================================================================
+`WORKER`                           given: its number
 `BEGIN`, `END`                     given: first chunk, and the one behind the last
 `STOP`                             written: the first chunk that was not evaluated; `END` if there was room for all
 `ENDED`                            written: number of contacts that have ended
@@ -125,9 +127,13 @@ def mark_touching(
 
 @inlined
 def make_room(
-    worker: int, chunk: int, changes: int, runs: NDArray[np.int64], candidates: Candidates, chunks: Chunks,
+    chunk: int,
+    changes: int,
+    run: NDArray[np.int64],
+    candidates: Candidates,
+    chunks: Chunks,
     contacts: Contacts,
-) -> bool:  # fmt: skip
+) -> bool:
     """See that a chunk has indices for the contacts it may have now; return False if the worker has none left.
 
     Where its own do not suffice, the chunk moves to free ones of the worker.
@@ -138,11 +144,11 @@ def make_room(
     if needed + LANES <= chunks.capacity[chunk]:
         return True
     wanted = min(capacity_for(needed, SPARE), chunks.most)
-    new, forces = runs[FREE_HISTORY, worker], runs[FREE_FORCE, worker]
+    new, forces = run[FREE_HISTORY], run[FREE_FORCE]
     persistent = chunks.persistent[chunk]
-    if new + wanted > runs[FREE_HISTORY_END, worker]:
+    if new + wanted > run[FREE_HISTORY_END]:
         return False
-    if persistent and forces + wanted > runs[FREE_FORCE_END, worker]:
+    if persistent and forces + wanted > run[FREE_FORCE_END]:
         return False
     old = chunks.history_begin[chunk]
     for c in range(count):
@@ -151,9 +157,9 @@ def make_room(
     if persistent:
         for c in range(count):
             candidates.force_index[contacts.candidate[new + c]] = forces + c
-        chunks.force_begin[chunk], runs[FREE_FORCE, worker] = forces, forces + wanted
+        chunks.force_begin[chunk], run[FREE_FORCE] = forces, forces + wanted
     chunks.history_begin[chunk], chunks.capacity[chunk] = new, wanted
-    runs[FREE_HISTORY, worker] = new + wanted
+    run[FREE_HISTORY] = new + wanted
     return True
 
 
@@ -254,6 +260,49 @@ def evaluate_law(
     return materials
 
 
+@inlined
+def evaluate_chunks(
+    run: NDArray[np.int64],
+    candidates: Candidates,
+    chunks: Chunks,
+    contacts: Contacts,
+    rows: Rows,
+    schedule: Schedule,
+    parameters: StepParameters,
+    kick: Kick,
+    particles: ParticleArrays,
+    work: NDArray[np.float64],
+) -> None:
+    """Evaluate the chunks of one worker, one after the other, until it has no room for the contacts of the next."""
+    chunk, last_chunk = run[BEGIN], run[END]
+    at, materials = run[WORKER] * WORK, NO_MATERIALS
+    ended = deepest = 0
+    code = FINE
+    while chunk < last_chunk:
+        changes, deep = mark_touching(
+            chunk, last_chunk, at, candidates, chunks, contacts, schedule, parameters, particles.packed, work
+        )
+        if ended + changes > ENDS:
+            break
+        if not make_room(chunk, changes, run, candidates, chunks, contacts):
+            break
+        if changes + deep > 0:
+            place = run[WORKER] * ENDS + ended
+            ends, beyond = update_contacts(chunk, place, candidates, chunks, contacts, rows)
+            ended, deepest = ended + ends, max(deepest, beyond)
+        materials = evaluate_law(
+            chunk, at, materials, candidates, chunks, contacts, parameters, particles.packed, work
+        )
+        if schedule.sums:
+            first, end = schedule.complete_begin[chunk], schedule.complete_begin[chunk + 1]
+            advanced = sum_and_advance(
+                at, first, end, schedule.complete, rows, candidates, contacts.forces, kick, particles, work
+            )
+            code, materials = max(code, advanced), NO_MATERIALS
+        chunk += 1
+    run[STOP], run[ENDED], run[DEEP], run[CODE] = chunk, ended, deepest, code
+
+
 @uncounted_kernel
 def evaluate_pairs(
     runs: NDArray[np.int64],
@@ -274,39 +323,15 @@ def evaluate_pairs(
 
     Parameters
     ----------
-    runs : (RUN, workers) array
+    runs : (workers, RUN) array
         See `RUN`; a worker stops before a chunk for whose contacts it has no room.
     candidates, chunks, contacts, rows, schedule, parameters, kick, particles
-        See `pdem.contact.pairs.arguments`.
+        See `pdem.contact.pairs.arguments`; plain tuples of their fields (`pdem.foundation.kernels.plain`).
     work : array
         Written: columns of `BLOCK` contacts of each worker between two stages, or of particles that are advanced.
     """
-    for worker in prange(runs.shape[1]):
-        chunk, last_chunk = runs[BEGIN, worker], runs[END, worker]
-        at, materials = worker * WORK, NO_MATERIALS
-        ended = deepest = 0
-        code = FINE
-        while chunk < last_chunk:
-            changes, deep = mark_touching(
-                chunk, last_chunk, at, candidates, chunks, contacts, schedule, parameters, particles.packed, work
-            )  # fmt: skip
-            if ended + changes > ENDS:
-                break
-            if not make_room(worker, chunk, changes, runs, candidates, chunks, contacts):
-                break
-            if changes + deep > 0:
-                place = worker * ENDS + ended
-                ends, beyond = update_contacts(chunk, place, candidates, chunks, contacts, rows)
-                ended, deepest = ended + ends, max(deepest, beyond)
-            materials = evaluate_law(
-                chunk, at, materials, candidates, chunks, contacts, parameters, particles.packed, work
-            )
-            if schedule.sums:
-                first, end = schedule.complete_begin[chunk], schedule.complete_begin[chunk + 1]
-                advanced = sum_and_advance(
-                    at, first, end, schedule.complete, rows, candidates, contacts.forces, kick, particles, work
-                )  # fmt: skip
-                code, materials = max(code, advanced), NO_MATERIALS
-            chunk += 1
-        runs[STOP, worker], runs[ENDED, worker] = chunk, ended
-        runs[DEEP, worker], runs[CODE, worker] = deepest, code
+    for worker in prange(runs.shape[0]):
+        evaluate_chunks(
+            runs[worker], Candidates(*candidates), Chunks(*chunks), Contacts(*contacts), Rows(*rows),
+            Schedule(*schedule), StepParameters(*parameters), Kick(*kick), ParticleArrays(*particles), work,
+        )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
 from pdem.contact.pairs.history_kernels import UNORDERED
 from pdem.contact.pairs.layout import WORK
 from pdem.contact.pairs.row_sums import sum_row
@@ -18,7 +19,6 @@ from pdem.motion.moving_blocks import BLOCK, FX, SKIN, TX, X0, move_block
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
     from pdem.foundation.vectors import Vector
 
 _STRIDE = np.uint64(BLOCK)
@@ -127,6 +127,6 @@ def sum_forces(
     workers = len(worst)
     for worker in prange(workers):
         worst[worker] = sum_and_advance(
-            worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, rows,
-            candidates, forces, kick, particles, work,
+            worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, Rows(*rows),
+            Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles), work,
         )  # fmt: skip

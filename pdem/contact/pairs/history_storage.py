@@ -19,6 +19,7 @@ from pdem.contact.pairs.evaluate import (
     FREE_HISTORY_END,
     RUN,
     STOP,
+    WORKER,
 )
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
@@ -72,8 +73,9 @@ class HistoryStorage:
         self.ended = np.zeros((4, 0))
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
-        self._reserved = np.zeros((RUN - FREE_HISTORY, 0), np.int64)
+        self._reserved = np.zeros((0, RUN - FREE_HISTORY), np.int64)
         self._count: int | None = 0
+        self._chunks: Chunks | None = None
         self._next = BLOCK
         self._reserve(self._next)
 
@@ -95,9 +97,13 @@ class HistoryStorage:
     @property
     def chunks(self) -> Chunks:
         """Chunks as kernels take them; views."""
-        persistent = self.forces.persistent(self.number)  # which may also renew what is next
-        begin = self.forces.begin
-        return Chunks(self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts)
+        if self._chunks is None:
+            persistent = self.forces.persistent(self.number)  # which may also renew what is next
+            begin = self.forces.begin
+            self._chunks = Chunks(
+                self.size, self.most, self._begin, begin, persistent, self._capacity, self._contacts
+            )
+        return self._chunks
 
     @property
     def contacts(self) -> Contacts:
@@ -172,6 +178,7 @@ class HistoryStorage:
         """
         listed = self.indices
         self.size, self.inner, self.candidates = size, candidates.inner, candidates.total
+        self._chunks = None
         if len(self.work) < WORK * (len(begins) - 1):
             self.work = line_zeros(WORK * (len(begins) - 1))
         number = self.number
@@ -179,6 +186,7 @@ class HistoryStorage:
             most = with_spare(number)
             self._begin, self._ends = np.zeros(most, np.int64), np.zeros(most, np.int64)
             self._capacity, self._contacts = np.zeros(most, np.int32), np.zeros(most, np.int32)
+            self._chunks = None
         kernels.count_contacts(number, SPARE, candidates, self.chunks)
         contacts, capacity, ends = self._contacts[:number], self._capacity[:number], self._ends[:number]
         self.forces.assign(begins, window, self.most, capacity)
@@ -186,7 +194,7 @@ class HistoryStorage:
         self._begin[:number] = BLOCK + ends - capacity
         self._next = BLOCK + int(capacity.sum())
         self._reserve(self._next)
-        self._reserved = self._reserved[:, :0]
+        self._reserved = self._reserved[:0]
         kernels.assign_indices(
             number, listed, candidates, self.chunks, self.candidate, touching, self._source
         )
@@ -197,41 +205,41 @@ class HistoryStorage:
         self._count = None
 
     def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
-        """Return runs (RUN, workers) of chunks: of those with ghosts or of those without; None if there is none."""
+        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; None if there is none."""
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if first == last:
             return None
         if self.ended.shape[1] < workers * ENDS:
             self.ended = np.zeros((4, workers * ENDS))
         self._count = None
-        runs = np.zeros((RUN, workers), np.int64)
+        runs = np.zeros((workers, RUN), np.int64)
         begins = worker_begins(first, last, workers)
-        runs[BEGIN], runs[END] = begins[:-1], begins[1:]
-        if self._reserved.shape[1] == workers:
-            runs[FREE_HISTORY:] = self._reserved
-        self._reserved = runs[FREE_HISTORY:]
+        runs[:, WORKER], runs[:, BEGIN], runs[:, END] = np.arange(workers), begins[:-1], begins[1:]
+        if len(self._reserved) == workers:
+            runs[:, FREE_HISTORY:] = self._reserved
+        self._reserved = runs[:, FREE_HISTORY:]
         self._restock(runs)
         return runs
 
     def rest(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return runs of the chunks for which workers had no room, None if they had."""
-        if (runs[STOP] == runs[END]).all():
+        if (runs[:, STOP] == runs[:, END]).all():
             return None
-        runs[BEGIN] = runs[STOP]
+        runs[:, BEGIN] = runs[:, STOP]
         self._restock(runs)
         return runs
 
     def _restock(self, runs: NDArray[np.int64]) -> None:
         """See that every worker has history and force indices in reserve."""
         most = _MOVES * self.most
-        for worker in np.flatnonzero(runs[FREE_HISTORY_END] - runs[FREE_HISTORY] < most // 2):
-            runs[FREE_HISTORY, worker], runs[FREE_HISTORY_END, worker] = self._next, self._next + most
+        for worker in np.flatnonzero(runs[:, FREE_HISTORY_END] - runs[:, FREE_HISTORY] < most // 2):
+            runs[worker, FREE_HISTORY], runs[worker, FREE_HISTORY_END] = self._next, self._next + most
             self._next += most
         self._reserve(self._next)
         if self.forces.any_persistent:
-            for worker in np.flatnonzero(runs[FREE_FORCE_END] - runs[FREE_FORCE] < most // 2):
+            for worker in np.flatnonzero(runs[:, FREE_FORCE_END] - runs[:, FREE_FORCE] < most // 2):
                 first = self.forces.extend(most)
-                runs[FREE_FORCE, worker], runs[FREE_FORCE_END, worker] = first, first + most
+                runs[worker, FREE_FORCE], runs[worker, FREE_FORCE_END] = first, first + most
 
     def _reserve_listed(self, count: int) -> None:
         if len(self._listed) < count:

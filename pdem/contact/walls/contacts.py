@@ -21,7 +21,7 @@ from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
 from pdem.foundation.arrays import room_for, with_spare
-from pdem.foundation.kernels import threads
+from pdem.foundation.kernels import plain, threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 
 if TYPE_CHECKING:
@@ -217,10 +217,10 @@ class WallContacts:
             len(law.density),
             law.table.reshape(-1),
         )
-        kernels.evaluate_walls(
+        kernels.evaluate_walls(*plain(
             self._room.tally, self._near_facets(packed), parameters, self._surface, self._motion,
             self._room.found(self._new), work, self._new.record, self._old.record,
-        )  # fmt: skip
+        ))  # fmt: skip
         seen = work.seen
         most = seen.max(axis=1).tolist()
         if most[kernels.ENDED]:

@@ -21,7 +21,8 @@ from pdem.contact.pairs.stages import (
 )
 from pdem.contact.signed_patches import Powers
 from pdem.contact.signed_sum import resolve_signed
-from pdem.contact.surface_arrays import Scratch, Sphere
+from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import (
     WALL_COLUMNS,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Found, SurfaceArrays
-    from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
 
 SOON = 4
 """So many particles ahead the packed row is prefetched."""
@@ -228,8 +227,11 @@ def evaluate_walls(
     surface, found
         See `pdem.contact.surface_arrays`; `found` is written.
     """
-    for worker in prange(work.seen.shape[1]):
-        evaluate_particles(worker, tally, near, parameters, surface, motion, found, work, now, before)
+    for worker in prange(WallWork(*work).seen.shape[1]):
+        evaluate_particles(
+            worker, tally, NearFacets(*near), WallParameters(*parameters), SurfaceArrays(*surface),
+            WallMotion(*motion), Found(*found), WallWork(*work), WallRecord(*now), WallRecord(*before),
+        )  # fmt: skip
 
 
 @inlined
