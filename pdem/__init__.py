@@ -12,7 +12,7 @@ from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
-    from pdem.contact.wall_contacts import wall_contacts
+    from pdem.contact.geometry.query import wall_contacts
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
@@ -50,7 +50,7 @@ _HOMES = {
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
     "find_pairs": "pdem.detection.find_pairs",
-    "wall_contacts": "pdem.contact.wall_contacts",
+    "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdem.contact.law import Law
+from pdem.contact.law.forces import ContactParameters
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
 from pdem.motion.integration import Motion
 
 OPEN = np.zeros(3), np.zeros(3)
-LAW = Law(np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0)
+LAW = ContactParameters(
+    np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0
+)
 SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3, [-np.inf] * 3, [np.inf] * 3])
 MOTION = Motion(np.array([0.0, 0.0, -9.81]), np.ones(6), SIDES)
 

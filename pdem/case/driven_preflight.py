@@ -97,9 +97,9 @@ def _step(
         radius = smallest[grain]
         mass = (case.materials[grain].density or 0.0) * 4.0 / 3.0 * math.pi * radius**3
         number = min(float(particles), float(mesh.facet_areas.sum()) / (2.0 * math.sqrt(3.0) * radius**2))
-        lightness = 1.0 / mass + max(single, number * mean)
+        inverse_mass = 1.0 / mass + max(single, number * mean)
         subject = f"{grain} on body {wall.name}"
-        limit = impact_limit(case, (grain, other), 1.0 / lightness, radius, crowd.speed, subject)
+        limit = impact_limit(case, (grain, other), 1.0 / inverse_mass, radius, crowd.speed, subject)
         most = STEP_WARNING[limit.name] * limit.time
         if step > most:
             text = f"{step:.4g} s is {100.0 * step / limit.time:.3g} % of the contact time {limit.time:.4g} s of "

@@ -2,7 +2,7 @@
 
 Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
 are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
-`pdem.contact.law` takes them.
+`pdem.contact.law.forces` takes them.
 
 While steps are taken, particles live in *packed* rows: all that contacts need of one is at one address. Columns are
 written where somebody looks at them. Where nobody looks between two steps, the end of one and the begin of the next
@@ -28,7 +28,7 @@ FINE, STALE, GONE, LOST = 0, 1, 2, 3
 """What `drift` returns: lists still hold; a particle has used up its skin; one has left the box; from `LOST` on,
 `LOST` + the row of a particle that moved more than its radius in one step or is not at a finite place."""
 
-PLACE, SIZE, SPEED, LIGHTNESS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
+PLACE, SIZE, SPEED, INVERSE_MASS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
 """Where parts of a packed row begin, which has `PACKED` numbers: position (3) [m], radius [m], velocity (3) [m/s], one
 over the mass [1/kg], angular velocity (3) [rad/s], material."""
 
@@ -76,7 +76,7 @@ def _noticed(speed: float) -> float:
 @inlined_geometry
 def half_kick(
     half: float,
-    lightness: float,
+    inverse_mass: float,
     radius: float,
     gravity: NDArray[np.float64],
     free: NDArray[np.float64],
@@ -86,14 +86,14 @@ def half_kick(
     torque: tuple[float, float, float],
 ) -> tuple[float, float, float, float, float, float]:
     """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
-    turning = 2.5 * lightness / (radius * radius)
+    inverse_inertia = 2.5 * inverse_mass / (radius * radius)
     return (
-        _noticed(v[0] + free[0] * half * (force[0] * lightness + gravity[0])),
-        _noticed(v[1] + free[1] * half * (force[1] * lightness + gravity[1])),
-        _noticed(v[2] + free[2] * half * (force[2] * lightness + gravity[2])),
-        _noticed(w[0] + free[3] * half * (torque[0] * turning)),
-        _noticed(w[1] + free[4] * half * (torque[1] * turning)),
-        _noticed(w[2] + free[5] * half * (torque[2] * turning)),
+        _noticed(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
+        _noticed(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
+        _noticed(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
+        _noticed(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
+        _noticed(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
+        _noticed(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
     )
 
 
@@ -140,12 +140,12 @@ def move(
     would have to be read again.
     """
     at = PACKED * (p & ROW)
-    lightness, radius = packed[at + LIGHTNESS], packed[at + SIZE]
+    inverse_mass, radius = packed[at + INVERSE_MASS], packed[at + SIZE]
     u0, u1, u2 = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
     s0, s1, s2 = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
     for _ in range(kicks):
         u0, u1, u2, s0, s1, s2 = half_kick(
-            0.5 * dt, lightness, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
+            0.5 * dt, inverse_mass, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
         )
     code = FINE
     if drifts:
@@ -185,7 +185,7 @@ def pack_particle(
         packed[at + SPEED + axis] = velocity[p, axis]
         packed[at + SPIN + axis] = angular_velocity[p, axis]
     packed[at + SIZE] = radius[p]
-    packed[at + LIGHTNESS] = 1.0 / sphere_mass(density[material[p]], radius[p])
+    packed[at + INVERSE_MASS] = 1.0 / sphere_mass(density[material[p]], radius[p])
     packed[at + MATERIAL] = material[p]
 
 

@@ -57,14 +57,14 @@ def _go_on(
     worst = odd = 0
     for c in range(whole_lanes(count)):
         w = np.uint64(at) + np.uint64(c)
-        lightness, radius = work[w + L], work[w + R]
+        inverse_mass, radius = work[w + L], work[w + R]
         force, torque = (work[w + FX], work[w + FY], work[w + FZ]), (work[w + TX], work[w + TY], work[w + TZ])
         u0, u1, u2, s0, s1, s2 = half_kick(
-            half, lightness, radius, gravity, free, (work[w + U], work[w + V], work[w + W]),
+            half, inverse_mass, radius, gravity, free, (work[w + U], work[w + V], work[w + W]),
             (work[w + P], work[w + Q], work[w + S]), force, torque,
         )  # fmt: skip
         u0, u1, u2, s0, s1, s2 = half_kick(
-            half, lightness, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
+            half, inverse_mass, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
         )
         a, b, c0 = dt * u0, dt * u1, dt * u2
         x, tx, dx, left = move_along(0, a, work[w + X], work[w + X0], sides)

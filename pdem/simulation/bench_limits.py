@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.motion.integration import PACKED
 from pdem.simulation.machine_speed import machine_speed
 
@@ -37,8 +37,8 @@ class Arithmetic(NamedTuple):
 
 
 OF_LAW = Arithmetic(51, 106, 5, 6)
-"""The functions of `pdem.contact.law`, as they are written, without selects, comparisons and signs. A test counts
-them."""
+"""The functions of `pdem.contact.law.forces`, as they are written, without selects, comparisons and signs. A test
+counts them."""
 
 OF_CONTACT = OF_LAW.plus(Arithmetic(74 + 12, 85, 2, 2))
 """A contact: the law; before it distance and normal at the end and in the middle of the step, arms, velocities at the

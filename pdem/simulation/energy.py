@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.coefficients import HERTZIAN, STIFFNESS
-from pdem.contact.law import OVERLAP, ROLLED, STORED
+from pdem.contact.law.forces import OVERLAP, ROLLED, STORED
+from pdem.contact.law.pair_table import HERTZIAN, STIFFNESS
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums, add_exactly
 

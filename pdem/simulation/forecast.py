@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.findings import Finding
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields

@@ -36,7 +36,7 @@ from pdem.simulation.wall_output import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pdem.contact.nodal_loads import Bodies
+    from pdem.contact.walls.nodal_loads import Bodies
     from pdem.output.parts import Table
     from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures

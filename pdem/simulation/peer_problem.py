@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.wall_motions import motion_of
-from pdem.contact.coefficients import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
+from pdem.contact.law.pair_table import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
 from pdem.simulation.bench_cases import Skipped
 from pdem.simulation.setup import constants_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Law:
-    """Hertz and Mindlin between two bodies, as `pdem.contact.coefficients` has it.
+    """Hertz and Mindlin between two bodies, as `pdem.contact.law.pair_table` has it.
 
     Attributes
     ----------

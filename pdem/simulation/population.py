@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.ended import ENERGIES, add_ended
-from pdem.contact.law import OVERLAP
+from pdem.contact.law.dissipation import ENERGIES, add_dissipated
+from pdem.contact.law.forces import OVERLAP
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.energy import elastic_energies, particle_energies
@@ -28,14 +28,14 @@ CHANGE = 0.2
 """Part of the particles that may have come or gone before the levels of the grid are chosen anew."""
 
 
-def leave(system: System) -> Records:
+def remove_escaped_particles(system: System) -> Records:
     """Take out the particles that are outside the box; return the contacts of those that stay. Collective."""
     position, constants = system.particles.position, system.constants
     outside = ((position < constants.lowest) | (position > constants.highest)).any(axis=1)
-    return take_out(system, system.particles.id[outside], 0.5 * constants.step)
+    return remove_particles(system, system.particles.id[outside], 0.5 * constants.step)
 
 
-def take_out(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Records:
+def remove_particles(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Records:
     """Take out particles of this rank by id; return the contacts of those that stay. Collective.
 
     Their energy goes to ``outflow``, that of their contacts too where it is elastic; the contacts end. Lists have
@@ -47,7 +47,7 @@ def take_out(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Recor
     away = np.isin(own.id, gone)
     _note_outflow(system, gone, away, late)
     ends = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
-    add_ended(system.ended, pairs.history[ENERGIES, _rows(ends & np.isin(pairs.lower, own.id))])
+    add_dissipated(system.ended, pairs.history[ENERGIES, _rows(ends & np.isin(pairs.lower, own.id))])
     ends_at_wall = np.isin(walls.id, gone)
     if system.walls is not None:
         system.walls.end(walls.history, _rows(ends_at_wall), system.ended)
@@ -93,7 +93,9 @@ def _note_outflow(system: System, gone: NDArray[np.int64], away: NDArray[np.bool
         ended.add("outflow", elastic_energies(overlap, own.radius[particle], constants.table, pair))
 
 
-def come(system: System, columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.int64], Records]:
+def insert_particles(
+    system: System, columns: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], Records]:
     """Add particles, the same columns on every rank; return their ids and the contacts there are. Collective.
 
     The first rank owns them until they migrate. Lists have to be made anew.

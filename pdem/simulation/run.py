@@ -17,7 +17,7 @@ from pdem.simulation.claim import SCRIPT, Beginning
 from pdem.simulation.forecast import keep_speed
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
-from pdem.simulation.step import agree
+from pdem.simulation.step import allreduce_status_or_stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +145,7 @@ class _Run:
         stop = stop if self.trace is None else self.trace.next_stop(stop)
         requested = simulation.advance(stop - simulation.step)
         if requested:
-            agree(simulation.system, False)
+            allreduce_status_or_stop(simulation.system, False)
             path = self._checkpoint(local_groups(simulation.system))
             raise Interrupted(
                 f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "

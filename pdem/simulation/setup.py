@@ -12,7 +12,7 @@ import numpy as np
 from pdem.case.drives import drives_of
 from pdem.case.wall_files import read_walls
 from pdem.case.wall_motions import motion_of
-from pdem.contact.coefficients import InteractionProperties, MaterialProperties, pair_table
+from pdem.contact.law.pair_table import InteractionProperties, MaterialProperties, pair_table
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes

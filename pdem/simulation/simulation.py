@@ -21,6 +21,7 @@ from pdem.foundation.errors import CheckpointError, PdemError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.origin import warning_about
+from pdem.simulation import step as time_step
 from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
@@ -28,10 +29,9 @@ from pdem.simulation.first_use import prepare
 from pdem.simulation.given import case_of, check_arguments, held_in
 from pdem.simulation.newcomers import newcomers
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_known, come, take_out
+from pdem.simulation.population import check_known, insert_particles, remove_particles
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
-from pdem.simulation.state import adopt, first_groups
-from pdem.simulation.step import advance, agree, evaluate, hand_over, relist
+from pdem.simulation.state import first_groups, load_state
 from pdem.simulation.system import HISTORIES, System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
@@ -113,13 +113,13 @@ class Simulation:
             parts.blocks,
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
-        contacts, counters = [adopt(self.system, groups)], groups["counters"]
+        contacts, counters = [load_state(self.system, groups)], groups["counters"]
         del groups, state  # lists take as much memory again: what is not needed any more goes before
         if moving is not None:
             moving.place(self.time, self.system.time_of(self.step - 1))
         self.system.begin_tuning()
         self.phases.start()
-        relist(self.system, contacts.pop(), self.phases)
+        time_step.rebuild_lists(self.system, contacts.pop(), self.phases)
         self._begin(continued)
         self.begins: Beginning | None = None
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
@@ -186,8 +186,8 @@ class Simulation:
         """Find the forces at the beginning: measured anew at time 0, those of the checkpoint later."""
         system = self.system
         if not continued:
-            evaluate(system, 0.0, self.phases)
-            agree(system, False)
+            time_step.evaluate(system, 0.0, self.phases)
+            time_step.allreduce_status_or_stop(system, False)
         else:
             measured_walls(system)
 
@@ -219,10 +219,10 @@ class Simulation:
         steps = whole_number("steps", steps)
         self.phases.start()
         for step in range(steps):
-            requested = advance(self.system, self.phases, ahead=step + 1 < steps)
+            requested = time_step.advance(self.system, self.phases, ahead=step + 1 < steps)
             if requested:
                 return requested
-        agree(self.system, False)
+        time_step.allreduce_status_or_stop(self.system, False)
         return 0
 
     def insert(
@@ -269,8 +269,8 @@ class Simulation:
             self.system, self.case, self.meshes, material, position=position, radius=radius,
             velocity=velocity, angular_velocity=angular_velocity,
         )  # fmt: skip
-        ids, contacts = come(self.system, columns)
-        hand_over(self.system, contacts, self.phases)
+        ids, contacts = insert_particles(self.system, columns)
+        time_step.migrate_and_rebuild_lists(self.system, contacts, self.phases)
         return ids
 
     def remove(self, ids: ArrayLike) -> None:
@@ -284,7 +284,9 @@ class Simulation:
         wanted = ids_of("ids", ids)
         check_known(self.system, wanted)
         own = self.system.particles.id
-        hand_over(self.system, take_out(self.system, own[np.isin(own, wanted)]), self.phases)
+        time_step.migrate_and_rebuild_lists(
+            self.system, remove_particles(self.system, own[np.isin(own, wanted)]), self.phases
+        )
 
     def run(self, *, overwrite: bool = False) -> int:
         """Run the case to its end with all its output; return the number of steps taken.

@@ -71,7 +71,7 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
     return groups if system.exchange.rank == 0 else None
 
 
-def adopt(
+def load_state(
     system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
 ) -> tuple[PairRecords, WallRecords]:
     """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import Law
+from pdem.contact.law.forces import ContactParameters
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.foundation.kernels import set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, drift
 from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
-from pdem.simulation.population import leave, renew_levels
+from pdem.simulation.population import remove_escaped_particles, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
 from pdem.simulation.tuning import Lists, Window
 
@@ -40,19 +40,21 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
         On all ranks, if any of them saw in this step or at the end of the last what cannot be.
     """
     system.step += 1
-    stale = begin(system) if system.begun is None else go_on(system, system.begun)
+    stale = (
+        kick_and_drift(system) if system.pending_drift is None else note_drift(system, system.pending_drift)
+    )
     if system.tuner is not None and system.tuner.wants_lists(system.step):
         stale = max(stale, STALE)
     phases.lap("integrate")
     if system.walls is not None and system.walls.walls.moves:
         if move_walls(system) > system.least_radius:
-            show(system)
+            sync_columns(system)
             note_fast_walls(system)
         phases.lap("walls move")
-    requested, stale = agree(system, stale)
+    requested, stale = allreduce_status_or_stop(system, stale)
     phases.lap("wait")
     if stale:
-        show(system)
+        sync_columns(system)
         detect(system, phases, stale == GONE)
     else:
         system.exchange.begin_update(system.pairs.rows_to_share(system.particles))
@@ -64,7 +66,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     return requested
 
 
-def begin(system: System) -> int:
+def kick_and_drift(system: System) -> int:
     """Kick by half and drift; return `FINE`, `STALE` if lists have to be made anew, `GONE` if particles left."""
     own, constants = system.particles, system.constants
     columns = [own.column(name) for name in MEMBERS]
@@ -72,30 +74,30 @@ def begin(system: System) -> int:
         own.count, constants.step, *constants.motion, constants.density, system.reference, system.skin, *columns,
         system.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
-    return go_on(system, int(code))
+    return note_drift(system, int(code))
 
 
-def go_on(system: System, code: int) -> int:
+def note_drift(system: System, code: int) -> int:
     """Return how stale lists are by what `drift` has returned; note a particle that went too far."""
-    system.begun = None
+    system.pending_drift = None
     if code >= LOST:
         system.trouble.append((FAR, int(system.particles.id[code - LOST]), 0))
     return min(code, GONE)
 
 
-def show(system: System) -> None:
+def sync_columns(system: System) -> None:
     """Write the columns of owned particles where they are behind."""
-    if not system.shown:
+    if not system.columns_are_current:
         system.pairs.show(system.particles)
-        system.shown = True
+        system.columns_are_current = True
 
 
-def agree(system: System, stale: int) -> tuple[int, int]:
+def allreduce_status_or_stop(system: System, stale: int) -> tuple[int, int]:
     """Return a stop signal and how stale lists are, as seen by any rank; stop if any has trouble."""
     mine = np.array([stale, system.stop_requested(), len(system.trouble)], np.int64)
     seen = system.exchange.largest(mine)
     if seen[2]:
-        show(system)
+        sync_columns(system)
         stop_if_troubled(system)
     return int(seen[1]), int(seen[0])
 
@@ -107,19 +109,19 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
     """
     phases.lap("detect")
     tune(system, phases)
-    balance(system, phases)
-    stay = leave(system) if gone else None
-    hand_over(system, stay, phases)
+    rebalance_load(system, phases)
+    stay = remove_escaped_particles(system) if gone else None
+    migrate_and_rebuild_lists(system, stay, phases)
 
 
-def hand_over(system: System, contacts: Records | None, phases: Phases) -> None:
+def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
     """Hand particles to their owners and make all lists; `contacts` are theirs if not those of the lists."""
     records = system.records if contacts is None else lambda: contacts
     handed = system.exchange.migrate(system.particles, records) or contacts
     phases.lap("migrate")
     if contacts is not None:
         renew_levels(system)
-    relist(system, handed, phases)
+    rebuild_lists(system, handed, phases)
 
 
 def tune(system: System, phases: Phases) -> None:
@@ -146,7 +148,7 @@ def tune_skin(system: System, phases: Phases) -> None:
     system.search.set_limits(system.skins.cell_sizes)
 
 
-def balance(system: System, phases: Phases) -> None:
+def rebalance_load(system: System, phases: Phases) -> None:
     """Let the ranks divide the particles anew, if that is worth it."""
     seconds = [
         phases.spent(*names)
@@ -157,7 +159,7 @@ def balance(system: System, phases: Phases) -> None:
         system.divisions += 1
 
 
-def relist(system: System, handed: Records | None, phases: Phases) -> None:
+def rebuild_lists(system: System, handed: Records | None, phases: Phases) -> None:
     """Make ghosts and all lists for the particles this rank owns.
 
     Their contacts are those there were, unless others are handed over.
@@ -233,9 +235,9 @@ def evaluate(
     """
     constants, particles, pairs = system.constants, system.particles, system.pairs
     packed = pairs.begin(particles, constants.density, packed=same_lists)
-    law = Law(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
+    law = ContactParameters(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
     wall = evaluate_walls(system, packed, law, phases)
-    system.shown = not ahead
+    system.columns_are_current = not ahead
     kick = kick_of(wall, 0.5 * dt, constants.motion, system.reference, system.skin, ahead=ahead)
     beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
@@ -247,7 +249,7 @@ def evaluate(
     note_pair(system, beyond)
     phases.lap("pairs")
     code = max(code, others, pairs.finish(particles, kick))
-    system.begun = code if ahead else None
+    system.pending_drift = code if ahead else None
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:
         finish_driven(system, 0.5 * dt)
@@ -255,7 +257,7 @@ def evaluate(
 
 
 def evaluate_walls(
-    system: System, packed: NDArray[np.float64], law: Law, phases: Phases
+    system: System, packed: NDArray[np.float64], law: ContactParameters, phases: Phases
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Evaluate the contacts with walls; return force and torque from them, and which row of it each particle has."""
     if system.walls is None:

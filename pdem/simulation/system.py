@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts
 from pdem.contact.walls.stages import WALL_HISTORY
@@ -91,9 +91,9 @@ class System:
         Of the owned particles when lists were made [m].
     trouble : list
         What this rank saw that must stop the run: (kind, id or wall, other id), see `pdem.simulation.trouble`.
-    begun : int or None
+    pending_drift : int or None
         What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
-    shown : bool
+    columns_are_current : bool
         Whether the columns of owned particles are where these have moved since.
     """
 
@@ -148,8 +148,8 @@ class System:
         self.wall_margin = 0.0
         self.least_radius = math.inf
         self.trouble: list[tuple[int, int, int]] = []
-        self.begun: int | None = None
-        self.shown = True
+        self.pending_drift: int | None = None
+        self.columns_are_current = True
         self.stop_requested: Callable[[], int] = nothing_requested
 
     def use_levels(self, skins: Skins, population: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.timestep import automatic_step
-from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.law.forces import HISTORY, OVERLAP
 from pdem.foundation.errors import BlowUpError, PdemError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
+from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
 from pdem.foundation.fields import Field
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
-from pdem.contact.law import Law
+from pdem.contact.law.forces import ContactParameters
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
@@ -25,7 +25,7 @@ from pdem.simulation.helper import Helper
 from pdem.simulation.phases import Phases
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import adopt, first_groups, gather_groups, local_groups
+from pdem.simulation.state import first_groups, gather_groups, load_state, local_groups
 from pdem.simulation.step import SORT_EVERY, evaluate_walls, list_facets
 from pdem.simulation.system import HISTORIES, System
 from pdem.simulation.wall_output import bodies_of, summed_loads
@@ -155,7 +155,9 @@ def _evaluate_walls(system: System) -> None:
     """Call the kernels of wall contacts while no particle has any facet to be tested."""
     assert system.walls is not None
     constants, walls = system.constants, system.walls
-    law = Law(constants.density, constants.table, 0.0, constants.step, constants.largest_overlap)
+    law = ContactParameters(
+        constants.density, constants.table, 0.0, constants.step, constants.largest_overlap
+    )
     evaluate_walls(system, system.pairs.packed(system.particles.count), law, Phases())
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step)
@@ -169,7 +171,7 @@ def _still() -> System:
     system = System(
         case, constants_of(case), walls_of(case, parts), Alone(), partial(skins_of, case), particles, parts.blocks
     )  # fmt: skip
-    adopt(system, first_groups(particles, HISTORIES, System.no_energies()))
+    load_state(system, first_groups(particles, HISTORIES, System.no_energies()))
     assert system.walls is not None
     system.walls.walls.place(0.0, 0.0)
     return system

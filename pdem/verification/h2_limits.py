@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.query import wall_contacts
 from pdem.verification.h2_runs import METHODS, RADIUS, at_most, example, follow
 from pdem.verification.study import Finding, Table
 

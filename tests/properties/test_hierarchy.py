@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from surfaces import FLAT, moved, nearest_on_hull, random_place, rough
 
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.mesh import Mesh, join_meshes
 
 SEEDS = st.integers(0, 2**32 - 1)

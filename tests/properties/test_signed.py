@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from surfaces import FLAT, block_cells, blocks, moved, nearest_on_hull, random_place, rough, subdivided
 
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.mesh import Mesh, join_meshes
 
 SEEDS = st.integers(0, 2**32 - 1)

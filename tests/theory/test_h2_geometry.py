@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.mesh import Mesh
 
 CUBE_CORNERS = np.array([[x, y, z] for x in (-1.0, 0.0) for y in (-1.0, 0.0) for z in (-1.0, 0.0)])

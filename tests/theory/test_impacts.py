@@ -153,7 +153,7 @@ def test_a_hertzian_impact_takes_its_time_and_depth(tmp_path, ratio, speed):
 
 def test_a_damped_linear_impact_takes_its_time(tmp_path):
     """The force of a spring and dashpot ends, unable to pull, at acos(2 gamma^2 - 1)/omega_d."""
-    from pdem.contact.restitution import damping_factor
+    from pdem.contact.law.restitution import damping_factor
 
     gamma = damping_factor(0.6, False)
     mass = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3 / 2.0
@@ -181,7 +181,7 @@ def test_a_damped_linear_impact_takes_its_time(tmp_path):
 def test_the_rebound_is_that_of_the_equation_of_motion(damping, hertzian):
     from scipy.integrate import solve_ivp
 
-    from pdem.contact.restitution import rebound
+    from pdem.contact.law.restitution import rebound
 
     def force(overlap, speed):
         elastic = max(overlap, 0.0) ** (1.5 if hertzian else 1.0)
@@ -201,6 +201,6 @@ def test_the_rebound_is_that_of_the_equation_of_motion(damping, hertzian):
 
 @given(st.floats(1e-3, 1.0), st.booleans())
 def test_the_damping_gives_the_restitution_asked_for(restitution, hertzian):
-    from pdem.contact.restitution import damping_factor, rebound
+    from pdem.contact.law.restitution import damping_factor, rebound
 
     assert rebound(damping_factor(restitution, hertzian), hertzian) == pytest.approx(restitution, rel=1e-7)

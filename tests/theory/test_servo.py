@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cases import GRAIN, Grains, box, quad, simulate
-from pdem.contact.restitution import damping_factor
+from pdem.contact.law.restitution import damping_factor
 from pdem.containers.mesh import Mesh
 from pdem.motion.servo import SHARE, Servo
 

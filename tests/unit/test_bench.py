@@ -14,7 +14,7 @@ import pytest
 
 from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
-from pdem.contact.law import limited_force, normal_force, tangential_force
+from pdem.contact.law.forces import limited_force, normal_force, tangential_force
 from pdem.simulation import bench, bench_cases, bench_limits, machine_speed
 from pdem.simulation.bench_cases import CASES, BenchCase, Prepared, default_names, find_case, names_of_cases
 from pdem.simulation.bench_limits import OF_LAW, Arithmetic, Limits, work_of

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact.intersection import nearest_feature, sphere_touches_facet
-from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+from pdem.contact.geometry.sphere_facet import nearest_feature, sphere_touches_facet
+from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.detection.facets import FacetSearch
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import Grains, simulate
-from pdem.contact.law import DAMPED, HISTORY
+from pdem.contact.law.forces import DAMPED, HISTORY
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords

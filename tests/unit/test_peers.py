@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pdem.case.model import Case
 from pdem.cli import main
-from pdem.contact.restitution import damping_factor
+from pdem.contact.law.restitution import damping_factor
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
 from pdem.simulation import peer_lammps_run, peers

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from cases import box
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.query import wall_contacts
 from pdem.containers.hanging_nodes import resolution_of
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.mesh_topology import MeshOrigin

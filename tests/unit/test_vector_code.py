@@ -23,7 +23,7 @@ from crowds import LAW, MOTION, OPEN, crowd, near_pairs
 
 import pdem
 from pdem.case.initial import initial_particles
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs import evaluate
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdem.contact.contact_rows import INTEGER_COLUMNS
-from pdem.contact.hierarchy import OUTPUT_FULL, resolve_h2
-from pdem.contact.intersection import nearest_feature, sphere_touches_facet
-from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
-from pdem.contact.wall_contacts import wall_contacts
+from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, resolve_h2
+from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
+from pdem.contact.geometry.query import wall_contacts
+from pdem.contact.geometry.sphere_facet import nearest_feature, sphere_touches_facet
+from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.ended import ENERGIES, add_ended
+from pdem.contact.law.dissipation import ENERGIES, add_dissipated
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.contact.law import Law
+    from pdem.contact.law.forces import ContactParameters
     from pdem.contact.pairs.arguments import Kick
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
@@ -151,7 +151,7 @@ class PairContacts:
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        add_ended(ended, self._storage.at(self._storage.indices[self._lost[:missing]])[ENERGIES])
+        add_dissipated(ended, self._storage.at(self._storage.indices[self._lost[:missing]])[ENERGIES])
         begins, window = self._schedule_sums(particles)
         self._storage.assign(
             self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
@@ -246,7 +246,7 @@ class PairContacts:
         ghosts: bool,
         particles: Particles,
         box: tuple[NDArray[np.float64], NDArray[np.float64]],
-        law: Law,
+        law: ContactParameters,
         ended: ExactSums,
         kick: Kick,
     ) -> tuple[int, int]:
@@ -292,7 +292,7 @@ class PairContacts:
             deepest, code = max(deepest, most[kernels.DEEP]), max(code, most[kernels.CODE])
             for worker in np.flatnonzero(runs[:, kernels.ENDED]) if most[kernels.ENDED] else ():
                 first = worker * kernels.ENDS
-                add_ended(ended, storage.ended[:, first : first + runs[worker, kernels.ENDED]])
+                add_dissipated(ended, storage.ended[:, first : first + runs[worker, kernels.ENDED]])
             runs = storage.rest(runs)
         return deepest, code
 

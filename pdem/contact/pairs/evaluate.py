@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import STORED
+from pdem.contact.law.forces import STORED
 from pdem.contact.pairs.arguments import (
     Candidates,
     Chunks,

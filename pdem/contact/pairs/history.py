@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.law.forces import HISTORY, OVERLAP
 from pdem.contact.pairs.layout import BLOCK
 from pdem.foundation.kernels import inlined
 from pdem.foundation.prefetch import LINE, fetch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.foundation.kernels import inlined, prange, threaded_kernel

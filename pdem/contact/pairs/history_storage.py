@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs import history_kernels as kernels
 from pdem.contact.pairs.arguments import Chunks, Contacts
 from pdem.contact.pairs.evaluate import (

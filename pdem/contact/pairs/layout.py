@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from pdem.contact.coefficients import COEFFICIENTS
-from pdem.contact.law import HISTORY
+from pdem.contact.law.forces import HISTORY
+from pdem.contact.law.pair_table import COEFFICIENTS
 from pdem.foundation.kernels import ROW, inlined
 from pdem.motion.integration import PACKED
 from pdem.motion.moving_blocks import COLUMNS
@@ -94,7 +94,7 @@ next worker away: a cache line that two workers write to goes to and fro between
     H_FORCE_X, H_FORCE_Y, H_FORCE_Z, H_NORMAL, H_VELOCITY_X, H_VELOCITY_Y, H_VELOCITY_Z, H_STORED, H_DAMPED, H_SLID,
     H_ROLLED, H_OVERLAP,
 ) = columns(0, HISTORY)  # fmt: skip
-"""Where the columns of a block of histories begin, see `pdem.contact.law.HISTORY`."""
+"""Where the columns of a block of histories begin, see `pdem.contact.law.forces.HISTORY`."""
 
 
 @inlined

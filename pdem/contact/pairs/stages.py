@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.coefficients import COEFFICIENTS
-from pdem.contact.law import TINY, limited_force, normal_force, square_root, tangential_force
+from pdem.contact.law.forces import TINY, limited_force, normal_force, square_root, tangential_force
+from pdem.contact.law.pair_table import COEFFICIENTS
 from pdem.contact.pairs.history import UNKNOWN, prefetch_history
 from pdem.contact.pairs.layout import (
     ARM_I,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.coefficients import HERTZIAN
-from pdem.contact.ended import ENERGIES, add_ended
-from pdem.contact.law import HISTORY, OVERLAP, ROLLED, SLID, STORED, Law
-from pdem.contact.signed_features import signed_features, with_features
-from pdem.contact.signed_patches import Powers
-from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+from pdem.contact.geometry.signed_features import signed_features, with_features
+from pdem.contact.geometry.signed_patches import Powers
+from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
+from pdem.contact.law.dissipation import ENERGIES, add_dissipated
+from pdem.contact.law.forces import HISTORY, OVERLAP, ROLLED, SLID, STORED, ContactParameters
+from pdem.contact.law.pair_table import HERTZIAN
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, add_driven_loads
@@ -198,11 +198,11 @@ class WallContacts:
     @staticmethod
     def end(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
         """Add the energies of contacts that have ended, rows of `history`, to the sums."""
-        add_ended(ended, history[ENERGIES, rows])
+        add_dissipated(ended, history[ENERGIES, rows])
         if len(rows):
             ended.add("wall_work", history[HISTORY + 3, rows])
 
-    def evaluate(self, packed: NDArray[np.float64], law: Law, ended: ExactSums) -> int:
+    def evaluate(self, packed: NDArray[np.float64], law: ContactParameters, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
@@ -253,7 +253,7 @@ class WallContacts:
     ) -> None:  # fmt: skip
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
-        self.evaluate(packed, Law(density, table, 0.0, 1.0, np.inf), ended)
+        self.evaluate(packed, ContactParameters(density, table, 0.0, 1.0, np.inf), ended)
         self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -327,7 +327,7 @@ class WallContacts:
         Returns
         -------
         dict of ndarray
-            The columns of `pdem.contact.nodal_loads.LOADED`.
+            The columns of `pdem.contact.walls.nodal_loads.LOADED`.
         """
         owner, rows = self._contact_rows()
         room = self._room

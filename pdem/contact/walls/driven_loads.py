@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.contact.coefficients import COEFFICIENTS, DAMPING, HERTZIAN, STIFFNESS, TANGENTIAL_RATIO
-from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.law.forces import HISTORY, OVERLAP
+from pdem.contact.law.pair_table import COEFFICIENTS, DAMPING, HERTZIAN, STIFFNESS, TANGENTIAL_RATIO
 from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernels import kernel

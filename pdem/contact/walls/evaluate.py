@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.hierarchy import resolve_h2
-from pdem.contact.law import HISTORY
+from pdem.contact.geometry.double_hierarchy import resolve_h2
+from pdem.contact.geometry.signed_patches import Powers
+from pdem.contact.geometry.signed_sum import resolve_signed
+from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import (
     gather_coefficients,
@@ -19,9 +22,6 @@ from pdem.contact.pairs.stages import (
     resultant_stage,
     tangential_force_stage,
 )
-from pdem.contact.signed_patches import Powers
-from pdem.contact.signed_sum import resolve_signed
-from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
 from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import (
@@ -225,7 +225,7 @@ def evaluate_walls(
     near, parameters, motion, work, now, before
         See `pdem.contact.walls.arguments`; `now` is written.
     surface, found
-        See `pdem.contact.surface_arrays`; `found` is written.
+        See `pdem.contact.geometry.surface_arrays`; `found` is written.
     """
     for worker in prange(WallWork(*work).seen.shape[1]):
         evaluate_particles(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.law.forces import HISTORY, OVERLAP
 from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.kernels import inlined
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Found
+    from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.walls.arguments import WallRecord
 
 LARGEST_MOVE = 0.2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law import HISTORY, TINY, square_root
+from pdem.contact.law.forces import HISTORY, TINY, square_root
 from pdem.contact.pairs.history import UNKNOWN
 from pdem.contact.pairs.layout import (
     ARM_I,
@@ -54,7 +54,7 @@ from pdem.motion.integration import PACKED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Found
+    from pdem.contact.geometry.surface_arrays import Found
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallRecord, WallWork
     from pdem.foundation.vectors import Vector
 

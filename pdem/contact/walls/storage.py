@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.contact_rows import REAL_COLUMNS
-from pdem.contact.law import HISTORY, OVERLAP
+from pdem.contact.geometry.facet_rows import REAL_COLUMNS
+from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
+from pdem.contact.geometry.surface_arrays import Found
+from pdem.contact.law.forces import HISTORY, OVERLAP
 from pdem.contact.pairs.history import UNKNOWN
 from pdem.contact.pairs.layout import BLOCK
-from pdem.contact.signed_patches import SIGNED_COLUMNS
-from pdem.contact.surface_arrays import Found
 from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.evaluate import SEEN, TILE
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, WALL_HISTORY
@@ -63,7 +63,7 @@ class WallRoom:
     force : (rows, LOAD) array
         What contacts do to their particles.
     tally : (rows, 1 + 2 largest_order) int32 array or None
-        See `pdem.contact.surface_arrays.Scratch`.
+        See `pdem.contact.geometry.surface_arrays.Scratch`.
     """
 
     def __init__(self, rows: int, largest_order: int) -> None:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.intersection import edge_side, from_vertex, plane_height
+from pdem.contact.geometry.sphere_facet import edge_side, from_vertex, plane_height
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 
 IN_PLANE = 1e-9
 """A facet faces a centre that is behind its plane by less than this part of the radius: facets of one plane agree."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.contact_rows import REAL_COLUMNS
+from pdem.contact.geometry.facet_rows import REAL_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class SurfaceArrays(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Rows of the facets that a sphere touches, see `pdem.contact.contact_rows`.
+    """Rows of the facets that a sphere touches, see `pdem.contact.geometry.facet_rows`.
 
     Attributes
     ----------

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.contact_rows import row_of
-from pdem.contact.intersection import from_edge, from_vertex, nearest_within
-from pdem.contact.signed_cells import count_feature
-from pdem.contact.surface_arrays import Sphere
+from pdem.contact.geometry.facet_rows import row_of
+from pdem.contact.geometry.signed_cells import count_feature
+from pdem.contact.geometry.sphere_facet import from_edge, from_vertex, nearest_within
+from pdem.contact.geometry.surface_arrays import Sphere
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
 REDUCED = -2
 """In the last column of the integer scratch: the piece has lost its nearest feature to another one."""

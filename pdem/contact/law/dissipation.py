@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.law import ROLLED, STORED
+from pdem.contact.law.forces import ROLLED, STORED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ ENERGIES = slice(STORED, ROLLED + 1)
 """Columns of a history: what is stored tangentially, and what normal damping, sliding and rolling have dissipated."""
 
 
-def add_ended(sums: ExactSums, energies: NDArray[np.float64]) -> None:
+def add_dissipated(sums: ExactSums, energies: NDArray[np.float64]) -> None:
     """Add the energies of some contacts to the sums ``normal_damping``, ``sliding`` and ``rolling``.
 
     What was stored tangentially when a contact ends is counted as sliding.

@@ -26,8 +26,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.contact_rows import loop_before, move, nearer, row_of, sort_by_distance, sort_by_facet
-from pdem.contact.intersection import nearest_within
+from pdem.contact.geometry.facet_rows import (
+    loop_before,
+    move,
+    nearer,
+    row_of,
+    sort_by_distance,
+    sort_by_facet,
+)
+from pdem.contact.geometry.sphere_facet import nearest_within
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import inlined
 
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 
 OUTPUT_FULL = -2
 """Status of `resolve_h2`: there are more contacts than rows to write them to."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.contact.coefficients import (
+from pdem.contact.law.pair_table import (
     DAMPING,
     HERTZIAN,
     STIFFNESS,
@@ -54,7 +54,7 @@ TINY = 1e-150
 """Keeps quotients of vanishing vectors finite, also where one quotient has two of them below it."""
 
 
-class Law(NamedTuple):
+class ContactParameters(NamedTuple):
     """What the contact law needs besides particles and contacts.
 
     Attributes
@@ -62,7 +62,7 @@ class Law(NamedTuple):
     density : (M,) array
         By material [kg/m^3].
     table : (M * M, COEFFICIENTS) array
-        `pdem.contact.coefficients.pair_table`.
+        `pdem.contact.law.pair_table.pair_table`.
     dt, step : float
         Time by which histories grow, and time step [s].
     largest_overlap : float
@@ -92,7 +92,7 @@ def normal_force(
     u: tuple[float, float, float],
     radius: float,
     mass: float,
-    lightness: float,
+    inverse_mass: float,
     law: tuple[float, float, float, float],
     known: bool,
     old_normal: float,
@@ -112,7 +112,7 @@ def normal_force(
         Velocity of the second body relative to the first at the contact, in the middle of the step [m/s].
     radius : float
         Effective radius of the pair [m].
-    mass, lightness : float
+    mass, inverse_mass : float
         Effective mass of the pair [kg], and one over it.
     law : tuple of 4 float
         The first coefficients of the pair of materials, up to `DAMPING`.
@@ -130,7 +130,7 @@ def normal_force(
     """
     nx, ny, nz = n
     hertzian, modulus = law[HERTZIAN] > 0.5, law[STIFFNESS]
-    gain = 0.5 * dt * lightness
+    gain = 0.5 * dt * inverse_mass
 
     # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
     deep = max(overlap, 0.0)

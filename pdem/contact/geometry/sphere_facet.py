@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.surface_arrays import Sphere
+from pdem.contact.geometry.surface_arrays import Sphere
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
 FACET, EDGE, VERTEX = 0, 1, 2
 """Kinds of features, in the order of the contact type hierarchy."""

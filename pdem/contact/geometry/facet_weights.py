@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.intersection import edge_side, nearest_on_outline
+from pdem.contact.geometry.sphere_facet import edge_side, nearest_on_outline
 from pdem.foundation.geometry_kernels import geometry_kernel
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def facet_weights(
     kind, feature, facet : int
         The contact: kind of feature, its number, and a facet that has it.
     vertices, normals, facet_start, facet_vertices, facet_edges, edges : ndarray
-        As in `pdem.contact.intersection.nearest_feature`.
+        As in `pdem.contact.geometry.sphere_facet.nearest_feature`.
     weights_out : ndarray, shape (M, P), float64
         ``weights_out[row, a]`` becomes the weight of the facet's node a (in the order of its loop), 0 beyond
         its last; P is at least the number of its nodes.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.restitution import damping_factor
+from pdem.contact.law.restitution import damping_factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

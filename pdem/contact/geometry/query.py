@@ -7,13 +7,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pdem.contact.coefficients import COEFFICIENTS
-from pdem.contact.contact_rows import INTEGER_COLUMNS
-from pdem.contact.facet_weights import facet_weights
-from pdem.contact.hierarchy import resolve_h2
-from pdem.contact.signed_features import signed_features
-from pdem.contact.signed_patches import Powers
-from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.geometry.double_hierarchy import resolve_h2
+from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
+from pdem.contact.geometry.facet_weights import facet_weights
+from pdem.contact.geometry.signed_features import signed_features
+from pdem.contact.geometry.signed_patches import Powers
+from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.law.pair_table import COEFFICIENTS
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -37,8 +37,8 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
     mesh : Mesh
         The wall.
     method : str
-        ``"signed"``, the signed contact sum (see `pdem.contact.signed_sum`), or ``"h2"``, the double hierarchy
-        (see `pdem.contact.hierarchy`). Both agree on flat and convex walls.
+        ``"signed"``, the signed contact sum (see `pdem.contact.geometry.signed_sum`), or ``"h2"``, the double hierarchy
+        (see `pdem.contact.geometry.double_hierarchy`). Both agree on flat and convex walls.
 
     Returns
     -------

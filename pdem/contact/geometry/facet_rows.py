@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
 REAL_COLUMNS = 8
 """Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""

@@ -7,8 +7,8 @@ up: written as a sum over facets, edges and vertices with whole-number coefficie
     U = sum of k g(d) over features,   k = 1 - chi(what of the surface around the feature is nearer)
 
 with k = 1 at local minima of the distance, -1 at saddles (a crease both of whose facets are touched), 1 at maxima,
-0 elsewhere: `pdem.contact.signed_cells`, and `pdem.contact.solid_cells` for closed walls. The force is -grad U:
-every feature pushes along its own direction, k times. A minimum and its saddle are born with equal forces.
+0 elsewhere: `pdem.contact.geometry.signed_cells`, and `pdem.contact.geometry.solid_cells` for closed walls. The force
+is -grad U: every feature pushes along its own direction, k times. A minimum and its saddle are born with equal forces.
 
 **Patches.** Touched facets that hang together within reach are one patch, with one resultant elastic force
 N = sum of k f(overlap) normal. The contact law sees one contact along N whose overlap gives the force |N|: damping
@@ -27,16 +27,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.hierarchy import OUTPUT_FULL, nominate, write_nominated
-from pdem.contact.signed_patches import sum_patches
+from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, nominate, write_nominated
+from pdem.contact.geometry.signed_patches import sum_patches
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.signed_patches import Powers
-    from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.contact.geometry.signed_patches import Powers
+    from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 
 
 @inlined_geometry
@@ -59,7 +59,7 @@ def resolve_signed(
     sphere : Sphere
         The sphere.
     candidates, first, last
-        As in `pdem.contact.hierarchy.resolve_h2`; rows ``first:last`` of `scratch` are overwritten.
+        As in `pdem.contact.geometry.double_hierarchy.resolve_h2`; rows ``first:last`` of `scratch` are overwritten.
     surface : SurfaceArrays
         Made by `pdem.containers.surface.surface_of`.
     powers : Powers

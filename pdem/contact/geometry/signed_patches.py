@@ -1,23 +1,23 @@
-"""Contact patches of one sphere that touches more than one facet: the sum of `pdem.contact.signed_sum`."""
+"""Contact patches of one sphere that touches more than one facet: the sum of `pdem.contact.geometry.signed_sum`."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.contact.coefficients import COEFFICIENTS, HERTZIAN
-from pdem.contact.contact_rows import move, sort_by_facet
-from pdem.contact.hierarchy import NO_DIRECTION, OUTPUT_FULL
-from pdem.contact.signed_cells import count_cells, feature_of
-from pdem.contact.signed_pieces import REDUCED, drop_repeated_pieces, join_pieces
-from pdem.contact.solid_cells import side_of_body
+from pdem.contact.geometry.double_hierarchy import NO_DIRECTION, OUTPUT_FULL
+from pdem.contact.geometry.facet_rows import move, sort_by_facet
+from pdem.contact.geometry.signed_cells import count_cells, feature_of
+from pdem.contact.geometry.signed_pieces import REDUCED, drop_repeated_pieces, join_pieces
+from pdem.contact.geometry.solid_cells import side_of_body
+from pdem.contact.law.pair_table import COEFFICIENTS, HERTZIAN
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 
 SIGNED_COLUMNS = 6
 """Columns of the integer scratch here: those of the double hierarchy (the last of which holds the number of weighted
@@ -153,8 +153,8 @@ def sum_patches(
 ) -> int:
     """Write the patches of the touched facets in rows ``first:first + count``, or their features.
 
-    Parameters and the number returned as in `pdem.contact.signed_sum.resolve_signed`. Apart from that one because
-    calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
+    Parameters and the number returned as in `pdem.contact.geometry.signed_sum.resolve_signed`. Apart from that one
+    because calling it takes longer than a sphere on a single facet does: its arguments alone fill many cache lines.
     """
     x, y, z, radius = sphere
     real, integer, tally = scratch

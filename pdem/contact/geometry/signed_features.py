@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.signed_patches import SIGNED_COLUMNS
-from pdem.contact.signed_sum import resolve_signed
-from pdem.contact.surface_arrays import Found, Scratch
+from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
+from pdem.contact.geometry.signed_sum import resolve_signed
+from pdem.contact.geometry.surface_arrays import Found, Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from pdem.contact.signed_patches import Powers
-    from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+    from pdem.contact.geometry.signed_patches import Powers
+    from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
     from pdem.containers.mesh import Mesh
 
 ALONG = 1e-6
@@ -39,7 +39,7 @@ def signed_features(
     surface : SurfaceArrays
         Its arrays, where it is at present.
     powers : Powers
-        As in `pdem.contact.signed_sum.resolve_signed`.
+        As in `pdem.contact.geometry.signed_sum.resolve_signed`.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def with_features(
     Parameters
     ----------
     columns : dict of ndarray
-        Contacts, particle by particle: the columns of `pdem.contact.nodal_loads.LOADED`.
+        Contacts, particle by particle: the columns of `pdem.contact.walls.nodal_loads.LOADED`.
     normal : ndarray, shape (n, 3)
         Theirs.
     features_of : callable

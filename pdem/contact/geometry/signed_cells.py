@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.contact_rows import row_of
-from pdem.contact.intersection import from_edge, from_vertex
-from pdem.contact.solid_cells import edge_coefficient, faces, vertex_coefficient
+from pdem.contact.geometry.facet_rows import row_of
+from pdem.contact.geometry.solid_cells import edge_coefficient, faces, vertex_coefficient
+from pdem.contact.geometry.sphere_facet import from_edge, from_vertex
 from pdem.foundation.geometry_kernels import inlined_geometry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.contact.surface_arrays import Sphere, SurfaceArrays
+    from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 
 
 @inlined_geometry

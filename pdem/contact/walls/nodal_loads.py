@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.facet_weights import facet_weights
-from pdem.contact.intersection import nearest_feature
-from pdem.contact.surface_arrays import SurfaceArrays
+from pdem.contact.geometry.facet_weights import facet_weights
+from pdem.contact.geometry.sphere_facet import nearest_feature
+from pdem.contact.geometry.surface_arrays import SurfaceArrays
 from pdem.containers.mesh_topology import pieces_of
 from pdem.foundation.kernels import kernel
 
