@@ -1,6 +1,7 @@
 """The one table of particle fields.
 
-Exchange between ranks, restart and output are derived from it: a new field is one new row.
+Migration, ghosts at detection, checkpoints and snapshots are derived from it: a new field is one new row. A field that
+contacts read in every step also has its place in the packed row, which `pdem.motion.integration` lays out.
 """
 
 from __future__ import annotations

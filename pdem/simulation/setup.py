@@ -54,8 +54,8 @@ class Constants:
         1 for degrees of freedom that move: three of translation, three of rotation.
     density : (M,) array
         By material [kg/m^3].
-    table : (6, M * M) array
-        Pair table.
+    table : (M * M, COEFFICIENTS) array
+        Pair table, see `pdem.contact.law.pair_table`.
     largest_overlap : float
         Over the smaller radius, beyond which a run stops.
     """
