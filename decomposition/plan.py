@@ -17,6 +17,8 @@ from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
     EXTENT,
     Cells,
+    Periods,
+    Reaches,
     count_copies,
     levels_of,
     may_meet,
@@ -80,15 +82,14 @@ def divide(
     owned, ghosts, sent = (np.zeros((ranks, len(radii)), np.int64) for _ in range(3))
     np.add.at(owned, (owner, level), 1)
     sends, receives = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-    inverse = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
-    cells = None
+    periods, cells = Periods.of(period), None
     for rank, neighbours in _neighbours(extents[:, -1], period):
         if cells is None or len(radii) > 1:  # with one level nobody looks at them
             own = slice(first[rank], first[rank + 1])
             cells = Cells(place[own], far[own], size[own], extents[rank, :, 6].copy(), period)
         copies = np.zeros((len(neighbours), len(radii)), np.int64)
         count_copies(
-            rank, neighbours, first, place, far, size, extents, *cells.arrays, period, inverse, copies
+            rank, neighbours, first, Reaches(place, far, size), extents, cells.arrays, periods, copies
         )
         sent[rank] = copies.sum(axis=0)
         ghosts[neighbours] += copies
