@@ -49,6 +49,14 @@ class Slots(NamedTuple):
     spheres: NDArray[np.float64]
 
 
+class Hits(NamedTuple):
+    """Where hits are written: sphere and facet of each, and the place from which on they are only counted."""
+
+    sphere: NDArray[np.int32]
+    facet: NDArray[np.int32]
+    room: int
+
+
 class Rows(NamedTuple):
     """The cells of a level around a facet, and the number of units of work they make.
 
@@ -194,12 +202,20 @@ def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Fac
 
 @inlined_geometry
 def _visit_rows(
-    facet: int, level: int, rows: Rows, unit: int, stop: int, facets: Facets, cells: Cells, slots: Slots,
-    first: NDArray[np.int32], second: NDArray[np.int32], at: int, room: int,
-) -> int:  # fmt: skip
-    """Test a facet against units of work of a level; hits go to `first`, `second` from `at` on.
+    facet: int,
+    level: int,
+    rows: Rows,
+    unit: int,
+    stop: int,
+    facets: Facets,
+    cells: Cells,
+    slots: Slots,
+    hits: Hits,
+    at: int,
+) -> int:
+    """Test a facet against units of work of a level; hits are written from `at` on.
 
-    Returns the place after the last hit; hits from `room` on are only counted.
+    Returns the place after the last hit.
     """
     boxes, order, spheres = facets.boxes, slots.order, slots.spheres
     x_low, y_low, z_low = boxes[facet, 0], boxes[facet, 1], boxes[facet, 2]
@@ -277,9 +293,9 @@ def _visit_rows(
                     and (cell_along(y, 1, level, cells) != row_y or cell_along(z, 2, level, cells) != row_z)
                 ):
                     continue
-                if at < room:
-                    first[np.uint64(at)] = order[slot]
-                    second[np.uint64(at)] = facet
+                if at < hits.room:
+                    hits.sphere[np.uint64(at)] = order[slot]
+                    hits.facet[np.uint64(at)] = facet
                 at += 1
     return at
 
@@ -299,9 +315,8 @@ def _facet_of(unit: int, work: NDArray[np.int64]) -> int:
 
 @geometry_kernel
 def _visit_chunk(
-    chunk: int, facets: Facets, cells: Cells, slots: Slots, work: NDArray[np.int64],
-    first: NDArray[np.int32], second: NDArray[np.int32], at: int, room: int,
-) -> int:  # fmt: skip
+    chunk: int, facets: Facets, cells: Cells, slots: Slots, work: NDArray[np.int64], hits: Hits, at: int
+) -> int:
     """Do a chunk's share of the work; return the place after its last hit, as `_visit_rows` does."""
     total = work[len(work) - 1]
     unit, stop = first_of(chunk, total), first_of(chunk + 1, total)
@@ -316,9 +331,8 @@ def _visit_chunk(
             rows = _rows_around(facet, level, facets, cells)
             if max(begin, 0) < min(end, rows.units):
                 at = _visit_rows(
-                    facet, level, rows, max(begin, 0), min(end, rows.units), facets, cells, slots,
-                    first, second, at, room,
-                )  # fmt: skip
+                    facet, level, rows, max(begin, 0), min(end, rows.units), facets, cells, slots, hits, at
+                )
             begin -= rows.units
             end -= rows.units
         unit = max(unit, min(stop, work[facet + np.uint64(1)]))
@@ -344,7 +358,7 @@ def visit(
     for turn in prange(CHUNKS):
         chunk = np.int64(turn) * 37 % CHUNKS  # neighbours in work go to different threads
         at = segments[chunk]
-        after = _visit_chunk(chunk, facets, cells, slots, work, first, second, at, segments[chunk + 1])
+        after = _visit_chunk(chunk, facets, cells, slots, work, Hits(first, second, segments[chunk + 1]), at)
         found[chunk] = after - at
 
 

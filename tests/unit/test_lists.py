@@ -151,18 +151,8 @@ def test_particles_are_sorted_into_buckets_however_the_buckets_are_shared(parts)
     start, order = np.full(buckets + 1, -7, np.int32), np.empty(count, np.int32)
     spheres, axes = np.empty(4 * count), rng.permutation(3)
     grid_kernels.sort_into_buckets(
-        parts,
-        position,
-        reach,
-        count,
-        buckets,
-        axes,
-        bucket_of,
-        np.empty(parts, np.int64),
-        start,
-        order,
-        spheres,
-    )
+        parts, count, buckets, (position, reach, bucket_of, axes), np.empty(parts, np.int64), start, order, spheres
+    )  # fmt: skip
     expected = np.argsort(bucket_of, kind="stable")
     assert order.tolist() == expected.tolist()
     assert start.tolist() == np.searchsorted(np.sort(bucket_of), np.arange(buckets + 1)).tolist()

@@ -9,13 +9,7 @@ import numpy as np
 from pdem.contact.law.dissipation import ENERGIES, add_dissipated
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
-from pdem.contact.pairs.arguments import (
-    Candidates,
-    ParticleArrays,
-    Rows,
-    Schedule,
-    StepParameters,
-)
+from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, StepParameters
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
@@ -115,7 +109,7 @@ class PairContacts:
             neighbours.invert(order, self._row_now)
         neighbours.look_up_by_row(
             self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
-            particles.column("radius"), order is not None, self._row_now, self._row, self._other,
+            particles.column("radius"), self._row_now[: 0 if order is None else len(order)], self._row, self._other,
         )  # fmt: skip
 
     def adopt(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
@@ -170,10 +164,10 @@ class PairContacts:
         """Write candidates and the rows of all owned particles."""
         parts = min(threads(), neighbours.SEGMENTS)
         self._reserve_candidates(pairs.total, owned, parts)
-        neighbours.count_entries(parts, *pairs, owned, self._kept, self._cursor)
+        neighbours.count_entries(parts, tuple(pairs), owned, self._kept, self._cursor)
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.write_rows(
-            parts, *pairs, owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
+            parts, tuple(pairs), owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
