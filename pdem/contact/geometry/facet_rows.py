@@ -1,6 +1,6 @@
 """Rows of the scratch in which the double hierarchy works: one per touched facet, sorted in place.
 
-A row is spread over two tables, real numbers and integers, whose columns are given below.
+A row is spread over two tables, one of real numbers, `KEY` to `NZ`, and one of integers, `FACET` to `SIDE`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,34 @@ if TYPE_CHECKING:
 
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
+ON_FACET, ON_EDGE, ON_VERTEX = 0, 1, 2
+"""Kinds of features, in the order of the contact type hierarchy."""
+
 REAL_COLUMNS = 8
-"""Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""
+KEY, DISTANCE, RX, RY, RZ, NX, NY, NZ = range(REAL_COLUMNS)
+"""Columns of the real scratch:
+
+==================  ============================================================
+`KEY`               by which rows are sorted: the distance, with a bias by kind
+`DISTANCE`          of the nearest point of the facet from the centre [m]
+`RX`, `RY`, `RZ`    vector from this point to the centre [m]
+`NX`, `NY`, `NZ`    unit normal towards the centre
+==================  ============================================================
+"""
 
 INTEGER_COLUMNS = 4
-"""Columns of the integer scratch: facet, kind, feature, whether it is a contact."""
+FACET, KIND, FEATURE, WEIGHT, PATCH, SIDE = range(6)
+"""Columns of the integer scratch, the last two of which only the signed contact sum has:
+
+===========  ===================================================================================================
+`FACET`      number of the facet
+`KIND`       kind of its nearest feature: `ON_FACET`, `ON_EDGE` or `ON_VERTEX`
+`FEATURE`    number of this feature
+`WEIGHT`     double hierarchy: 1 if the row is a contact, else 0; signed sum: number of features of the row that push
+`PATCH`      first row of the patch to which the row belongs, or a row that leads to it
+`SIDE`       side of its closed body on which the centre is, 1 or -1; 0 where that makes no difference
+===========  ===================================================================================================
+"""
 
 
 @inlined
@@ -45,7 +68,7 @@ def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: 
     """Sort rows by facet; candidates usually come sorted, and then this is one pass."""
     for row in range(first + 1, first + count):
         at = row
-        while at > first and integer[at - 1, 0] > integer[at, 0]:
+        while at > first and integer[at - 1, FACET] > integer[at, FACET]:
             swap(real, integer, at - 1, at)
             at -= 1
 
@@ -69,13 +92,13 @@ def nearer(
     real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int, surface: SurfaceArrays
 ) -> bool:
     """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
-    if real[one, 0] != real[other, 0]:
-        return real[one, 0] < real[other, 0]
-    if integer[one, 1] != integer[other, 1]:
-        return integer[one, 1] < integer[other, 1]
-    if integer[one, 1] == 0:
-        return loop_before(integer[one, 2], integer[other, 2], surface)
-    return integer[one, 2] < integer[other, 2]  # edges are numbered by their vertices
+    if real[one, KEY] != real[other, KEY]:
+        return real[one, KEY] < real[other, KEY]
+    if integer[one, KIND] != integer[other, KIND]:
+        return integer[one, KIND] < integer[other, KIND]
+    if integer[one, KIND] == ON_FACET:
+        return loop_before(integer[one, FEATURE], integer[other, FEATURE], surface)
+    return integer[one, FEATURE] < integer[other, FEATURE]  # edges are numbered by their vertices
 
 
 @inlined
@@ -96,10 +119,10 @@ def row_of(facet: int, integer: NDArray[np.int64], first: int, count: int) -> in
     low, high = first, first + count
     while low < high:
         middle = (low + high) // 2
-        if integer[middle, 0] < facet:
+        if integer[middle, FACET] < facet:
             low = middle + 1
         else:
             high = middle
-    if low < first + count and integer[low, 0] == facet:
+    if low < first + count and integer[low, FACET] == facet:
         return low
     return -1

@@ -75,14 +75,11 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
     contacts = np.zeros(len(columns["kind"]), dtype=contact_dtype(mesh.largest_order))
     for name, column in columns.items():
         contacts[name] = column
-    weights = np.zeros((len(contacts), mesh.largest_order))
+    weights, surface = np.zeros((len(contacts), mesh.largest_order)), SurfaceArrays.of(mesh)
     for row, contact in enumerate(contacts):
         # an edge that ends at a hanging node is none of its facet: there the point alone tells
         named = (int(contact["kind"]), int(contact["feature"])) if contact["feature"] >= 0 else (0, -1)
-        facet_weights(
-            *contact["point"].tolist(), *named, int(contact["facet"]), mesh.vertices, mesh.facet_normals,
-            *mesh.topology[:4], weights, row,
-        )  # fmt: skip
+        facet_weights(tuple(contact["point"].tolist()), *named, int(contact["facet"]), surface, weights, row)
     contacts["weights"] = weights
     return contacts
 
