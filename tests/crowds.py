@@ -7,7 +7,7 @@ import numpy as np
 from pdem.contact.law.forces import ContactParameters
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
-from pdem.motion.integration import Motion
+from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 
 OPEN = np.zeros(3), np.zeros(3)
 LAW = ContactParameters(
@@ -43,3 +43,13 @@ def near_pairs(particles: Particles, seed: int | None = None) -> NearPairs:
     if seed is not None:
         near = np.random.default_rng(seed).permutation(near)
     return NearPairs.of(first[near].astype(np.int32), second[near].astype(np.int32))
+
+
+def fixed_of(particles: Particles, skin: np.ndarray | None = None) -> FixedColumns:
+    """Return the fixed columns of owned particles; without skins these may go anywhere."""
+    owned, column = particles.count, particles.column
+    fixed = FixedColumns(
+        column("position")[:owned].copy(), np.full(owned, np.inf) if skin is None else skin, np.zeros(owned)
+    )
+    write_inverse_inertia(owned, column("radius"), column("material"), LAW.density, fixed.inverse_inertia)
+    return fixed

@@ -8,8 +8,8 @@ import numpy as np
 
 from pdem.contact.law.forces import ContactParameters
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
-from pdem.foundation.kernels import set_threads, threads
-from pdem.motion.integration import GONE, LOST, STALE, drift
+from pdem.foundation.kernels import plain, set_threads, threads
+from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift
 from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
 from pdem.simulation.population import remove_escaped_particles, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SORT_EVERY = 10
 """Detections after which particles are put in the order of the cells in memory."""
-
-MEMBERS = ("material", "radius", "position", "image", "velocity", "angular_velocity", "force", "torque")
 
 
 def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
@@ -69,11 +67,11 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
 def kick_and_drift(system: System) -> int:
     """Kick by half and drift; return `FINE`, `STALE` if lists have to be made anew, `GONE` if particles left."""
     own, constants = system.particles, system.constants
-    columns = [own.column(name) for name in MEMBERS]
-    code = drift(
-        own.count, constants.step, *constants.motion, constants.density, system.reference, system.skin, *columns,
+    columns = tuple(own.column(name) for name in StepColumns._fields)
+    code = drift(*plain(
+        own.count, constants.step, constants.motion, constants.density, system.fixed, columns,
         system.pairs.packed(own.count + own.ghosts),
-    )  # fmt: skip
+    ))  # fmt: skip
     return note_drift(system, int(code))
 
 
@@ -238,7 +236,7 @@ def evaluate(
     law = ContactParameters(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
     wall = evaluate_walls(system, packed, law, phases)
     system.columns_are_current = not ahead
-    kick = kick_of(wall, 0.5 * dt, constants.motion, system.reference, system.skin, ahead=ahead)
+    kick = kick_of(wall, 0.5 * dt, constants.motion, system.fixed, ahead=ahead)
     beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")

@@ -17,6 +17,7 @@ from pdem.detection.id_table import indexed
 from pdem.detection.searches import make_search
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
+from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.simulation.trials import Trials
 from pdem.simulation.tuning import SkinTuner
 
@@ -143,6 +144,7 @@ class System:
         self.ended = ExactSums(ENDED)
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)
+        self._inverse_inertia = np.zeros(0)
         self._reach = np.zeros(0)
         self._table = np.empty(0, np.int32)
         self.wall_margin = 0.0
@@ -195,6 +197,11 @@ class System:
         return self._skin[: self.particles.count]
 
     @property
+    def fixed(self) -> FixedColumns:
+        """What stays the same of owned particles until lists are made anew; views."""
+        return FixedColumns(self.reference, self.skin, self._inverse_inertia[: self.particles.count])
+
+    @property
     def reach(self) -> NDArray[np.float64]:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
@@ -206,13 +213,21 @@ class System:
             self.tuner.begin(self.step)
 
     def measure_reaches(self) -> None:
-        """Note skins and reaches of all particles, and where the owned ones are."""
+        """Note skins and reaches of all particles, and positions and inverse inertia of the owned ones."""
         own, rows = self.particles, self.particles.count + self.particles.ghosts
         if rows > len(self._reach):
             room = len(own.column("id"))
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
+            self._inverse_inertia = np.zeros(room)
         self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
         self._reference[: own.count] = own.position
+        write_inverse_inertia(
+            own.count,
+            own.column("radius"),
+            own.column("material"),
+            self.constants.density,
+            self._inverse_inertia,
+        )
         self.least_radius = float(own.radius.min(initial=math.inf))
 
     def records(self) -> tuple[PairRecords, WallRecords]:
@@ -256,5 +271,5 @@ class System:
         parts: list[Any] = [self.particles, self.pairs, self.search]
         if self.walls is not None:
             parts.append(self.walls)
-        own = (self._reference, self._skin, self._reach, self._table)
+        own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table)
         return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, crowd, near_pairs
+from crowds import LAW, MOTION, OPEN, crowd, fixed_of, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +19,10 @@ from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
+from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.foundation.transposition import ROWS
-from pdem.motion.integration import FINE, PACKED, Motion, drift
+from pdem.motion.integration import FINE, PACKED, Motion, StepColumns, drift
 from pdem.simulation.system import ENDED
 
 
@@ -33,7 +34,7 @@ def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, 
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
     walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
-    kick = kick_of(walls, 1e-4, MOTION)
+    kick = kick_of(walls, 1e-4, MOTION, fixed_of(particles))
     beyond = []
     for step in range(2):
         if step:
@@ -123,7 +124,8 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
             packed = lists.begin(particles, LAW.density, packed=False)
-            kick = kick_of(NO_WALLS, 0.5 * dt, motion, place, skin, ahead=ahead)
+            fixed = fixed_of(particles, skin)
+            kick = kick_of(NO_WALLS, 0.5 * dt, motion, fixed, ahead=ahead)
             codes = [lists.evaluate(ghosts, particles, OPEN, LAW, ended, kick)[1] for ghosts in (False, True)]
             code = max(*codes, lists.finish(particles, kick))
             if ahead:
@@ -131,19 +133,8 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
                 lists.show(particles)
             else:
                 assert code == FINE
-                names = (
-                    "material",
-                    "radius",
-                    "position",
-                    "image",
-                    "velocity",
-                    "angular_velocity",
-                    "force",
-                    "torque",
-                )
-                code = drift(
-                    owned, dt, *motion, LAW.density, place, skin, *(column(name) for name in names), packed
-                )
+                columns = tuple(column(name) for name in StepColumns._fields)
+                code = drift(*plain(owned, dt, motion, LAW.density, fixed, columns, packed))
             assert (packed.reshape(-1, PACKED)[:owned, :3] == column("position")[:owned]).all()
             moved = [
                 column(name)[:owned].copy() for name in ("position", "image", "velocity", "angular_velocity")

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.motion.integration import Motion
+    from pdem.motion.integration import FixedColumns, Motion
 
 
 class Candidates(NamedTuple):
@@ -174,8 +174,8 @@ class Kick(NamedTuple):
         Whether the next step, twice as long as `half`, is begun at once. Columns are not written then.
     gravity, free, sides : arrays
         See `pdem.motion.integration.Motion`.
-    reference, skin : (n, 3) and (n,) arrays
-        Where particles were when lists were made [m], and how far they may be from there [m].
+    reference, skin, inverse_inertia : arrays
+        See `pdem.motion.integration.FixedColumns`.
     """
 
     wall: NDArray[np.float64]
@@ -187,20 +187,18 @@ class Kick(NamedTuple):
     sides: NDArray[np.float64]
     reference: NDArray[np.float64]
     skin: NDArray[np.float64]
+    inverse_inertia: NDArray[np.float64]
 
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 """In a `Kick` without walls."""
-
-_NOWHERE, _NO_SKINS = np.empty((0, 3)), np.empty(0)
 
 
 def kick_of(
     wall: tuple[NDArray[np.float64], NDArray[np.int32]],
     half: float,
     motion: Motion,
-    reference: NDArray[np.float64] = _NOWHERE,
-    skin: NDArray[np.float64] = _NO_SKINS,
+    fixed: FixedColumns,
     *,
     ahead: bool = False,
 ) -> Kick:
@@ -214,12 +212,12 @@ def kick_of(
         Time for which forces act on the velocities when they have been summed [s], 0 for none.
     motion : Motion
         What all particles move by.
-    reference, skin : (n, 3) and (n,) arrays
-        As `pdem.motion.integration.drift` takes them, to begin the next step.
+    fixed : FixedColumns
+        Of owned particles.
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once.
     """
-    return Kick(*wall, half, ahead, *motion, reference, skin)
+    return Kick(*wall, half, ahead, *motion, *fixed)
 
 
 class ParticleArrays(NamedTuple):

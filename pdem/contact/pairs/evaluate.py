@@ -44,7 +44,7 @@ from pdem.contact.pairs.stages import (
 )
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.transposition import LANES, whole_lanes
-from pdem.motion.integration import FINE, ask_for_row
+from pdem.motion.integration import FINE, prefetch_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ def prefetch_new_particles(
     many = schedule.first_read_begin[chunk + 1] - first
     each = (many + parts - 1) // parts
     for place in range(first + part * each, first + min((part + 1) * each, many)):
-        ask_for_row(schedule.first_read[np.uint64(place)], packed)
+        prefetch_row(schedule.first_read[np.uint64(place)], packed)
 
 
 @inlined

@@ -13,8 +13,8 @@ from pdem.contact.pairs.row_sums import sum_row
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
-from pdem.motion.integration import FINE, move, unpack_particle
-from pdem.motion.moving_blocks import BLOCK, FX, SKIN, TX, X0, move_block
+from pdem.motion.integration import FINE, FixedColumns, Motion, move, unpack_particle
+from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,8 +62,9 @@ def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: 
         particles.force[p, axis] = force[axis]
         particles.torque[p, axis] = torque[axis]
     move(
-        p, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, kick.reference, kick.skin, particles.image,
-        particles.packed, force, torque, 0 if kick.half == 0.0 else 1, False,
+        p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides),
+        FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), particles.image, particles.packed, force, torque,
+        0 if kick.half == 0.0 else 1, False,
     )  # fmt: skip
     unpack_particle(p, particles.packed, particles.position, particles.velocity, particles.angular_velocity)
 
@@ -97,12 +98,12 @@ def sum_and_advance(
                 put3(work, w + TX, _STRIDE, torque)
                 reference = kick.reference[p, 0], kick.reference[p, 1], kick.reference[p, 2]
                 put3(work, w + X0, _STRIDE, reference)
-                work[w + SKIN] = kick.skin[p]
+                work[w + SKIN], work[w + INVERSE_INERTIA] = kick.skin[p], kick.inverse_inertia[p]
             else:
                 kick_particle(p, force, torque, kick, particles)
         if kick.ahead:
             moved = move_block(
-                at, block, count, order, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, particles.image,
+                at, block, count, order, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides), particles.image,
                 particles.packed, work,
             )  # fmt: skip
             code = max(code, moved)

@@ -39,7 +39,7 @@ from pdem.contact.walls.stages import (
 from pdem.foundation.kernels import ROW, inlined, kernel, prange, uncounted_kernel
 from pdem.foundation.sums import add_exactly
 from pdem.foundation.transposition import LANES, whole_lanes
-from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, ask_for_row
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +116,7 @@ def list_contacts(
     number = begin
     ended = deepest = 0
     for q in range(first, last):
-        ask_for_row(near.near[min(q + SOON, len(near.near) - 1)], near.packed)
+        prefetch_row(near.near[min(q + SOON, len(near.near) - 1)], near.packed)
         count = find_contacts(q, tally, near, parameters, surface, found, before, work)
         now.counts[q] = count
         ended += before.counts[q]
