@@ -354,3 +354,22 @@ def drift(
         code = drift_particle(p, dt, how, density, still, moving, packed)
         worst = max(worst, code)
     return worst
+
+
+@threaded_kernel
+def drift_rows(
+    rows: NDArray[np.int32],
+    dt: float,
+    motion: Motion,
+    density: NDArray[np.float64],
+    fixed: FixedColumns,
+    columns: StepColumns,
+    packed: NDArray[np.float64],
+) -> int:
+    """Begin a step of some owned particles only, as `drift` does of all: of those that no carrier moves."""
+    how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
+    worst = 0
+    for k in prange(len(rows)):
+        code = drift_particle(rows[k], dt, how, density, still, moving, packed)
+        worst = max(worst, code)
+    return worst

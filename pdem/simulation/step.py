@@ -9,7 +9,8 @@ import numpy as np
 from pdem.contact.law.forces import ContactParameters
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.foundation.kernels import plain, set_threads, threads
-from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift
+from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
+from pdem.simulation.carried import begin_carried, finish_carried, list_carried
 from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
 from pdem.simulation.population import remove_escaped_particles, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
@@ -68,11 +69,14 @@ def kick_and_drift(system: System) -> int:
     """Kick by half and drift; return `FINE`, `STALE` if lists have to be made anew, `GONE` if particles left."""
     own, constants = system.particles, system.constants
     columns = tuple(own.column(name) for name in StepColumns._fields)
-    code = drift(*plain(
-        own.count, constants.step, constants.motion, constants.density, system.fixed, columns,
+    given = (
+        constants.step, constants.motion, constants.density, system.fixed, columns,
         system.pairs.packed(own.count + own.ghosts),
-    ))  # fmt: skip
-    return note_drift(system, int(code))
+    )  # fmt: skip
+    if system.carriers is None:
+        return note_drift(system, int(drift(*plain(own.count, *given))))
+    code = int(drift_rows(*plain(system.pairs.free_rows, *given)))
+    return note_drift(system, max(code, begin_carried(system, constants.step)))
 
 
 def note_drift(system: System, code: int) -> int:
@@ -170,6 +174,7 @@ def rebuild_lists(system: System, handed: Records | None, phases: Phases) -> Non
     system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii)
     phases.lap("exchange")
     system.measure_reaches()
+    list_carried(system)
     near = system.search.search(
         particles.column("position"), system.reach, particles.count + particles.ghosts
     )
@@ -246,7 +251,7 @@ def evaluate(
     beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")
-    code = max(code, others, pairs.finish(particles, kick))
+    code = max(code, others, pairs.finish(particles, kick), finish_carried(system, kick))
     system.pending_drift = code if ahead else None
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:

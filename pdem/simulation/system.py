@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.detection.skins import Skins
+    from pdem.motion.carriers import Carriers
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.exchange import Exchange
     from pdem.simulation.setup import Constants
@@ -96,6 +97,9 @@ class System:
         What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
     columns_are_current : bool
         Whether the columns of owned particles are where these have moved since.
+    carriers : Carriers or None
+        What moves particles in place of the forces on each, see `pdem.motion.carriers`. None, or set before lists are
+        made.
     """
 
     def __init__(
@@ -152,6 +156,7 @@ class System:
         self.trouble: list[tuple[int, int, int]] = []
         self.pending_drift: int | None = None
         self.columns_are_current = True
+        self.carriers: Carriers | None = None
         self.stop_requested: Callable[[], int] = nothing_requested
 
     def use_levels(self, skins: Skins, population: int) -> None:

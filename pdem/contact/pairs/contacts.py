@@ -10,7 +10,7 @@ from pdem.contact.law.dissipation import ENERGIES, add_dissipated
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, StepParameters
-from pdem.contact.pairs.force_sums import sum_forces
+from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
 from pdem.containers.records import PairRecords
@@ -61,6 +61,8 @@ class PairContacts:
         `pdem.contact.pairs.history_kernels.CHUNKS`.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
+    carried : int32 array
+        Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
     """
 
     def __init__(self) -> None:
@@ -69,6 +71,7 @@ class PairContacts:
         self.chunk_size = CHUNK
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
+        self.carried = np.empty(0, np.int32)
         self._storage = HistoryStorage()
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
@@ -182,7 +185,8 @@ class PairContacts:
         owned, size = particles.count, self.chunk_size
         self._workers = threads()
         begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
-        steps = int(begins[-1]) + 2
+        deferred = int(begins[-1])
+        steps = deferred + 3  # behind the deferred particles stand those that are carried
         self._reserve_schedule(owned + particles.ghosts, steps)
         self._touching[: owned + particles.ghosts] = 0
         first_chunk = self._cursor  # has done its work
@@ -192,8 +196,10 @@ class PairContacts:
         schedule.list_by_chunk(owned, first_chunk, self._first_read_begin[:steps], self._first_read)
         window = schedule.reuse_window(owned, begins, first_chunk, self._last_chunk)
         if window:
-            schedule.defer(owned, window, steps - 2, first_chunk, self._last_chunk)
-            self._mark_persistent(particles, steps - 2)
+            schedule.defer(owned, window, deferred, first_chunk, self._last_chunk)
+        self._last_chunk[self.carried] = deferred + 1
+        if window:
+            self._mark_persistent(particles, deferred)
         schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
         return begins, window
 
@@ -309,13 +315,26 @@ class PairContacts:
 
         Returns the largest code of these, as `evaluate` does.
         """
-        deferred = self._complete[self._complete_begin[self._storage.inner_number] : particles.count]
+        chunk = self._storage.inner_number
+        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
         worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
         sum_forces(*plain(
             worst, deferred, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
             self._storage.work,
         ))  # fmt: skip
         return int(worst.max())
+
+    def sum_carried(self, particles: Particles, kick: Kick) -> None:
+        """Write the forces on the carried particles to their columns."""
+        views = self._kernel_views(particles)
+        sum_carried(*plain(
+            self.carried, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
+        ))  # fmt: skip
+
+    @property
+    def free_rows(self) -> NDArray[np.int32]:
+        """Rows of the owned particles that are not carried, each once; a view."""
+        return self._complete[: self._complete_begin[self._storage.inner_number + 1]]
 
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""

@@ -56,11 +56,17 @@ def total_force(
 
 
 @inlined
-def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
-    """End the step of a particle, and write its columns."""
+def write_force(p: int, force: Vector, torque: Vector, particles: ParticleArrays) -> None:
+    """Write the sums of a particle to its columns."""
     for axis in range(3):
         particles.force[p, axis] = force[axis]
         particles.torque[p, axis] = torque[axis]
+
+
+@inlined
+def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
+    """End the step of a particle, and write its columns."""
+    write_force(p, force, torque, particles)
     move(
         p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides),
         FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), particles.image, particles.packed, force, torque,
@@ -131,3 +137,37 @@ def sum_forces(
             worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, Rows(*rows),
             Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles), work,
         )  # fmt: skip
+
+
+@inlined
+def sum_particle(
+    p: int,
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+) -> None:
+    """Write the sum of the forces on an owned particle to its columns."""
+    force, torque = total_force(p, rows, candidates, forces, kick)
+    write_force(p, force, torque, particles)
+
+
+@uncounted_kernel
+def sum_carried(
+    order: NDArray[np.int32],
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+) -> None:
+    """Write the sums of the forces on the owned particles `order` to their columns; no particle is kicked.
+
+    The sums are those of `sum_forces`. What moves these particles is not the kick, but a carrier (see
+    `pdem.motion.carriers`).
+    """
+    for k in prange(len(order)):
+        sum_particle(
+            order[k], Rows(*rows), Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles)
+        )
