@@ -50,11 +50,11 @@ class Slots(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Where hits are written: sphere and facet of each, and the place from which on they are only counted."""
+    """Arrays to which hits are written, sphere and facet of each; from `end` on hits are only counted."""
 
     sphere: NDArray[np.int32]
     facet: NDArray[np.int32]
-    room: int
+    end: int
 
 
 class Rows(NamedTuple):
@@ -96,9 +96,9 @@ def _box_chunk(chunk: int, facets: Facets, extents: NDArray[np.float64]) -> None
 @threaded_kernel
 def box_facets(facets: Facets, extents: NDArray[np.float64]) -> None:
     """Write the bounding boxes of all facets (lower corner, upper corner), and of the chunks, (CHUNKS, 6)."""
-    for turn in prange(CHUNKS):
+    for iteration in prange(CHUNKS):
         # a function of its own: what a parallel loop itself writes to a member of a tuple is lost
-        _box_chunk(np.int64(turn), facets, extents)
+        _box_chunk(np.int64(iteration), facets, extents)
 
 
 @kernel
@@ -152,12 +152,12 @@ def _count_chunk(chunk: int, facets: Facets, cells: Cells, work: NDArray[np.int6
 @threaded_kernel
 def count_work(facets: Facets, cells: Cells, work: NDArray[np.int64]) -> None:
     """Write the units of work of facet f to ``work[f + 1]``."""
-    for turn in prange(CHUNKS):
-        _count_chunk(np.int64(turn), facets, cells, work)
+    for iteration in prange(CHUNKS):
+        _count_chunk(np.int64(iteration), facets, cells, work)
 
 
 @kernel
-def add_up(work: NDArray[np.int64]) -> None:
+def write_first_units(work: NDArray[np.int64]) -> None:
     """Turn the units of each facet into the number of its first unit, shape (F + 1,)."""
     work[0] = 0
     for facet in range(np.uint64(1), np.uint64(len(work))):
@@ -166,10 +166,10 @@ def add_up(work: NDArray[np.int64]) -> None:
 
 @inlined_geometry
 def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Facets) -> bool:
-    """Tell whether a facet may come within `reach` of a point: never no if it does.
+    """Tell whether a facet may come within `reach` of a point; True wherever it does.
 
-    No, if the plane is farther off, or if the point's projection lies beyond the line of an edge by more than
-    what the plane leaves of the reach.
+    False if its plane is farther away, or if the projection of the point on the plane lies beyond the line of an edge
+    by more than the radius of the section of the plane with the sphere of this reach.
     """
     vertices, normals = facets.vertices, facets.normals
     begin, end = facets.start[facet], facets.start[facet + np.uint64(1)]
@@ -293,7 +293,7 @@ def _visit_rows(
                     and (cell_along(y, 1, level, cells) != row_y or cell_along(z, 2, level, cells) != row_z)
                 ):
                     continue
-                if at < hits.room:
+                if at < hits.end:
                     hits.sphere[np.uint64(at)] = order[slot]
                     hits.facet[np.uint64(at)] = facet
                 at += 1
@@ -355,15 +355,15 @@ def visit(
 
     ``found[c]`` becomes their number, whether there was room or not. Facets ascend from chunk to chunk.
     """
-    for turn in prange(CHUNKS):
-        chunk = np.int64(turn) * 37 % CHUNKS  # neighbours in work go to different threads
+    for iteration in prange(CHUNKS):
+        chunk = np.int64(iteration) * 37 % CHUNKS  # neighbours in work go to different threads
         at = segments[chunk]
         after = _visit_chunk(chunk, facets, cells, slots, work, Hits(first, second, segments[chunk + 1]), at)
         found[chunk] = after - at
 
 
 @kernel
-def gather_rows(
+def sort_hits_by_sphere(
     segments: NDArray[np.int64],
     found: NDArray[np.int64],
     first: NDArray[np.int32],

@@ -206,9 +206,9 @@ def _is_in_row(
     levels: Levels, level: int, x: float, y: float, z: float, row: tuple[int, int], column: int, length: int
 ) -> bool:
     """Tell whether a point lies in `length` cells of a row from `column` on, not past the end of the row."""
-    along = cell_along(levels, level, 0, x) - column
+    behind = cell_along(levels, level, 0, x) - column
     return (
-        0 <= along < length
+        0 <= behind < length
         and cell_along(levels, level, 1, y) == row[0]
         and cell_along(levels, level, 2, z) == row[1]
     )
@@ -310,8 +310,10 @@ def search(
     sorted_spheres, written = SortedSpheres(*particles), PairArrays(*pairs)
     order = sorted_spheres.order
     depth = len(levels.limit)
-    for turn in prange(SEGMENTS):
-        chunk = (turn * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
+    for iteration in prange(SEGMENTS):
+        chunk = (
+            iteration * 37
+        ) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
         at, stop = room[chunk], room[chunk + 1] - 1
         checks = accesses = 0
         for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SEGMENTS = 64
 """Parts in which pairs come, so that threads share the work."""
 
-NOWHERE = -1
-"""Row of a contact neither of whose particles is owned."""
+NOT_OWNED = -1
+"""In place of a row: this rank owns neither particle of the contact."""
 
 _SHORT = 24
 
@@ -30,7 +30,7 @@ class NearPairs(NamedTuple):
     Attributes
     ----------
     first, second : int32 arrays
-        Rows of both particles of each pair; between segments there may be rubbish.
+        Rows of both particles of each pair; numbers between segments have no meaning.
     begin, found : (SEGMENTS,) int64 arrays
         Where each segment begins, and how many pairs it has.
     """
@@ -242,11 +242,11 @@ def look_up_by_row(
     for contact in prange(count):
         k = max(candidate[contact], 0)
         i, j = lower[k], higher[k]
-        mine = i < owned
-        if not mine or (j < owned and radius[j] < radius[i]):
+        lower_is_owned = i < owned
+        if not lower_is_owned or (j < owned and radius[j] < radius[i]):
             i, j = j, i
         p = row_now[i] if moved else i
-        row[contact] = p if mine else -2 - p
+        row[contact] = p if lower_is_owned else -2 - p
         other[contact] = ids[j]
 
 
@@ -266,7 +266,7 @@ def find_candidates(
     """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none."""
     for contact in prange(count):
         candidate[contact] = -1
-        if row[contact] != NOWHERE:
+        if row[contact] != NOT_OWNED:
             p = (row[contact] if row[contact] >= 0 else -2 - row[contact]) & ROW
             place, end = start[p], start[p + 1]
             while place < end and partner_of(entry[place], lower, higher, ids) != other[contact]:
