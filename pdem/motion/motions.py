@@ -1,4 +1,4 @@
-"""Rigid motions as functions of the time alone: turning, moving along, to and fro, by tables, one carried by another.
+"""Rigid motions as functions of the time alone: rotations and translations, steady, oscillating or tabulated.
 
 A `Motion` maps the places x that points have at time 0 to ``rotation(t) x + shift(t)``; at time 0 it changes nothing.
 Motions are composed: a motion that is carried by another is described in the frame of that one, and since at time
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 WORST = 32
-"""How many of the fastest steps of a table are told."""
+"""Number of the fastest steps of a table that are returned."""
 
 
 class Course(Protocol):
@@ -90,9 +90,9 @@ class Oscillating:
     def __call__(self, time: float) -> tuple[float, float]:
         """Return the value and its rate at a time [s]."""
         rate = 2.0 * math.pi * self.frequency
-        turn = 2.0 * math.pi * math.remainder(self.frequency * time, 1.0) + self.phase
-        value = self.amplitude * (math.sin(turn) - math.sin(self.phase))
-        return value, self.amplitude * rate * math.cos(turn)
+        phase = 2.0 * math.pi * math.remainder(self.frequency * time, 1.0) + self.phase
+        value = self.amplitude * (math.sin(phase) - math.sin(self.phase))
+        return value, self.amplitude * rate * math.cos(phase)
 
     @property
     def largest_rate(self) -> float:
@@ -101,8 +101,8 @@ class Oscillating:
 
     def fastest(self, step: float) -> tuple[float, ...]:
         """Return half a step before its first passages through the middle."""
-        turns = -self.phase / (2.0 * math.pi)
-        return tuple(((turns + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
+        cycles = -self.phase / (2.0 * math.pi)
+        return tuple(((cycles + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Tabulated:
     values: tuple[float, ...]
 
     def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]; at a bend the rate of the way that begins there."""
+        """Return the value and its rate at a time [s]; at a bend the slope of the line that begins there."""
         value, rate = self._given(time)
         return value - self._first, rate
 
@@ -138,7 +138,7 @@ class Tabulated:
 
     @property
     def largest_rate(self) -> float:
-        """Absolute rate of the steepest way."""
+        """Absolute slope of the steepest line."""
         return float(np.abs(np.diff(self.values) / np.diff(self.times)).max())
 
     def fastest(self, step: float) -> tuple[float, ...]:
@@ -172,7 +172,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Turn:
-    """Turning about an axis.
+    """Rotation about an axis.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Shift:
-    """Moving along.
+    """Translation.
 
     Attributes
     ----------
