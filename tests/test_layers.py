@@ -22,6 +22,7 @@ ROOMS = (
     "output",
     "case",
     "simulation",
+    "benchmark",
     "verification",
     "scaling",
     "cli",

@@ -13,8 +13,8 @@ from pdem.cli.start import collective, load_kernels, say, serial, settings_optio
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pdem.benchmark.cases import Prepared
     from pdem.scaling.section import Section
-    from pdem.simulation.bench_cases import Prepared
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -87,10 +87,10 @@ def _run(
     case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
+    from pdem.benchmark import launch
     from pdem.output.summary import counted
     from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
-    from pdem.simulation import launch
 
     launch.require_no_launcher()
     words = launch.check_launcher(launcher or launch.default_launcher())
@@ -236,9 +236,9 @@ def plan(
 
 
 def _prepared(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
+    from pdem.benchmark.launch import require_no_launcher
     from pdem.foundation.kernels import set_threads
     from pdem.scaling.starts import first_settings, load_start, require_size
-    from pdem.simulation.launch import require_no_launcher
 
     require_no_launcher()
     require_size(case, settings, weak)

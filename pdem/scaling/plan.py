@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.benchmark.cases import Prepared
     from pdem.contact.walls.contacts import WallContacts
     from pdem.scaling.predict import Network
-    from pdem.simulation.bench_cases import Prepared
     from pdem.simulation.exchange import Division
     from pdem.simulation.simulation import Simulation
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from pdem.benchmark.launch import check_launcher, default_launcher, run_once
 from pdem.case.templates import write_example
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
-from pdem.simulation.launch import check_launcher, default_launcher, run_once
 from pdem.verification.bits_ranks import Cell, Played, middle_of, write_plan
 from pdem.verification.study import Finding, Table
 

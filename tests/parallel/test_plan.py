@@ -9,6 +9,7 @@ from decomposition.cuts import axes_of
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.plan import divide
+from pdem.benchmark.cases import Prepared
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
@@ -16,7 +17,6 @@ from pdem.containers.particles import Particles
 from pdem.scaling.measure import counts
 from pdem.scaling.plan import divide as divide_start
 from pdem.scaling.plan import facets_of, work_of
-from pdem.simulation.bench_cases import Prepared
 from pdem.simulation.simulation import Simulation
 
 SKIN = 1.1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
@@ -16,7 +17,6 @@ from pdem.case.packing import spread
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
-from pdem.simulation.bench_walls import hopper, mesh_of_a_million
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -154,7 +154,7 @@ class BenchCase:
     only_named : bool
         Whether it is too large to be measured unless it is asked for.
     warm_up_steps : int or None
-        Taken before; None for `pdem.simulation.bench.WARM_UP_STEPS`.
+        Taken before; None for `pdem.benchmark.measure.WARM_UP_STEPS`.
     """
 
     name: str
@@ -165,7 +165,7 @@ class BenchCase:
 
 
 DETECTION = "detection"
-"""Name of what measures the making of lists alone, see `pdem.simulation.bench_detection`."""
+"""Name of what measures the making of lists alone, see `pdem.benchmark.detection`."""
 
 
 def names_of_cases() -> list[str]:

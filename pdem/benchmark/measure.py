@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pdem.benchmark.cases import DETECTION, Skipped, find_case
+from pdem.benchmark.detection import measure_detection
+from pdem.benchmark.resident_memory import MemoryWatch
+from pdem.benchmark.roofline import limits_of
 from pdem.output.summary import quantity
-from pdem.simulation.bench_cases import DETECTION, Skipped, find_case
-from pdem.simulation.bench_detection import measure_detection
-from pdem.simulation.bench_limits import limits_of
-from pdem.simulation.resident import MemoryWatch
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pdem.simulation.bench_cases import BenchCase, Prepared
+    from pdem.benchmark.cases import BenchCase, Prepared
 
 WARM_UP_STEPS = 800
 """Lists have grown and the skin has been tuned by then."""
@@ -111,7 +111,7 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
     Parameters
     ----------
     name : str
-        One of `pdem.simulation.bench_cases.names_of_cases`.
+        One of `pdem.benchmark.cases.names_of_cases`.
     communicator, threads, steps
         As for `measure`.
 

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.simulation.bench_cases import Skipped
+from pdem.benchmark.cases import Skipped
 
 if TYPE_CHECKING:
-    from pdem.simulation.peer_problem import Law, Problem
+    from pdem.benchmark.lammps.problem import Law, Problem
 
 STYLES = ("granular", "gran/hertz/history")
 """The same law, and the fastest."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.benchmark.machine_speed import machine_speed
 from pdem.contact.law.forces import HISTORY
 from pdem.motion.integration import PACKED
-from pdem.simulation.machine_speed import machine_speed
 
 if TYPE_CHECKING:
-    from pdem.simulation.machine_speed import MachineSpeed
+    from pdem.benchmark.machine_speed import MachineSpeed
     from pdem.simulation.simulation import Simulation
 
 NUMBER, ROW, PLACE = 8, 4, 8

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.benchmark.cases import DETECTION, Skipped, find_case
+from pdem.benchmark.lammps.commands import STYLES
+from pdem.benchmark.lammps.problem import problem_of
+from pdem.benchmark.lammps.run import LammpsRun, require_lammps
+from pdem.benchmark.measure import parts_of, result_of, steps_of, warm_up_of, warmed_up
+from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.foundation.errors import InputError
 from pdem.output.summary import quantity
-from pdem.simulation.bench import parts_of, result_of, steps_of, warm_up_of, warmed_up
-from pdem.simulation.bench_cases import DETECTION, Skipped, find_case
-from pdem.simulation.peer_lammps import STYLES
-from pdem.simulation.peer_lammps_run import LammpsRun, require_lammps
-from pdem.simulation.peer_problem import problem_of
-from pdem.simulation.resident import MemoryWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pdem.simulation.bench import Outcome
-    from pdem.simulation.bench_cases import BenchCase
-    from pdem.simulation.peer_problem import Problem
+    from pdem.benchmark.cases import BenchCase
+    from pdem.benchmark.lammps.problem import Problem
+    from pdem.benchmark.measure import Outcome
     from pdem.simulation.simulation import Simulation
 
     Seconds = tuple[float, float]
@@ -130,7 +130,7 @@ def outcomes_beside(name: str, steps: int | None) -> Iterator[Outcome]:
     Parameters
     ----------
     name : str
-        One of `pdem.simulation.bench_cases.names_of_cases`.
+        One of `pdem.benchmark.cases.names_of_cases`.
     steps : int or None
         To be timed; by default as many as make the case's number of particle-steps.
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.benchmark.cases import Skipped
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.pair_table import DAMPING, FRICTION, HERTZIAN, ROLLING, STIFFNESS, TANGENTIAL_RATIO
-from pdem.simulation.bench_cases import Skipped
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.bench_cases import Prepared
+    from pdem.benchmark.cases import Prepared
 
     Floats = NDArray[np.float64]
 

@@ -9,17 +9,17 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pdem.benchmark.cases import Skipped
+from pdem.benchmark.lammps import process
+from pdem.benchmark.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.foundation.errors import InputError
-from pdem.simulation import peer_lammps_process as process
-from pdem.simulation.bench_cases import Skipped
-from pdem.simulation.peer_lammps import Settings, collections_of, commands_after, commands_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.peer_problem import Problem
+    from pdem.benchmark.lammps.problem import Problem
 
 Answer = TypeVar("Answer")
 
@@ -58,7 +58,7 @@ class LammpsRun:
     problem : Problem
         Where it begins.
     style : str
-        One of `pdem.simulation.peer_lammps.STYLES`.
+        One of `pdem.benchmark.lammps.commands.STYLES`.
 
     Attributes
     ----------
