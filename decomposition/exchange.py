@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from decomposition.mpi import World
+    from pdem.containers.exchange import Traffic
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.simulation.exchange import Traffic
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
 
 
 class RankExchange:
-    """Ranks that own parts of space; implements `pdem.simulation.exchange.Exchange`.
+    """Ranks that own parts of space; implements `pdem.containers.exchange.Exchange`.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ from decomposition.layers import (
 )
 from decomposition.packing import GHOST, PARTICLE, pack, pack_for_ranks, pack_pairs, pack_walls
 from pdem.containers.box_tree import BoxTree, pairs_between
+from pdem.containers.exchange import Division
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
-from pdem.simulation.exchange import Division
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

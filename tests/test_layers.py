@@ -27,10 +27,9 @@ ROOMS = (
     "scaling",
     "cli",
 )
-# The one door from the simulation to the ranks, and the protocol on which both agree.
+# The one door from the simulation to the ranks; both agree on the protocol in pdem.containers.exchange.
 DOOR = "pdem.simulation.distributed"
-PROTOCOL = "pdem.simulation.exchange"
-OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers", PROTOCOL)
+OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
 ONLY_MPI = "decomposition.mpi"
 
 LONGEST_FILE = 400

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from pdem.simulation.exchange import wait_for_all
+from pdem.containers.exchange import wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Exchange
+    from pdem.containers.exchange import Exchange
 
     Reals = NDArray[np.float64]
     Arrays = tuple[Reals, Reals, Reals]

@@ -36,7 +36,7 @@ _WORD_BYTES = 8
 
 
 class Ranks(Protocol):
-    """The ranks that write a file: part of `pdem.simulation.exchange.Exchange`, all of it collective."""
+    """The ranks that write a file: part of `pdem.containers.exchange.Exchange`, all of it collective."""
 
     @property
     def rank(self) -> int:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pdem.benchmark.cases import Prepared
     from pdem.contact.walls.contacts import WallContacts
+    from pdem.containers.exchange import Division
     from pdem.scaling.predict import Network
-    from pdem.simulation.exchange import Division
     from pdem.simulation.simulation import Simulation
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pdem.containers.exchange import Alone
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import Interrupted, LaunchError, PdemError
 from pdem.foundation.machine import default_threads
 from pdem.foundation.signals import signal_name
-from pdem.simulation.exchange import Alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from decomposition.mpi import World
     from pdem.case.model import Case
+    from pdem.containers.exchange import Division, Exchange
     from pdem.detection.skins import Skins
     from pdem.foundation.signals import SignalFlag
-    from pdem.simulation.exchange import Division, Exchange
 
 Result = TypeVar("Result")
 

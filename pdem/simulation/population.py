@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Records
+    from pdem.containers.exchange import Records
     from pdem.simulation.system import System
 
 CHANGE = 0.2

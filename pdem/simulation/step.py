@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.walls.facet_lists import Carried
-    from pdem.simulation.exchange import Records
+    from pdem.containers.exchange import Records
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.detection.skins import Skins
     from pdem.motion.walls import MovingWalls
-    from pdem.simulation.exchange import Exchange
     from pdem.simulation.setup import Constants
 
 ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow")

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.exchange import wait_for_all
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
 from pdem.output.storage import reason
-from pdem.simulation.exchange import wait_for_all
 from pdem.simulation.phases import Phases
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Exchange
+    from pdem.containers.exchange import Exchange
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.system import System
 

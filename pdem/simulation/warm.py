@@ -15,12 +15,12 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.contact.law.forces import ContactParameters
+from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
 from pdem.simulation.distributed import rehearse
 from pdem.simulation.driven import finish_driven
-from pdem.simulation.exchange import Alone
 from pdem.simulation.helper import Helper
 from pdem.simulation.phases import Phases
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of

@@ -21,7 +21,7 @@ from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
 from pdem.contact.law.forces import limited_force, normal_force, tangential_force
-from pdem.simulation.exchange import Alone
+from pdem.containers.exchange import Alone
 from pdem.simulation.simulation import Simulation
 
 KINDS = {ast.Add: "additions", ast.Sub: "additions", ast.Mult: "multiplications", ast.Div: "divisions"}
