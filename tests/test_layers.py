@@ -18,6 +18,8 @@ ROOMS = (
     "containers",
     "motion",
     "detection",
+    "particles",
+    "papers",
     "contact",
     "output",
     "case",

@@ -13,10 +13,10 @@ from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
-from pdem.case.packing import spread
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
+from pdem.particles.packing import spread
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.errors import InputError
+from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, Work, predict, summary
 from pdem.scaling.starts import begin

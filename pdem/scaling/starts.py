@@ -14,7 +14,6 @@ from pdem.benchmark.cases import (
     names_of_cases,
     scaled_case,
 )
-from pdem.case.batch_scripts import growing_settings, grown_setting
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
@@ -22,6 +21,7 @@ from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.scaling.batch_scripts import growing_settings, grown_setting
 from pdem.simulation.given import case_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups

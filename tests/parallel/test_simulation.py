@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import pdem
-from pdem.case.mixer import drum
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
+from pdem.papers.mixer import drum
 from pdem.simulation.run import run
 from pdem.simulation.state import gather_groups, local_groups
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.sections import Domain
+    from pdem.particles.regions import Domain
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.clearance import wrapped
 from pdem.foundation.random import keyed_vectors
+from pdem.particles.clearance import wrapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,21 +31,23 @@ def shaken(filling: Any, spheres: Indices, number: int) -> None:
 
     Parameters
     ----------
-    filling : `pdem.case.random_filling._Filling`
+    filling : `pdem.particles.random_filling._Filling`
         Whose table and groups are changed.
     spheres : (k,) int array
         Which of its spheres.
     number : int
         Of this round, which decides the random numbers with the ids.
     """
-    domain, slots = filling.case.domain, filling.slots[spheres]
+    domain, slots = filling.domain, filling.slots[spheres]
     reach = REACHES[number % len(REACHES)] * filling.radii[spheres, None]
     now, moves = np.zeros((len(spheres), 3)), np.zeros((len(spheres), 3))
     for group, one in enumerate(filling.groups):
         mine = np.flatnonzero(filling.owners[spheres] == group)
         rows = filling.rows[spheres[mine]]
         now[mine] = one.position[rows]
-        moves[mine] = 2.0 * keyed_vectors(one.group.fill.seed, _MOVE_STREAM + 3 * number, one.ids[rows]) - 1.0
+        moves[mine] = (
+            2.0 * keyed_vectors(one.request.fill.seed, _MOVE_STREAM + 3 * number, one.ids[rows]) - 1.0
+        )
     moves[:, domain.dimension :] = 0.0
     places = wrapped(now + reach * moves, domain)
     able = np.flatnonzero(filling.table.clear(places, filling.radii[spheres], slots))

@@ -176,7 +176,7 @@ class _Filled(Template):
 
 
 def _part(name: str) -> str:
-    return (resources.files("pdem.case") / "batch" / name).read_text(encoding="utf-8")
+    return (resources.files("pdem.scaling") / "batch" / name).read_text(encoding="utf-8")
 
 
 def _values(path: Path, job: Job, steady: Sequence[str], folder: str) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 First each sphere is tried at one random place after the other, the largest spheres first. Where that has come to its
 end, which it does far below the density of a liquid of hard spheres, those that have their place are shaken
-(`pdem.case.shaking`), and the others are tried again in between. All of it follows from ids, numbers of attempts and
-numbers of candidates, never from the clock: success, and every place, is the same on any machine.
+(`pdem.particles.shaking`), and the others are tried again in between. All of it follows from ids, numbers of attempts
+and numbers of candidates, never from the clock: success, and every place, is the same on any machine.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from pdem.case import regions
-from pdem.case.clearance import size_classes, wrapped
-from pdem.case.fill_limits import require_volume
-from pdem.case.filling import does_not_fit, region_of
-from pdem.case.shaking import shaken
 from pdem.foundation.random import keyed_vectors
+from pdem.particles import regions
+from pdem.particles.clearance import size_classes, wrapped
+from pdem.particles.fill_limits import require_volume
+from pdem.particles.filling import does_not_fit
+from pdem.particles.shaking import shaken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.case.filling import PlacedGroup, Surroundings
-    from pdem.case.insertion import SphereTable
-    from pdem.case.model import Case
+    from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings
+    from pdem.particles.sphere_table import SphereTable
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
@@ -51,38 +50,31 @@ _CANDIDATES_AT_ONCE = 4096
 
 
 def fill_randomly(
-    case: Case,
-    groups: list[PlacedGroup],
-    taken: list[PlacedGroup],
-    surroundings: Surroundings,
-    *,
-    progress: bool = False,
+    groups: list[FillGroup], taken: list[PlacedGroup], surroundings: Surroundings, *, progress: bool = False
 ) -> None:
     """Place the particles of all random fills together, the largest first.
 
     Parameters
     ----------
-    case : Case
-        The case.
-    groups : list of PlacedGroup
+    groups : list of FillGroup
         Those to be placed; their positions are written.
     taken : list of PlacedGroup
         Those that have their places already.
     surroundings : Surroundings
-        What else is to be avoided.
+        The domain, and what else is to be avoided.
     progress : bool
         Show how far it is on standard error, once it has lasted some seconds.
 
     Raises
     ------
     CaseError
-        At once where particles have more volume than could find a place, see `pdem.case.fill_limits`; later if some
-        have found none, with the number that did.
+        At once where particles have more volume than could find a place, see `pdem.particles.fill_limits`; later if
+        some have found none, with the number that did.
     """
     if not any(len(one.radius) for one in groups):
         return
     for one in groups:
-        require_volume(case, one)
+        require_volume(one.request, one.radius, surroundings.domain.dimension)
     count = sum(len(one.radius) for one in groups)
     with tqdm(
         total=count,
@@ -92,7 +84,7 @@ def fill_randomly(
         leave=False,
         unit="",
     ) as bar:
-        _Filling(case, groups, taken, surroundings, bar).fill()
+        _Filling(groups, taken, surroundings, bar).fill()
 
 
 class _Filling:
@@ -111,19 +103,19 @@ class _Filling:
     """
 
     def __init__(
-        self,
-        case: Case,
-        groups: list[PlacedGroup],
-        taken: list[PlacedGroup],
-        surroundings: Surroundings,
-        bar: Any,
+        self, groups: list[FillGroup], taken: list[PlacedGroup], surroundings: Surroundings, bar: Any
     ) -> None:
-        self.case, self.groups, self.surroundings, self._bar = case, groups, surroundings, bar
+        self.domain, self.groups, self.surroundings, self._bar = (
+            surroundings.domain,
+            groups,
+            surroundings,
+            bar,
+        )
         self.radii = np.concatenate([one.radius for one in groups])
         self.owners = np.repeat(np.arange(len(groups)), [len(one.radius) for one in groups])
         self.rows = np.concatenate([np.arange(len(one.radius)) for one in groups])
         self.slots = np.full(len(self.radii), -1, np.int64)
-        self.table = _sphere_table(case, self.radii, taken)
+        self.table = _sphere_table(self.domain, self.radii, taken)
         self.work = 0
 
     def fill(self) -> None:
@@ -138,7 +130,7 @@ class _Filling:
         """Try places for spheres; return those that found none, and the number of their next attempt."""
         first, candidates = 0, 0
         most = max(LEAST_CANDIDATES, CANDIDATES_EACH * len(pending))
-        attempts = min(self._fill(number).attempts for number in np.unique(self.owners[pending]))
+        attempts = min(self._request(number).fill.attempts for number in np.unique(self.owners[pending]))
         while len(pending) and first < attempts and candidates < most:
             # Several attempts at once keep a few stubborn particles from costing many small passes.
             at_once = max(1, _CANDIDATES_AT_ONCE // len(pending))
@@ -168,7 +160,7 @@ class _Filling:
         if not len(pending):
             return
         one = self.groups[self.owners[pending[0]]]
-        raise does_not_fit(self.case, one, int(np.isfinite(one.position[:, 0]).sum()), len(one.radius))
+        raise does_not_fit(one.request, int(np.isfinite(one.position[:, 0]).sum()), len(one.radius))
 
     def _attempt(self, pending: Indices, first: int, number: int) -> Indices:
         """Try so many places of each sphere; return those that found none."""
@@ -198,11 +190,11 @@ class _Filling:
             mine = self.owners[spheres] == number
             if mine.any():
                 radii = self.radii[spheres[mine]]
-                allowed[mine] = self.surroundings.free(self._fill(number), places[mine], radii)
+                allowed[mine] = self.surroundings.free(self._request(number), places[mine], radii)
         return allowed
 
-    def _fill(self, number: int) -> Any:
-        return self.groups[number].group.fill
+    def _request(self, number: int) -> FillRequest:
+        return self.groups[number].request
 
     def _candidates(self, tried: Indices, attempt: Indices) -> tuple[Floats, Booleans]:
         """Return one place for each sphere, shape (n, 3), and whether it may be there."""
@@ -212,7 +204,7 @@ class _Filling:
             if len(mine):
                 rows = self.rows[tried[mine]]
                 places[mine] = _drawn(
-                    self.case, self._fill(number), one.ids[rows], one.radius[rows], attempt[mine]
+                    self.domain, self._request(number), one.ids[rows], one.radius[rows], attempt[mine]
                 )
         allowed = self.table.clear(
             places, self.radii[tried]
@@ -221,27 +213,28 @@ class _Filling:
         return places, allowed
 
 
-def _drawn(case: Case, fill: Any, ids: Indices, radii: Floats, attempt: Indices) -> Floats:
+def _drawn(
+    domain: regions.Domain, request: FillRequest, ids: Indices, radii: Floats, attempt: Indices
+) -> Floats:
     """Return a random place (n, 3) in the box around a region for each of some spheres [m]."""
-    region = region_of(fill)
-    free = regions.open_axes(region, case.domain)
-    free[case.domain.dimension :] = True
+    free = regions.open_axes(request.region, domain)
+    free[domain.dimension :] = True
     inset = np.where(free, 0.0, radii[:, None])
-    lower, upper = regions.bounds(region)
+    lower, upper = regions.bounds(request.region)
     low, high = lower + inset, np.maximum(lower + inset, upper - inset)
-    uniform = keyed_vectors(fill.seed, _PLACE_STREAM + 3 * attempt, ids)
-    if case.domain.dimension == 2:
+    uniform = keyed_vectors(request.fill.seed, _PLACE_STREAM + 3 * attempt, ids)
+    if domain.dimension == 2:
         uniform[:, 2] = 0.5
-    return wrapped(low + uniform * (high - low), case.domain)
+    return wrapped(low + uniform * (high - low), domain)
 
 
-def _sphere_table(case: Case, radii: Floats, taken: list[PlacedGroup]) -> SphereTable:
-    from pdem.case.insertion import SphereTable  # late: it brings the compiler
+def _sphere_table(domain: regions.Domain, radii: Floats, taken: list[PlacedGroup]) -> SphereTable:
+    from pdem.particles.sphere_table import SphereTable  # late: it brings the compiler
 
     sizes = np.concatenate([radii, *(one.radius for one in taken)])
-    lower, upper = np.asarray(case.domain.lower), np.asarray(case.domain.upper)
-    periodic = np.asarray(case.domain.periodic)
+    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
+    periodic = np.asarray(domain.periodic)
     table = SphereTable(len(sizes), sizes.min(), sizes.max(), lower, upper, periodic)
     for one in taken:
-        table.add(wrapped(one.position, case.domain), one.radius)
+        table.add(wrapped(one.position, domain), one.radius)
     return table
