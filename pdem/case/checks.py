@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pdem.case.materials import Material
-    from pdem.case.model import Case
     from pdem.case.motions import Moving
+    from pdem.case.schema import CaseData as Case
 
     Location: TypeAlias = tuple[str | int, ...]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
-    from pdem.case.model import Case
+    from pdem.case.schema import CaseData as Case
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
 

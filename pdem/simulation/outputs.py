@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pdem.output.parts import Table
     from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.engine import Engine
 
 _LOG_ROWS = 200
 _COLUMNS = (
@@ -57,7 +57,7 @@ class Outputs:
 
     Parameters
     ----------
-    simulation : Simulation
+    simulation : Engine
         The run; continued if it is not at its first step.
     quiet : bool
         No progress line and no report on the terminal.
@@ -76,7 +76,7 @@ class Outputs:
 
     def __init__(
         self,
-        simulation: Simulation,
+        simulation: Engine,
         *,
         quiet: bool,
         findings: Sequence[object],

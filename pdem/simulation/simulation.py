@@ -22,9 +22,9 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.origin import warning_about
 from pdem.simulation import step as time_step
-from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
+from pdem.simulation.engine import Beginning
 from pdem.simulation.first_use import prepare
 from pdem.simulation.given import case_of, check_arguments, held_in
 from pdem.simulation.newcomers import newcomers

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS, REAL_COLUMNS
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
@@ -14,12 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
-
-REAL_COLUMNS = 8
-"""Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""
-
-INTEGER_COLUMNS = 4
-"""Columns of the integer scratch: facet, kind, feature, whether it is a contact."""
 
 
 @inlined

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pdem.contact.geometry.double_hierarchy import resolve_h2
-from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
 from pdem.contact.geometry.facet_weights import facet_weights
+from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays

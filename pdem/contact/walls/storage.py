@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.geometry.facet_rows import REAL_COLUMNS
+from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.surface_arrays import Found
 from pdem.contact.law.forces import HISTORY, OVERLAP
