@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
+
+PartitionMethod = Literal["bisection", "slabs"]
+"""Names of the ways of cutting space among ranks; `decomposition.partitioners` has what they do."""
 
 
 class Traffic(NamedTuple):

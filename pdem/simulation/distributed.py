@@ -122,19 +122,13 @@ def division_of(
     skins : Skins
         Levels and reaches.
     """
+    from decomposition.partitioners import PARTITIONERS
     from decomposition.plan import divide
 
     domain = case.domain
     period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
-    axes = axes_of(case)
-    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, axes)
-
-
-def axes_of(case: Case) -> tuple[int, ...]:
-    """Return the axes that space is cut across."""
-    from decomposition.cuts import axes_of as axes
-
-    return axes(case.decomposition.method, case.domain.lower, case.domain.upper)
+    partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
+    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
 
 
 def list_seconds(levels: int) -> tuple[float, float]:
