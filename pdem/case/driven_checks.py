@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.messages import Problem
+from pdem.case.motions import MOTION_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +43,6 @@ def driven_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Pro
             text = f"and {given[0]} cannot be combined: a body moves by what pushes it; remove one of them"
             yield Problem((*where, "body"), text)
         yield from _body(case, wall.body, (*where, "body"))
-
-
-MOTION_KEYS = ("on", "rotation", "swing", "rotation_table", "translation", "oscillation", "translation_table")
 
 
 def _servo(case: CaseData, servo: Servo, where: Location) -> Iterator[Problem]:
