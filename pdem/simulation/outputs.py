@@ -16,10 +16,10 @@ from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, head_of_series
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 from pdem.output.summary import counted
 from pdem.simulation.claim import SCRIPT, claim
 from pdem.simulation.energy import TERMS
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pdem.contact.walls.nodal_loads import Bodies
+    from pdem.output.formats import WallWriter
     from pdem.output.parts import Table
     from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
@@ -90,8 +91,9 @@ class Outputs:
         self._loads: dict[str, dict[str, Any]] = {}
         self._bodies: Bodies | None = None
         self._attributes = self._described() if self._root else {}
-        self._particles = ParticleSnapshots(
-            self._folder / PARTICLE_FILE, list(written_fields()), self._attributes,
+        self._format = FORMATS[WRITTEN_FORMAT]
+        self._particles = self._format.particles(
+            self._folder / self._format.particle_file, list(written_fields()), self._attributes,
             resume_step=simulation.step or None, ranks=simulation.system.exchange,
         )  # fmt: skip
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
@@ -142,14 +144,14 @@ class Outputs:
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._log_every = 0
 
-    def _wall_snapshots(self, resumed: int | None) -> WallSnapshots | None:
+    def _wall_snapshots(self, resumed: int | None) -> WallWriter | None:
         walls = self._simulation.system.walls
         if walls is None:
             return None
         mesh = walls.walls.mesh
         self._bodies = bodies_of(walls.walls)
-        return WallSnapshots(
-            self._folder / WALL_FILE, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
+        return self._format.walls(
+            self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
             self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.walls.facet_origin},
             resume_step=resumed,
