@@ -8,6 +8,7 @@ import numpy as np
 
 from decomposition.balance import Balance, sample
 from decomposition.ghosts import Ghosts
+from decomposition.global_order import RankRows, hand_over
 from decomposition.layers import (
     Cells,
     extents_by_level,
@@ -27,7 +28,6 @@ from decomposition.packing import (
     unpack_walls,
 )
 from decomposition.partitioners import PARTITIONERS
-from decomposition.rows import RankRows, hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,7 +131,7 @@ class RankExchange:
         return None if source == self.size else self._communicator.bcast(value, source)
 
     def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
-        """Return how rows get into the order of their keys, in equal parts; see `decomposition.rows`."""
+        """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
         return RankRows(self._communicator, keys, block)
 
     def collect(self, columns: Columns) -> Columns | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from pdem.containers.rows import OwnRows, order_of
+from pdem.containers.global_order import OwnRows, order_of
 from pdem.foundation.machine import available_cores
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.global_order import Rows
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.containers.rows import Rows
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pdem.containers.rows import Rows
+    from pdem.containers.global_order import Rows
 
     Columns = Mapping[str, NDArray[Any]]
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.walls.nodal_loads import Bodies
     from pdem.output.formats import WallWriter
-    from pdem.output.parts import Table
+    from pdem.output.parallel_hdf5 import Table
     from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine

@@ -8,8 +8,8 @@ import numpy as np
 
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
-from pdem.output import parts
-from pdem.output.parts import Table
+from pdem.output import parallel_hdf5 as parts
+from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven import GROUP, adopt_driven, driven_group
 
 if TYPE_CHECKING:

@@ -251,7 +251,7 @@ def test_particles_come_and_go(ranks):
 @pytest.mark.ranks(3, timeout=240)
 def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
     """Snapshots and checkpoints, which all ranks write, and a restart from them on another number of ranks."""
-    monkeypatch.setattr("pdem.output.parts.BLOCK_ROWS", 16)
+    monkeypatch.setattr("pdem.output.parallel_hdf5.BLOCK_ROWS", 16)
     comm = communicator()
 
     def played(name, communicator, end, state=None):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.containers.rows import Rows
+    from pdem.containers.global_order import Rows
 
 BLOCK_ROWS = 1 << 15
 """Rows of a column that have one check; no block is divided between ranks."""

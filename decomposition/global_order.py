@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
-from pdem.containers.rows import order_of, taken
+from pdem.containers.global_order import order_of, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SAMPLES = 64
 
 
 class RankRows:
-    """Rows by their keys over all ranks, in equal parts; implements `pdem.containers.rows.Rows`. Collective.
+    """Rows by their keys over all ranks, in equal parts; implements `pdem.containers.global_order.Rows`. Collective.
 
     No rank gets more than its part, whatever the keys are.
 

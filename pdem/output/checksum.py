@@ -1,4 +1,4 @@
-"""The seal of a checkpoint: what is checked before HDF5 sees a byte of it.
+"""The seal of a checkpoint, its checksums: what is checked before HDF5 sees a byte of it.
 
 ::
 
@@ -10,8 +10,8 @@
 
 fills the first 512 bytes (HDF5 calls them the user block and skips them). The index is behind the last byte of
 HDF5: a line of JSON that says where each column is and in blocks of how many bytes it has its checks, the digest of
-all bytes that are in no column, and then the checks of the blocks (`pdem.output.parts.check_of`). A digest is BLAKE2b
-of 32 bytes. ``content`` does not depend on how HDF5 lays the file out, nor on who wrote which part of it.
+all bytes that are in no column, and then the checks of the blocks (`pdem.output.parallel_hdf5.check_of`). A digest
+is BLAKE2b of 32 bytes. ``content`` does not depend on how HDF5 lays the file out, nor on who wrote which part of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import h5py
 
 from pdem.foundation.errors import CheckpointError
 from pdem.output.content import DIGEST_BYTES, Hash, digest
-from pdem.output.parts import CHECK_BYTES
+from pdem.output.parallel_hdf5 import CHECK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
