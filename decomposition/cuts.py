@@ -78,11 +78,6 @@ def longest_axis(lower: Sequence[float], upper: Sequence[float]) -> int:
     return int(np.argmax(np.asarray(upper) - np.asarray(lower)))
 
 
-def axes_of(method: str, lower: Sequence[float], upper: Sequence[float]) -> tuple[int, ...]:
-    """Return the axes that a method cuts across: ``slabs`` the longest, ``bisection`` all."""
-    return (longest_axis(lower, upper),) if method == "slabs" else (0, 1, 2)
-
-
 def cut(
     position: NDArray[np.float64],
     parts: int,

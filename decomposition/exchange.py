@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.balance import Balance, sample
-from decomposition.cuts import Cuts, axes_of, cut
 from decomposition.ghosts import Ghosts
+from decomposition.global_order import RankRows, hand_over
 from decomposition.layers import (
     Cells,
     extents_by_level,
@@ -27,7 +27,7 @@ from decomposition.packing import (
     unpack_pairs,
     unpack_walls,
 )
-from decomposition.rows import RankRows, hand_over
+from decomposition.partitioners import PARTITIONERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from decomposition.mpi import World
+    from decomposition.partitioners import Parts
+    from pdem.containers.exchange import PartitionMethod, Traffic
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
-    from pdem.simulation.exchange import Traffic
 
     Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
 
 
 class RankExchange:
-    """Ranks that own parts of space; implements `pdem.simulation.exchange.Exchange`.
+    """Ranks that own parts of space; implements `pdem.containers.exchange.Exchange`.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class RankExchange:
         Box [m].
     periodic : three bool
         Which axes are periodic.
-    method : {"bisection", "slabs"}
-        How space is cut.
+    method : str
+        How space is cut, a name in `decomposition.partitioners.PARTITIONERS`.
     balance : {"auto", "always", "never"}
         When it is cut anew.
     """
@@ -66,7 +67,7 @@ class RankExchange:
         lower: Sequence[float],
         upper: Sequence[float],
         periodic: Sequence[bool],
-        method: str = "bisection",
+        method: PartitionMethod = "bisection",
         balance: str = "auto",
     ) -> None:
         self._communicator = world.communicator.Dup()
@@ -74,16 +75,16 @@ class RankExchange:
         self.rank, self.size = world.rank, world.size
         self.threads, self.crowded = world.threads, world.crowded
         self.on_one_node = world.node_size == world.size
-        self._axes = axes_of(method, lower, upper)
-        self._cuts: Cuts = cut(np.zeros((0, 3)), self.size, self._axes)
+        self._partition = PARTITIONERS[method](lower, upper)
+        self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
         self._ghosts = Ghosts(self._communicator)
         self._balance = Balance(balance)
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
         """Cut all particles into parts of equal numbers; return the rows of this rank's."""
-        self._cuts = cut(columns["position"], self.size, self._axes)
-        return np.flatnonzero(self._cuts.owners(columns["position"]) == self.rank)
+        self._parts = self._partition(columns["position"], self.size)
+        return np.flatnonzero(self._parts.owners(columns["position"]) == self.rank)
 
     def rebalance(
         self,
@@ -105,7 +106,7 @@ class RankExchange:
         self._communicator.Allreduce(held.sum(axis=0), all_counts, self._mpi.SUM)
         taken = sample(position, held @ (total / np.maximum(all_counts, 1.0)))
         rows = self._from_all(taken)
-        self._cuts = cut(rows["position"], self.size, self._axes, rows["work"], self._cuts)
+        self._parts = self._partition(rows["position"], self.size, rows["work"], self._parts)
         return True
 
     def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -130,7 +131,7 @@ class RankExchange:
         return None if source == self.size else self._communicator.bcast(value, source)
 
     def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
-        """Return how rows get into the order of their keys, in equal parts; see `decomposition.rows`."""
+        """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
         return RankRows(self._communicator, keys, block)
 
     def collect(self, columns: Columns) -> Columns | None:
@@ -167,7 +168,7 @@ class RankExchange:
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
-        owner = self._cuts.owners(particles.position)
+        owner = self._parts.owners(particles.position)
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
             return None
         pairs, walls = records()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
+from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
-from pdem.simulation.exchange import Traffic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ as the largest diameter would copy every small particle near a cut. Instead part
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,54 @@ ROUNDING = 1.0 + 1e-9
 """Distances found in different ways agree within this factor."""
 
 _CELL = 6.0  # particles in a cell, roughly: neither empty ones nor long lists
+
+
+class Reaches(NamedTuple):
+    """Particles as layers see them.
+
+    Attributes
+    ----------
+    position : (n, 3) array
+        Centres [m].
+    reach : (n,) array
+        Radius plus skin [m].
+    level : (n,) int64 array
+        Level of size.
+    """
+
+    position: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    level: NDArray[np.int64]
+
+
+class CellArrays(NamedTuple):
+    """Particles sorted into cells.
+
+    Attributes
+    ----------
+    lower, frequency, shape : (3,) arrays
+        Corner [m], cells per length [1/m] and number of cells along each axis.
+    start, order : int64 arrays
+        Those of cell c are ``order[start[c]:start[c + 1]]``.
+    """
+
+    lower: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    shape: NDArray[np.int64]
+    start: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
+class Periods(NamedTuple):
+    """Lengths of the periodic axes [m] and their inverses [1/m], (3,) each; 0 for open axes."""
+
+    period: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, period: NDArray[np.float64]) -> Periods:
+        """Return them for these lengths."""
+        return cls(period, np.divide(1.0, period, out=np.zeros(3), where=period > 0.0))
 
 
 def levels_of(radius: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -132,15 +180,9 @@ def may_meet(
 
 
 @kernel
-def _sort_in_cells(
-    position: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    start: NDArray[np.int64],
-    order: NDArray[np.int64],
-) -> None:
-    """Write the particles by cell: those of cell c are ``order[start[c]:start[c + 1]]``."""
+def _sort_in_cells(position: NDArray[np.float64], cells: CellArrays) -> None:
+    """Sort particles into cells: write `start`, which must be 0, and `order`."""
+    lower, frequency, shape, start, order = cells
     cell = np.empty(len(position), np.int64)
     for p in range(len(position)):
         number = 0
@@ -159,22 +201,18 @@ def _sort_in_cells(
 
 @kernel
 def _mark_partners(
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    level: NDArray[np.int64],
-    copy_position: NDArray[np.float64],
-    copy_reach: NDArray[np.float64],
-    copy_level: NDArray[np.int64],
+    own: Reaches,
+    copies: Reaches,
     widest: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    start: NDArray[np.int64],
-    order: NDArray[np.int64],
-    period: NDArray[np.float64],
-    inverse: NDArray[np.float64],
+    cells: CellArrays,
+    periods: Periods,
     mark: NDArray[np.bool_],
 ) -> None:
+    """Mark the particles of a rank that may touch one of these copies of a higher level."""
+    position, reach, level = own
+    copy_position, copy_reach, copy_level = copies
+    lower, frequency, shape, start, order = cells
+    period, inverse = periods
     first, last = np.empty(3, np.int64), np.empty(3, np.int64)
     for g in range(len(copy_position)):
         if copy_level[g] == 0:
@@ -221,17 +259,10 @@ def count_copies(
     rank: int,
     neighbours: NDArray[np.int64],
     first: NDArray[np.int64],
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    level: NDArray[np.int64],
+    particles: Reaches,
     extents: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    frequency: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    start: NDArray[np.int64],
-    order: NDArray[np.int64],
-    period: NDArray[np.float64],
-    inverse: NDArray[np.float64],
+    cells: CellArrays,
+    periods: Periods,
     copies: NDArray[np.int64],
 ) -> None:
     """Count what a rank sends to its neighbours, from the particles of all ranks: the same as the ranks would.
@@ -244,34 +275,33 @@ def count_copies(
         Ranks that it may meet.
     first : (P + 1,) array
         Rank r has the particles ``first[r]`` to ``first[r + 1]``.
-    position, reach, level : (n, 3), (n,) and (n,) arrays
-        Of all particles.
+    particles : Reaches
+        All particles.
     extents : (P, L, `EXTENT`) array
         Of all ranks.
-    lower, frequency, shape, start, order
-        Cells of the particles of `rank`, see `Cells`; not used where there is one level.
-    period, inverse : (3,) arrays
-        Of the axes, 0 for open ones.
+    cells : CellArrays
+        The particles of `rank`; not used where there is one level.
+    periods : Periods
+        Of the axes.
     copies : (k, L) array
         Written: how many of each level go to each neighbour.
     """
     begin, end = first[rank], first[rank + 1]
+    position, reach, level = particles
     own, far, size = position[begin:end], reach[begin:end], level[begin:end]
     mark = np.empty(end - begin, np.bool_)
     widest = extents[rank, :, 6].copy()
     for k in range(len(neighbours)):
         other = neighbours[k]
         for p in range(end - begin):
-            mark[p] = _may_touch(p, own, far, size, extents[other], period)
+            mark[p] = _may_touch(p, own, far, size, extents[other], periods.period)
         if extents.shape[1] > 1:
             came = np.zeros(first[other + 1] - first[other], np.bool_)
             for p in range(len(came)):
-                came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], period)
+                came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], periods.period)
             rows = first[other] + np.flatnonzero(came)
-            _mark_partners(
-                own, far, size, position[rows], reach[rows], level[rows], widest, lower, frequency, shape,
-                start, order, period, inverse, mark,
-            )  # fmt: skip
+            sent = Reaches(position[rows], reach[rows], level[rows])
+            _mark_partners(Reaches(own, far, size), sent, widest, cells, periods, mark)
         copies[k] = 0
         for p in range(end - begin):
             if mark[p]:
@@ -292,8 +322,8 @@ class Cells:
 
     Attributes
     ----------
-    arrays : tuple
-        Corner, cells per length along each axis, their numbers, and the particles by cell, for kernels.
+    arrays : CellArrays
+        For kernels.
     """
 
     def __init__(
@@ -304,9 +334,8 @@ class Cells:
         widest: NDArray[np.float64],
         period: NDArray[np.float64],
     ) -> None:
-        self._particles = position, reach, level
-        self._widest, self._period = widest, period
-        self._inverse = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+        self._particles = Reaches(position, reach, level)
+        self._widest, self._periods = widest, Periods.of(period)
         lower, upper = position.min(axis=0), position.max(axis=0)
         edges = np.maximum(upper - lower, 1e-12 * float((upper - lower).max()) + 1e-300)
         size = (np.prod(edges / edges.max()) * _CELL / len(position)) ** (1.0 / 3.0) * edges.max()
@@ -315,8 +344,8 @@ class Cells:
             shape = np.maximum(shape // 2, 1)
         start = np.zeros(int(np.prod(shape)) + 1, np.int64)
         order = np.empty(len(position), np.int64)
-        self.arrays = lower, shape / edges, shape, start, order
-        _sort_in_cells(position, *self.arrays)
+        self.arrays = CellArrays(lower, shape / edges, shape, start, order)
+        _sort_in_cells(position, self.arrays)
 
     def mark_partners(
         self,
@@ -326,7 +355,5 @@ class Cells:
         mark: NDArray[np.bool_],
     ) -> None:
         """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
-        _mark_partners(
-            *self._particles, position, reach, level, self._widest, *self.arrays, self._period, self._inverse,
-            mark,
-        )  # fmt: skip
+        copies = Reaches(position, reach, level)
+        _mark_partners(self._particles, copies, self._widest, self.arrays, self._periods, mark)

@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from decomposition.cuts import cut
 from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
     EXTENT,
     Cells,
+    Periods,
+    Reaches,
     count_copies,
     levels_of,
     may_meet,
 )
 from decomposition.packing import GHOST, PARTICLE, pack, pack_for_ranks, pack_pairs, pack_walls
+from decomposition.partitioners import AxisCuts
 from pdem.containers.box_tree import BoxTree, pairs_between
+from pdem.containers.exchange import Division
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
-from pdem.simulation.exchange import Division
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from decomposition.cuts import Cuts
+    from decomposition.partitioners import Partitioner, Parts
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -50,8 +52,8 @@ def divide(
     reach: Floats,
     radii: Floats,
     period: Floats,
-    axes: Sequence[int] = (0, 1, 2),
-    cuts: Cuts | None = None,
+    partition: Partitioner | None = None,
+    parts: Parts | None = None,
 ) -> Division:
     """Return what so many ranks own and copy.
 
@@ -65,13 +67,14 @@ def divide(
         Largest radius of each level of size, rising [m].
     period : (3,) array
         Of the axes [m], 0 for open ones.
-    axes : sequence of int
-        Axes that may be cut across.
-    cuts : Cuts, optional
-        How space is cut; by default as at the beginning of a run.
+    partition : Partitioner, optional
+        How space is cut; by bisection unless given.
+    parts : Parts, optional
+        The division; by default that of `partition` at the beginning of a run.
     """
-    cuts = cut(position, ranks, axes) if cuts is None else cuts
-    owner = cuts.owners(position)
+    partition = AxisCuts() if partition is None else partition
+    parts = partition(position, ranks) if parts is None else parts
+    owner = parts.owners(position)
     level = levels_of(radius, radii)
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], np.arange(ranks + 1))
@@ -80,15 +83,14 @@ def divide(
     owned, ghosts, sent = (np.zeros((ranks, len(radii)), np.int64) for _ in range(3))
     np.add.at(owned, (owner, level), 1)
     sends, receives = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-    inverse = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
-    cells = None
+    periods, cells = Periods.of(period), None
     for rank, neighbours in _neighbours(extents[:, -1], period):
         if cells is None or len(radii) > 1:  # with one level nobody looks at them
             own = slice(first[rank], first[rank + 1])
             cells = Cells(place[own], far[own], size[own], extents[rank, :, 6].copy(), period)
         copies = np.zeros((len(neighbours), len(radii)), np.int64)
         count_copies(
-            rank, neighbours, first, place, far, size, extents, *cells.arrays, period, inverse, copies
+            rank, neighbours, first, Reaches(place, far, size), extents, cells.arrays, periods, copies
         )
         sent[rank] = copies.sum(axis=0)
         ghosts[neighbours] += copies

@@ -13,6 +13,7 @@ from pdem.foundation.version import VERSION
 if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.contact.geometry.query import wall_contacts
+    from pdem.contact.law.models import contact_law
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
@@ -49,6 +50,7 @@ _HOMES = {
     "PdemError": "pdem.foundation.errors",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
+    "contact_law": "pdem.contact.law.models",
     "find_pairs": "pdem.detection.find_pairs",
     "wall_contacts": "pdem.contact.geometry.query",
 }
@@ -70,6 +72,7 @@ __all__ = [
     "PdemError",
     "Simulation",
     "cell_sizes",
+    "contact_law",
     "find_pairs",
     "wall_contacts",
 ]

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdem.contact.law.forces import ContactParameters
+from pdem.contact.law.constant_torque import CONSTANT_TORQUE
+from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
+from pdem.contact.law.friction import MINDLIN
+from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.pair_table import ContactParameters
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
-from pdem.motion.integration import Motion
+from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 
 OPEN = np.zeros(3), np.zeros(3)
-LAW = ContactParameters(
-    np.array([2500.0]), np.array([[1e5, 1e5, 0.8, 0.2, 0.5, 0.01, 0.8**0.5]]), 1e-4, 1e-4, 10.0
+LAW = ContactLaw(
+    [
+        Recipe(
+            PartUse(HERTZ),
+            tangential=PartUse(MINDLIN),
+            rolling=PartUse(CONSTANT_TORQUE, {"friction": 0.01}),
+            keys={"friction": 0.5},
+        )
+    ]
 )
+_COEFFICIENTS = {
+    "damping": 0.2, "modulus": 1e5, "tangential.ratio": 0.8, "tangential.ratio_root": 0.8**0.5,
+    "tangential.friction": 0.5, "constant-torque.friction": 0.01,
+}  # fmt: skip
+TABLE = np.array([[_COEFFICIENTS[name] for name in LAW.coefficients]])
+PARAMETERS = ContactParameters(np.array([2500.0]), TABLE, LAW.powers(TABLE), 1e-4, 1e-4, 10.0)
 SIDES = np.array([[0.0] * 3, [0.0] * 3, [0.0] * 3, [-np.inf] * 3, [np.inf] * 3])
 MOTION = Motion(np.array([0.0, 0.0, -9.81]), np.ones(6), SIDES)
 
@@ -43,3 +60,15 @@ def near_pairs(particles: Particles, seed: int | None = None) -> NearPairs:
     if seed is not None:
         near = np.random.default_rng(seed).permutation(near)
     return NearPairs.of(first[near].astype(np.int32), second[near].astype(np.int32))
+
+
+def fixed_of(particles: Particles, skin: np.ndarray | None = None) -> FixedColumns:
+    """Return the fixed columns of owned particles; without skins these may go anywhere."""
+    owned, column = particles.count, particles.column
+    fixed = FixedColumns(
+        column("position")[:owned].copy(), np.full(owned, np.inf) if skin is None else skin, np.zeros(owned)
+    )
+    write_inverse_inertia(
+        owned, column("radius"), column("material"), PARAMETERS.density, fixed.inverse_inertia
+    )
+    return fixed

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.clearance import overlapping_pairs
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.particles.clearance import overlapping_pairs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,28 +9,6 @@ import pytest
 from test_layers import MODULES, is_kernel, tree_of
 
 MOST_ARGUMENTS = 10
-LONGER_STILL = {
-    "decomposition.layers.count_copies": 15,
-    "decomposition.layers._mark_partners": 15,
-    "pdem.cli.scaling.plan": 11,
-    "pdem.contact.geometry.facet_weights._inside_weights": 12,
-    "pdem.contact.geometry.facet_weights._outline_weights": 12,
-    "pdem.contact.geometry.facet_weights.facet_weights": 14,
-    "pdem.contact.law.forces.normal_force": 13,
-    "pdem.contact.law.forces.tangential_force": 14,
-    "pdem.detection.facet_visits._visit_rows": 12,
-    "pdem.detection.grid_kernels._search_level": 12,
-    "pdem.detection.grid_kernels.search": 13,
-    "pdem.detection.grid_kernels.sort_into_buckets": 11,
-    "pdem.detection.neighbours.look_up_by_row": 11,
-    "pdem.detection.neighbours.write_rows": 12,
-    "pdem.motion.integration.drift": 17,
-    "pdem.motion.integration.move": 13,
-    "pdem.motion.moving_blocks.move_block": 11,
-    "pdem.output.render.render": 12,
-}
-"""Functions from before the rule; the list only gets shorter."""
-
 _DOTTED = re.compile(r"`(pdem(?:\.\w+)+|decomposition(?:\.\w+)+)`")
 
 
@@ -53,18 +31,7 @@ def test_functions_take_few_arguments(module):
     """What belongs together travels in a tuple with named fields."""
     for function in functions(module):
         name = f"{module}.{function.name}"
-        most = LONGER_STILL.get(name, MOST_ARGUMENTS)
-        assert arguments(function) <= most, f"{name} takes {arguments(function)} arguments"
-
-
-def test_the_list_of_longer_functions_is_not_too_long():
-    known = {
-        f"{module}.{function.name}": arguments(function)
-        for module in MODULES
-        for function in functions(module)
-        if arguments(function) > MOST_ARGUMENTS
-    }
-    assert {name: known.get(name, 0) for name in LONGER_STILL} == LONGER_STILL
+        assert arguments(function) <= MOST_ARGUMENTS, f"{name} takes {arguments(function)} arguments"
 
 
 def public_names(module):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.base import Section
 from pdem.case.driven_checks import driven_problems, table_problems
+from pdem.case.laws import interaction_problems
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGroup
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pdem.case.materials import Material
-    from pdem.case.model import Case
     from pdem.case.motions import Moving
+    from pdem.case.schema import CaseData as Case
 
     Location: TypeAlias = tuple[str | int, ...]
 
@@ -145,13 +146,7 @@ def _interaction_keys(case: Case) -> Iterator[Problem]:
                 where, f"names the same two materials as interactions.{seen[pair]}; keep one of them"
             )
         seen[pair] = key
-        if interaction.law == "linear" and interaction.normal_stiffness is None:
-            yield Problem((*where, "normal_stiffness"), "is missing; the linear law needs it (N/m)")
-        if interaction.law != "linear":
-            for name in ("normal_stiffness", "tangential_ratio"):
-                if getattr(interaction, name) is not None:
-                    text = f'belongs to law = "linear"; {interaction.law} takes stiffness from the materials'
-                    yield Problem((*where, name), text)
+        yield from interaction_problems(interaction, where)
 
 
 def _bad_pair(key: str, readings: int, materials: list[str]) -> str:
@@ -301,7 +296,7 @@ def meeting_problems(case: Case, pairs: Iterable[tuple[str, str, bool]]) -> Iter
         if interaction is None:
             who = f"particles of {first!r} can touch {'walls' if is_wall else 'particles'} of {second!r}"
             yield Problem(("interactions", f"{first}-{second}"), f"is missing; {who}")
-        elif interaction.law == "hertz-mindlin":
+        elif interaction.from_materials:
             yield from _rigid_pair(case.materials, first, second)
 
 
@@ -313,7 +308,7 @@ def density_problems(case: Case, material: str) -> Iterator[Problem]:
 
 def _rigid_pair(materials: dict[str, Material], first: str, second: str) -> Iterator[Problem]:
     if materials[first].rigid and materials[second].rigid:
-        text = f"is missing; {first!r} touches {second!r} by hertz-mindlin and one of the two must be elastic"
+        text = f"is missing; {first!r} touches {second!r} as elastic spheres do and one of the two must be elastic"
         yield Problem(("materials", first, "youngs_modulus"), text)
 
 

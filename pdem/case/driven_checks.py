@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.messages import Problem
+from pdem.case.motions import MOTION_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
     from pdem.case.driven import Body, LoadTable, Servo
-    from pdem.case.model import Case
     from pdem.case.motions import RotationTable, TranslationTable
+    from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
 
     Location: TypeAlias = tuple[str | int, ...]
@@ -28,7 +29,7 @@ LOADS = ("force", "torque", "force_table", "torque_table")
 _FLAT = "must be 0 in a case of dimension 2, which lies in the x-y plane"
 
 
-def driven_problems(case: Case, wall: Wall, where: Location) -> Iterator[Problem]:
+def driven_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:
     """Yield what is wrong with how particles drive a wall."""
     if wall.servo is not None and wall.body is not None:
         yield Problem((*where, "body"), "and servo cannot be combined on one wall; keep one of them")
@@ -44,10 +45,7 @@ def driven_problems(case: Case, wall: Wall, where: Location) -> Iterator[Problem
         yield from _body(case, wall.body, (*where, "body"))
 
 
-MOTION_KEYS = ("on", "rotation", "swing", "rotation_table", "translation", "oscillation", "translation_table")
-
-
-def _servo(case: Case, servo: Servo, where: Location) -> Iterator[Problem]:
+def _servo(case: CaseData, servo: Servo, where: Location) -> Iterator[Problem]:
     yield from _direction(servo.axis, (*where, "axis"))
     given = [key for key in LOADS if getattr(servo, key) is not None]
     if len(given) != 1:
@@ -97,7 +95,7 @@ def table_problems(table: Table, values: str, where: Location) -> Iterator[Probl
         yield Problem((*where, "times", int(falls[0]) + 1), text)
 
 
-def _body(case: Case, body: Body, where: Location) -> Iterator[Problem]:
+def _body(case: CaseData, body: Body, where: Location) -> Iterator[Problem]:
     if (body.mass is None) == (body.density is None):
         yield Problem(where, "needs exactly one of mass and density")
     if body.density is not None:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 Level = Literal["error", "warning", "info"]
 
-STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2}
+STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2, "adhesion": 0.2}
 """Largest part of each limit that a time step should take: an impact then lasts at least five steps."""
 
-STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5}
+STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5, "adhesion": 0.5}
 """Part of each limit from which on a simulation is unstable or cannot see impacts."""
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import density_problems, meeting_pairs, meeting_problems, periodic_width_problems
-from pdem.case.clearance import coincident_pair, wrapped
 from pdem.case.initial import WRITTEN
 from pdem.case.messages import Problem, shown_key
 from pdem.case.particle_checks import particle_findings, particle_name
@@ -19,6 +18,7 @@ from pdem.case.timestep import Crowd, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
+from pdem.particles.clearance import coincident_pair, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

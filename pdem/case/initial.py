@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import periodic_width_problems
-from pdem.case.clearance import coincident_pair, wrapped
-from pdem.case.filling import PlacedGroup, Surroundings, filled_radii, lattice_group
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
-from pdem.case.random_filling import fill_randomly
+from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
+from pdem.particles.clearance import coincident_pair, wrapped
+from pdem.particles.filling import (
+    FillGroup,
+    FillRequest,
+    PlacedGroup,
+    Surroundings,
+    drawn_radii,
+    filled_radii,
+    lattice_group,
+)
+from pdem.particles.random_filling import fill_randomly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.case.particles import ParticleGroup
     from pdem.containers.mesh import Mesh
 
 _VELOCITY_STREAM = 16
@@ -62,7 +72,7 @@ def initial_particles(
     MeshError
         If a wall that a fill has to avoid cannot be read.
     """
-    groups = _placed_groups(case, Surroundings(case, meshes), progress)
+    groups = _placed_groups(case, _surroundings(case, meshes), progress)
     table = _table(case, groups)
     table["position"] = wrapped(table["position"], case.domain)
     _require_distinct(case, table["position"])
@@ -72,32 +82,41 @@ def initial_particles(
     return table
 
 
+def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
+    """Return the domain and the walls of a case, which are read only if a fill has to avoid them."""
+    walls = (lambda: read_walls(case) if meshes is None else meshes) if case.walls else None
+    return Surroundings(case.domain, walls)
+
+
 def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> list[PlacedGroup]:
     """Return all groups with their places: given ones first, then lattices, then random ones."""
-    taken = [
-        _given(case, index) for index in range(len(case.particles)) if case.particles[index].fill is None
-    ]
-    given = {one.index: one for one in taken}
+    given = {index: _given(case, index) for index, group in enumerate(case.particles) if group.fill is None}
+    taken = list(given.values())
     groups: list[PlacedGroup] = []
+    random: list[FillGroup] = []
     for index, group in enumerate(case.particles):
         first_id = groups[-1].first_id + len(groups[-1].radius) if groups else 0
         if group.fill is None:
-            one = given[index]
-            one.first_id = first_id
-            if group.positions is not None:
-                one.radius = filled_radii(case, index, first_id)
+            groups.append(_numbered(given[index], group, first_id))
         elif group.fill.arrangement == "random":
-            one = PlacedGroup(index, group, first_id, filled_radii(case, index, first_id))
-            one.position = np.full((len(one.radius), 3), np.nan)
+            request = _request(case, index)
+            radii = filled_radii(request, first_id, case.domain.dimension)
+            random.append(FillGroup(first_id, radii, np.full((len(radii), 3), np.nan), request=request))
+            groups.append(random[-1])
         else:
-            one = lattice_group(case, index, first_id, taken, surroundings)
-            taken.append(one)
-        groups.append(one)
-    random = [one for one in groups if one not in taken]
-    fill_randomly(case, random, taken, surroundings, progress=progress)
-    for one in groups:
-        _set_velocities(one, case.domain.dimension)
+            groups.append(lattice_group(_request(case, index), first_id, taken, surroundings))
+            taken.append(groups[-1])
+    fill_randomly(random, taken, surroundings, progress=progress)
+    for one, group in zip(groups, case.particles, strict=True):
+        _set_velocities(one, group, case.domain.dimension)
     return groups
+
+
+def _request(case: Case, index: int) -> FillRequest:
+    group = case.particles[index]
+    sizes = group.sizes()
+    assert sizes is not None
+    return FillRequest(f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill)
 
 
 def _given(case: Case, index: int) -> PlacedGroup:
@@ -105,18 +124,27 @@ def _given(case: Case, index: int) -> PlacedGroup:
     group = case.particles[index]
     if group.file is not None:
         columns = read_particle_file(case, index)
-        return PlacedGroup(index, group, 0, **columns)
+        return PlacedGroup(0, **columns)
     sizes = group.sizes()
     assert sizes is not None
     assert group.positions is not None
     # Radii are keyed by id; until those are known others keep clear of the largest possible one.
     radius = np.full(len(group.positions), sizes.largest)
-    return PlacedGroup(index, group, 0, radius, np.array(group.positions, dtype=np.float64))
+    return PlacedGroup(0, radius, np.array(group.positions, dtype=np.float64))
 
 
-def _set_velocities(placed: PlacedGroup, dimension: int) -> None:
-    velocity = placed.group.velocity
-    if placed.group.file is None:
+def _numbered(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
+    """Give a group of given places its ids, and with them its radii where they are random."""
+    placed.first_id = first_id
+    sizes = group.sizes()
+    if group.positions is not None and sizes is not None:
+        placed.radius = drawn_radii(sizes, first_id, len(group.positions))
+    return placed
+
+
+def _set_velocities(placed: PlacedGroup, group: ParticleGroup, dimension: int) -> None:
+    velocity = group.velocity
+    if group.file is None:
         placed.velocity, placed.angular_velocity = np.zeros((2, len(placed.radius), 3))
     if isinstance(velocity, tuple):
         placed.velocity[:] = velocity
@@ -124,12 +152,15 @@ def _set_velocities(placed: PlacedGroup, dimension: int) -> None:
         uniform = keyed_vectors(velocity.seed, _VELOCITY_STREAM, placed.ids)
         placed.velocity = velocity.random * (2.0 * uniform - 1.0)
         placed.velocity[:, dimension:] = 0.0
-    if placed.group.angular_velocity is not None:
-        placed.angular_velocity[:] = placed.group.angular_velocity
+    if group.angular_velocity is not None:
+        placed.angular_velocity[:] = group.angular_velocity
 
 
 def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
-    materials = [np.full(len(one.radius), case.material_index(one.group.material)) for one in groups]
+    materials = [
+        np.full(len(one.radius), case.material_index(group.material))
+        for one, group in zip(groups, case.particles, strict=True)
+    ]
     parts = {"id": [one.ids for one in groups], "material": materials}
     for name in ("radius", "position", "velocity", "angular_velocity"):
         parts[name] = [getattr(one, name) for one in groups]

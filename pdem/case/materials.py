@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from pdem.case.base import NotNegative, Positive, Section
+from pdem.contact.law.models import LAWS
 
 
 class Material(Section):
@@ -37,25 +38,36 @@ class Interaction(Section):
 
     Attributes
     ----------
-    law : {"hertz-mindlin", "linear"}
-        Elastic spheres (stiffness from the materials), or a linear spring and dashpot.
+    law : str
+        ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
+        dashpot; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
     friction : float
         Coefficient of Coulomb friction.
     restitution : float
-        Rebound speed over impact speed of a binary normal impact, in (0, 1].
+        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1].
     rolling_friction : float
-        Resisting moment over normal force and rolling radius.
+        Resisting moment over normal force and rolling radius: short for
+        ``rolling = {model = "constant-torque", friction = ...}``.
+    rolling, twisting, adhesion : dict or None
+        Further parts of the law: a table with the ``model`` and its keys, see `pdem.contact.law.models`.
     normal_stiffness : float or None
         Linear law only, where it is needed: in N/m.
     tangential_ratio : float or None
         Linear law only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
         oscillation of a sphere as slow as its normal impact.
+
+    Laws of users have further keys, as they declare.
     """
 
-    law: Literal["hertz-mindlin", "linear"] = "hertz-mindlin"
+    model_config = ConfigDict(extra="allow")
+
+    law: str = "hertz-mindlin"
     friction: NotNegative
     restitution: Annotated[float, Field(gt=0.0, le=1.0)]
     rolling_friction: NotNegative = 0.0
+    rolling: dict[str, Any] | None = None
+    twisting: dict[str, Any] | None = None
+    adhesion: dict[str, Any] | None = None
     normal_stiffness: Positive | None = None
     tangential_ratio: Positive | None = None
 
@@ -65,6 +77,32 @@ class Interaction(Section):
         if isinstance(table, dict) and table.get("law") == "linear" and "tangential_ratio" not in table:
             return {**table, "tangential_ratio": 2.0 / 7.0}
         return table
+
+    @property
+    def from_materials(self) -> bool:
+        """Whether stiffness follows from the elastic constants of the materials, as far as that is known here."""
+        model = LAWS.get(self.law)
+        return model is not None and model.normal.from_materials
+
+    @property
+    def law_keys(self) -> dict[str, Any]:
+        """The keys that belong to its law, by name."""
+        given = {"normal_stiffness": self.normal_stiffness, "tangential_ratio": self.tangential_ratio}
+        named = {name: value for name, value in given.items() if value is not None}
+        return {**named, **(self.model_extra or {})}
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any]]:
+        """The tables of further parts, by role; that which `rolling_friction` is short for as well."""
+        tables = {"rolling": self.rolling, "twisting": self.twisting, "adhesion": self.adhesion}
+        found = {role: table for role, table in tables.items() if table is not None}
+        if self.rolling_friction and self.rolling is None:
+            found["rolling"] = {"model": "constant-torque", "friction": self.rolling_friction}
+        return found
+
+
+LAW_KEYS = ("law", "friction", "restitution", "rolling_friction", "rolling", "twisting", "adhesion")
+"""Keys of every interaction."""
 
 
 def split_pair(key: str, materials: dict[str, Material]) -> list[tuple[str, str]]:

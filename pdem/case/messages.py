@@ -166,7 +166,7 @@ def _foreign_hint(word: str, keys: Sequence[str]) -> str:
     """Return what to say of a key or a value that other programs have, where `keys` are allowed; else nothing."""
     letters = "".join(letter for letter in word.lower() if letter.isalnum())
     if any(part in letters for part in _COHESION):
-        return "pdem has no cohesion: no adhesion, liquid bridges or bonds"
+        return 'pdem has adhesion = {model = "jkr", ...} in an interaction, no liquid bridges or bonds'
     plain = letters.replace("coefficientof", "").replace("coefficient", "").removesuffix("s")
     key, hint = _MEANT.get(plain, ("", ""))
     return hint if key in keys else ""
@@ -176,10 +176,15 @@ def _unknown_key(root: type[BaseModel], location: tuple[str | int, ...]) -> str:
     keys: dict[str, None] = {}
     for model in _sections_at(root, location[:-1]):
         keys.update(dict.fromkeys(model.model_fields))
-    hint = _foreign_hint(str(location[-1]), list(keys))
+    return unknown_key_text(str(location[-1]), list(keys))
+
+
+def unknown_key_text(key: str, allowed: Sequence[str]) -> str:
+    """Return what to say of a key where only others are allowed: the one that was meant, and all that there are."""
+    hint = _foreign_hint(key, allowed)
     if hint:
-        return f"is not a key; {hint}{'' if hint.endswith('?') else ';'} allowed: {', '.join(keys)}"
-    return f"is not a key; {nearest_key_hint(str(location[-1]), list(keys))}"
+        return f"is not a key; {hint}{'' if hint.endswith('?') else ';'} allowed: {', '.join(allowed)}"
+    return f"is not a key; {nearest_key_hint(key, allowed)}"
 
 
 def _branches(context: dict[str, Any]) -> str:

@@ -10,12 +10,12 @@ from pdem.foundation.errors import CaseError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pdem.case.model import Case
+    from pdem.case.schema import CaseData
 
 _MAKER = "scripts/"
 
 
-def missing_file(case: Case, where: str, path: Path) -> CaseError:
+def missing_file(case: CaseData, where: str, path: Path) -> CaseError:
     """Return the error for a file that `where`, a key of the case with its value, leads to.
 
     Where the opening comment of the case names a script that makes its files, the sentence is repeated.
@@ -25,7 +25,7 @@ def missing_file(case: Case, where: str, path: Path) -> CaseError:
     return CaseError(f"{text}. The case says: {remark}" if remark else text)
 
 
-def _remark(case: Case) -> str:
+def _remark(case: CaseData) -> str:
     """Return the sentences of the opening comment of the case that name a script."""
     if case.path is None or not case.path.is_file():
         return ""

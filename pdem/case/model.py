@@ -6,71 +6,28 @@ import copy
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tomli_w
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import PrivateAttr, ValidationError
 
-from pdem.case.base import Section
 from pdem.case.checks import problems_of_case
-from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.messages import Problem, problems_of
-from pdem.case.motions import Moving
 from pdem.case.overrides import apply_override
-from pdem.case.particles import ParticleGroup, with_domain
-from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
-from pdem.case.walls import Wall
+from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
 
-_TEXT_SOURCE = "case"
 
-
-class Case(Section):
+class Case(CaseData):
     """A simulation to be run.
 
     Read one with `Case.read` or `Case.from_text`; both check everything that can be checked without opening
     other files. The attributes are the sections of the file. A case changes only through `override`.
 
-    Attributes
-    ----------
-    title : str
-        One line for people.
-    time, domain, detection, decomposition, limits, output : Section
-        The tables of the same names.
-    materials : dict of str to Material
-        By name; the index of a material is its place in this order.
-    interactions : dict of str to Interaction
-        By ``"a-b"``; use `interaction` to look one up.
-    particles : tuple of ParticleGroup
-        The groups, whose particles are numbered one group after the other.
-    walls : tuple of Wall
-        The meshes.
-    motions : dict of str to Moving
-        By name: frames that carry walls and each other.
+    Attributes are those of `pdem.case.schema.CaseData`.
     """
 
-    title: str = ""
-    time: Time
-    domain: Domain
-    materials: dict[str, Material] = Field(default_factory=dict)
-    interactions: dict[str, Interaction] = Field(default_factory=dict)
-    particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
-    walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
-    motions: dict[str, Moving] = Field(default_factory=dict)
-    detection: Detection = Detection()
-    decomposition: Decomposition = Decomposition()
-    limits: Limits = Limits()
-    output: Output
-
-    _path: Path | None = PrivateAttr(default=None)
-    _directory: Path = PrivateAttr(default=Path())
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults_from_other_sections(cls, document: Any) -> Any:
-        return _completed(document) if isinstance(document, dict) else document
 
     @classmethod
     def read(cls, path: str | Path) -> Case:
@@ -101,7 +58,7 @@ class Case(Section):
             If anything in it is wrong; one line per problem.
         """
         instance_of("the text of a case", text, str, "give TOML text, or read a file: Case.read(path)")
-        return cls._from_text(text, path_of(directory, CaseError), _TEXT_SOURCE)
+        return cls._from_text(text, path_of(directory, CaseError), TEXT_SOURCE)
 
     @classmethod
     def _from_text(cls, text: str, directory: Path, source: str) -> Case:
@@ -121,25 +78,6 @@ class Case(Section):
             raise _case_error(problems, document, source)
         case._document = document
         return case
-
-    @property
-    def path(self) -> Path | None:
-        """The file the case was read from, None for a case from text."""
-        return self._path
-
-    @property
-    def directory(self) -> Path:
-        """Base of the relative paths in the case."""
-        return self._directory
-
-    @property
-    def source(self) -> str:
-        """Name of the case in messages: its file if it has one."""
-        return str(self._path) if self._path else _TEXT_SOURCE
-
-    def file(self, name: str) -> Path:
-        """Return the path of a file that the case names."""
-        return self._directory / name
 
     def override(self, assignment: str) -> None:
         """Change one value, as if the file held it.
@@ -164,22 +102,6 @@ class Case(Section):
         self.__dict__.update(changed.__dict__)
         self._document = document
 
-    def to_toml(self) -> str:
-        """Return the case as TOML, every default written out; reading it again gives the same case."""
-        return tomli_w.dumps(self.model_dump(mode="python", exclude_none=True))
-
-    def interaction(self, first: str, second: str) -> Interaction | None:
-        """Return the interaction of two materials, in either order; None if the case has none."""
-        for key, interaction in self.interactions.items():
-            for pair in split_pair(key, self.materials):
-                if pair in ((first, second), (second, first)):
-                    return interaction
-        return None
-
-    def material_index(self, name: str) -> int:
-        """Return the place of a material in the order of the case."""
-        return list(self.materials).index(name)
-
     def resolved_step(self) -> float:
         """Return the time step in s, computed from the limits if it is ``"auto"``.
 
@@ -194,23 +116,6 @@ class Case(Section):
         from pdem.case.timestep import automatic_step
 
         return automatic_step(self)
-
-
-def _completed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with those defaults that depend on other sections."""
-    document = dict(document)
-    groups = document.get("particles")
-    if isinstance(groups, list):
-        document["particles"] = [with_domain(group, document.get("domain")) for group in groups]
-    time, output = document.get("time"), document.get("output", {})
-    if not isinstance(output, dict):
-        return document
-    end = time.get("end") if isinstance(time, dict) else None
-    # A stand-in keeps a wrong end from being reported three times more.
-    usable = isinstance(end, (int, float)) and not isinstance(end, bool) and 1e-300 < end < 1e300
-    length = float(end) if usable and end is not None else 1.0
-    document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}
-    return document
 
 
 def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:

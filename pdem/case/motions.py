@@ -1,15 +1,44 @@
-"""How walls move, as a case says it; `pdem.case.wall_motions` makes motions of that."""
+"""How walls move, as a case says it; `pdem.case.wall_motions` makes motions of that.
+
+One more kind is a section here that says its courses, and its key in `Moving`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from pdem.case.base import Name, Positive, Section, Vector
+from pdem.case.tables import read_table
+from pdem.motion.courses import Oscillating, Steady, Tabulated
+
+if TYPE_CHECKING:
+    from pdem.motion.courses import Course
 
 Values = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
 Vectors = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
+
+
+class Kind(Section, ABC):
+    """A way of moving."""
+
+    @abstractmethod
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how the angle [rad] of what turns changes, else how the displacements along x, y, z do [m].
+
+        Parameters
+        ----------
+        folder : Path
+            In which files of tables are looked for.
+
+        Raises
+        ------
+        CaseError
+            If a file of a table cannot be used.
+        """
 
 
 class About(Section):
@@ -27,7 +56,11 @@ class About(Section):
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-class Rotation(About):
+class Turning(About, Kind):
+    """A way of turning about an axis; a kind that is none moves along."""
+
+
+class Rotation(Turning):
     """``rotation``: turning at a constant rate.
 
     Attributes
@@ -38,8 +71,12 @@ class Rotation(About):
 
     rate: float
 
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how the angle changes."""
+        return (Steady(self.rate),)
 
-class Swing(About):
+
+class Swing(Turning):
     """``swing``: turning to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
 
     Attributes
@@ -54,8 +91,12 @@ class Swing(About):
     frequency: Positive
     phase: float = 0.0
 
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how the angle changes."""
+        return (Oscillating(self.amplitude, self.frequency, self.phase),)
 
-class RotationTable(About):
+
+class RotationTable(Turning):
     """``rotation_table``: turning in straight lines between given angles.
 
     Attributes
@@ -72,8 +113,16 @@ class RotationTable(About):
     angles: Values | None = None
     file: Name | None = None
 
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how the angle changes."""
+        times, angles = self.times or (), self.angles or ()
+        if self.file is not None:
+            times, rows = read_table(folder / self.file, ("angle",))
+            angles = tuple(row[0] for row in rows)
+        return (Tabulated(times, angles),)
 
-class Translation(Section):
+
+class Translation(Kind):
     """``translation``: moving at constant velocity.
 
     Attributes
@@ -84,8 +133,12 @@ class Translation(Section):
 
     velocity: Vector
 
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how x, y and z change."""
+        return tuple(Steady(rate) for rate in self.velocity)
 
-class Oscillation(Section):
+
+class Oscillation(Kind):
     """``oscillation``: moving to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
 
     Attributes
@@ -102,8 +155,12 @@ class Oscillation(Section):
     frequency: Positive
     phase: float = 0.0
 
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how x, y and z change."""
+        return tuple(Oscillating(amplitude, self.frequency, self.phase) for amplitude in self.amplitude)
 
-class TranslationTable(Section):
+
+class TranslationTable(Kind):
     """``translation_table``: moving in straight lines between given displacements.
 
     Attributes
@@ -119,6 +176,14 @@ class TranslationTable(Section):
     times: Values | None = None
     displacements: Vectors | None = None
     file: Name | None = None
+
+    def courses(self, folder: Path) -> tuple[Course, ...]:
+        """Return how x, y and z change."""
+        times: tuple[float, ...] = self.times or ()
+        rows: tuple[tuple[float, ...], ...] = self.displacements or ()
+        if self.file is not None:
+            times, rows = read_table(folder / self.file, ("x", "y", "z"))
+        return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))
 
 
 class Moving(Section):
@@ -144,3 +209,12 @@ class Moving(Section):
     translation: Translation | None = None
     oscillation: Oscillation | None = None
     translation_table: TranslationTable | None = None
+
+    def kinds(self) -> dict[str, Kind]:
+        """Return by key what this frame does itself, in the order of the keys."""
+        given = {key: getattr(self, key) for key in MOTION_KEYS}
+        return {key: kind for key, kind in given.items() if isinstance(kind, Kind)}
+
+
+MOTION_KEYS = tuple(Moving.model_fields)
+"""Keys of what moves: what carries it, and all kinds."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case.model import Case
+    from pdem.case.schema import CaseData
 
     Columns = dict[str, NDArray[np.float64]]
 
@@ -30,12 +30,12 @@ class _Unusable(Exception):
     """What is wrong with a file; the reader of the case adds which file and key."""
 
 
-def read_particle_file(case: Case, index: int) -> dict[str, NDArray[np.float64]]:
+def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float64]]:
     """Read the file of one group of particles.
 
     Parameters
     ----------
-    case : Case
+    case : CaseData
         The case.
     index : int
         Of the group; it must have a file.

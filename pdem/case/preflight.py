@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.clearance import overlapping_pairs, touching_walls
 from pdem.case.driven_preflight import driven_findings
 from pdem.case.findings import Finding, Level, too_short
-from pdem.case.memory import (
-    BYTES_PER_FACET,
-    BYTES_PER_FACET_AND_RANK,
-    BYTES_PER_PARTICLE,
-    BYTES_PER_PROCESS,
-    memory_size,
-)
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.timestep import crowd_of, step_limits, step_scale
@@ -28,7 +20,15 @@ from pdem.case.unit_checks import unit_doubts_of_materials
 from pdem.case.wall_checks import mesh_findings, unit_doubts
 from pdem.case.wall_speeds import speed_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
+from pdem.foundation.memory import (
+    BYTES_PER_FACET,
+    BYTES_PER_FACET_AND_RANK,
+    BYTES_PER_PARTICLE,
+    BYTES_PER_PROCESS,
+    memory_size,
+)
 from pdem.output.summary import counted
+from pdem.particles.clearance import overlapping_pairs, touching_walls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

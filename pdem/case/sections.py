@@ -146,12 +146,16 @@ class Output(Section):
         Interval of energies, loads and counters, in s; unless given, a thousandth of the run.
     checkpoint_every : float
         Interval of checkpoints, in s; unless given, a tenth of the run.
+    energies : bool
+        Whether contacts keep account of stored and lost energies. Without, only energies that follow from the state are
+        written; contacts remember less, and the run is faster. The motion has the same bits.
     """
 
     folder: Annotated[str, Field(min_length=1)] = "results"
     fields_every: Positive
     series_every: Positive
     checkpoint_every: Positive
+    energies: bool = True
 
 
 OUTPUT_SHARES = {"fields_every": 100, "series_every": 1000, "checkpoint_every": 10}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case import h2_meshes, mixer
 from pdem.case.messages import nearest_key_hint
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
+from pdem.papers import h2_meshes, mixer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
+from pdem.case.laws import material_properties, recipe_of
 from pdem.case.wall_motions import motion_of
+from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
-    from pdem.case.model import Case
+    from pdem.case.schema import CaseData as Case
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
 
@@ -33,8 +35,8 @@ class StepLimit:
 
     Attributes
     ----------
-    name : {"Rayleigh", "Hertz", "linear"}
-        Which of the three times it is.
+    name : {"Rayleigh", "Hertz", "linear", "adhesion"}
+        Which of these times it is; that of an impact by another law than a linear one is called Hertz.
     time : float
         In s.
     subject : str
@@ -245,7 +247,7 @@ def _rayleigh_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
         name
         for first, second, _ in crowd.pairs
         for name in (first, second)
-        if _law(case, first, second).law == "hertz-mindlin"
+        if _law(case, first, second).from_materials
     }
     for name, radius in crowd.smallest.items():
         material = case.materials[name]
@@ -263,6 +265,7 @@ def _impact_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
         mass, radius = effective(case, (first, second), crowd.smallest[first], other)
         subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
         yield impact_limit(case, (first, second), mass, radius, crowd.speed, subject)
+        yield from adhesion_limits(case, (first, second), mass, radius, subject)
 
 
 def effective(case: Case, pair: tuple[str, str], radius: float, other: float | None) -> tuple[float, float]:
@@ -282,18 +285,49 @@ def impact_limit(
 ) -> StepLimit:
     """Return the limit by an impact of two materials, of effective mass [kg] and radius [m], at a speed [m/s]."""
     law = _law(case, *pair)
-    if law.normal_stiffness is not None:
-        return StepLimit("linear", linear_time(mass, law.normal_stiffness), subject)
-    modulus = effective_modulus(case, pair)
-    time = hertz_time(mass, radius, modulus, speed)
+    if law.law == "linear":
+        return StepLimit("linear", linear_time(mass, float(law.normal_stiffness or 0.0)), subject)
+    if law.law == "hertz-mindlin":
+        time = hertz_time(mass, radius, effective_modulus(case, pair), speed)
+    else:
+        time = spring_of(case, pair).duration(mass, radius, speed)
     return StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
+
+
+def adhesion_limits(
+    case: Case, pair: tuple[str, str], mass: float, radius: float, subject: str
+) -> Iterator[StepLimit]:
+    """Yield the limit by adhesion of two materials, if they have any: half a period about the equilibrium.
+
+    It is pi sqrt(m / k) with the largest stiffness that adhesion alone brings about.
+    """
+    stiffness = spring_of(case, pair).adhesive_stiffness(radius) if _law(case, *pair).adhesion else 0.0
+    if stiffness > 0.0:
+        yield StepLimit("adhesion", linear_time(mass, stiffness), subject)
+
+
+def spring_of(case: Case, pair: tuple[str, str]) -> ContactSpring:
+    """Return the elastic contact of two materials of a case.
+
+    Raises
+    ------
+    CaseError
+        If their law is in a file that cannot be used.
+    """
+    key = case.interaction_key(*pair)
+    assert key is not None, "a checked case has an interaction for every pair that can meet"
+    materials = dict(zip(case.materials, material_properties(case), strict=True))
+    recipe = recipe_of(case.interactions[key], case.directory, f"{case.source}: interactions.{key}")
+    return ContactSpring(recipe, materials[pair[0]], materials[pair[1]])
 
 
 def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: float) -> float:
     """Return the elastic force of a contact of two materials, of effective radius [m], at an overlap [m], in N."""
     law = _law(case, *pair)
-    if law.normal_stiffness is not None:
-        return law.normal_stiffness * overlap
+    if law.law == "linear":
+        return float(law.normal_stiffness or 0.0) * overlap
+    if law.law != "hertz-mindlin":
+        return spring_of(case, pair).force(overlap, radius)
     modulus = effective_modulus(case, pair)
     return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
 
@@ -304,8 +338,10 @@ def impact_overlap(case: Case, pair: tuple[str, str], mass: float, radius: float
     sqrt(m / k) v of the linear law, else (15 m v^2 / (16 sqrt(R) E))^(2/5) as in `hertz_time`.
     """
     law = _law(case, *pair)
-    if law.normal_stiffness is not None:
-        return speed * math.sqrt(mass / law.normal_stiffness)
+    if law.law == "linear":
+        return speed * math.sqrt(mass / float(law.normal_stiffness or 0.0))
+    if law.law != "hertz-mindlin":
+        return spring_of(case, pair).depth(mass, radius, speed)
     return float((15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * effective_modulus(case, pair))) ** 0.4)
 
 

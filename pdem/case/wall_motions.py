@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.case.motions import Oscillation, Translation
-from pdem.case.tables import read_table
-from pdem.motion.motions import Motion, Oscillating, Shift, Steady, Tabulated, Turn
+from pdem.case.motions import Turning
+from pdem.motion.motions import Motion, Shift, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pdem.case.motions import Moving, TranslationTable
+    from pdem.case.motions import Moving
 
 
 def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None = None) -> Motion:
@@ -52,34 +51,11 @@ def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None =
 
 
 def _parts(one: Moving, folder: Path) -> Iterator[Turn | Shift]:
-    """Return what a frame does itself, the outermost first."""
-    for shift in (one.translation, one.oscillation, one.translation_table):
-        if shift is not None:
-            yield Shift(_courses(shift, folder))
-    if one.rotation is not None:
-        yield Turn(one.rotation.axis, one.rotation.centre, Steady(one.rotation.rate))
-    if one.swing is not None:
-        swing = one.swing
-        yield Turn(swing.axis, swing.centre, Oscillating(swing.amplitude, swing.frequency, swing.phase))
-    if one.rotation_table is not None:
-        table = one.rotation_table
-        times, angles = table.times or (), table.angles or ()
-        if table.file is not None:
-            times, rows = read_table(folder / table.file, ("angle",))
-            angles = tuple(row[0] for row in rows)
-        yield Turn(table.axis, table.centre, Tabulated(times, angles))
-
-
-def _courses(
-    shift: Translation | Oscillation | TranslationTable, folder: Path
-) -> tuple[Steady | Oscillating | Tabulated, ...]:
-    """Return how x, y and z change."""
-    if isinstance(shift, Translation):
-        return tuple(Steady(rate) for rate in shift.velocity)
-    if isinstance(shift, Oscillation):
-        return tuple(Oscillating(amplitude, shift.frequency, shift.phase) for amplitude in shift.amplitude)
-    times: tuple[float, ...] = shift.times or ()
-    rows: tuple[tuple[float, ...], ...] = shift.displacements or ()
-    if shift.file is not None:
-        times, rows = read_table(folder / shift.file, ("x", "y", "z"))
-    return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))
+    """Return what a frame does itself, the outermost first: all shifts, then all turns."""
+    kinds = one.kinds().values()
+    for kind in kinds:
+        if not isinstance(kind, Turning):
+            yield Shift(kind.courses(folder))
+    for kind in kinds:
+        if isinstance(kind, Turning):
+            yield Turn(kind.axis, kind.centre, *kind.courses(folder))

@@ -12,7 +12,7 @@ from pdem.cli.start import collective, is_root, load_kernels, say, threads_optio
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.simulation.bench_kept import Kept
+    from pdem.benchmark.kept_results import Kept
 
 
 @click.command(short_help="Measure the speed of this machine.")
@@ -85,12 +85,12 @@ class _Wish(NamedTuple):
 
 
 def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
+    from pdem.benchmark.cases import check_names, default_names
+    from pdem.benchmark.kept_results import document_of, read_kept
+    from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
-    from pdem.simulation.bench_cases import check_names, default_names
-    from pdem.simulation.bench_kept import document_of, read_kept
     from pdem.simulation.distributed import on_first
-    from pdem.simulation.peers import require_peer
 
     if wish.peer is not None:
         require_peer(wish.peer, communicator, threads)
@@ -112,9 +112,9 @@ def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
 
 def _measured(communicator: Any, threads: int, wish: _Wish, name: str) -> Iterator[dict[str, Any]]:
     """Measure a case, show what it shows, and yield it for files."""
-    from pdem.simulation.bench import outcomes
-    from pdem.simulation.bench_cases import Skipped
-    from pdem.simulation.peers import outcomes_beside
+    from pdem.benchmark.cases import Skipped
+    from pdem.benchmark.lammps.comparison import outcomes_beside
+    from pdem.benchmark.measure import outcomes
 
     try:
         for outcome in (
@@ -132,8 +132,8 @@ def _measured(communicator: Any, threads: int, wish: _Wish, name: str) -> Iterat
 
 def _finish(document: dict[str, Any], before: list[Kept], wish: _Wish) -> None:
     """Compare with what was kept, and write."""
+    from pdem.benchmark.kept_results import compared, keep
     from pdem.output.storage import write_json
-    from pdem.simulation.bench_kept import compared, keep
 
     for line in compared(document, before):
         click.echo(line)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
-    from pdem.simulation.claim import Beginning
+    from pdem.simulation.engine import Beginning
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
 
@@ -321,8 +321,8 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
     """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
     from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
-    from pdem.simulation.claim import Beginning
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
+    from pdem.simulation.engine import Beginning
     from pdem.simulation.rebase import rebase
     from pdem.simulation.simulation import Simulation
 

@@ -13,8 +13,9 @@ from pdem.cli.start import collective, load_kernels, say, serial, settings_optio
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pdem.benchmark.cases import Prepared
+    from pdem.scaling.predict import Network
     from pdem.scaling.section import Section
-    from pdem.simulation.bench_cases import Prepared
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -87,10 +88,10 @@ def _run(
     case: str, settings: Sequence[str], folder: Path, ranks: Sequence[int], threads: Sequence[int], weak: bool,
     steps: int, warm_up: int, repeats: int, launcher: str | None,
 ) -> int:  # fmt: skip
+    from pdem.benchmark import launch
     from pdem.output.summary import counted
     from pdem.scaling.results import claim_folder, run_file
     from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
-    from pdem.simulation import launch
 
     launch.require_no_launcher()
     words = launch.check_launcher(launcher or launch.default_launcher())
@@ -203,8 +204,8 @@ def _report(folder: Path, plots: bool) -> int:
 @_output_option(None, "Folder for plan.json, plan.html and plan.md; by default only the tables are printed.")
 @settings_option
 def plan(
-    case: str, ranks: tuple[int, ...], weak: bool, latency: float | None, bandwidth: float | None, steps: int,
-    warm_up: int, threads: int, plots: bool, output: Path | None, settings: tuple[str, ...],
+    case: str, settings: tuple[str, ...], output: Path | None, plots: bool, latency: float | None,
+    bandwidth: float | None, **options: Any,
 ) -> int:  # fmt: skip
     """Divide the particles of a case among any number of ranks, in this process alone, and predict a step's time.
 
@@ -215,30 +216,42 @@ def plan(
     """
 
     def work() -> int:
-        from pdem.output.storage import write_json
-        from pdem.scaling.plan import plan as make_plan
-        from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
-        from pdem.scaling.results import PLAN_FILE, with_measured
-        from pdem.scaling.starts import enlarged
-
-        network = Network(
-            LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth
-        )
-        start = _prepared(case, settings, threads, weak)
-        counts = ranks if output is None else with_measured(output, case, weak, threads, ranks)
-        larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
-        document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
-        if output is not None:
-            write_json(output / PLAN_FILE, document)
+        document = _plan(case, settings, output, _network(latency, bandwidth), **options)
         return _show_plan(output, document, plots)
 
     return serial(work)
 
 
+def _network(latency: float | None, bandwidth: float | None) -> Network:
+    """Return a network of this latency [s] and bandwidth [B/s], the usual ones where they are None."""
+    from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
+
+    return Network(LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth)
+
+
+def _plan(
+    case: str, settings: Sequence[str], folder: Path | None, network: Network, ranks: Sequence[int], weak: bool,
+    steps: int, warm_up: int, threads: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the plan of a case, and write it into the folder if there is one."""
+    from pdem.output.storage import write_json
+    from pdem.scaling.plan import plan as make_plan
+    from pdem.scaling.results import PLAN_FILE, with_measured
+    from pdem.scaling.starts import enlarged
+
+    start = _prepared(case, settings, threads, weak)
+    counts = ranks if folder is None else with_measured(folder, case, weak, threads, ranks)
+    larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
+    document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
+    if folder is not None:
+        write_json(folder / PLAN_FILE, document)
+    return document
+
+
 def _prepared(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
+    from pdem.benchmark.launch import require_no_launcher
     from pdem.foundation.kernels import set_threads
     from pdem.scaling.starts import first_settings, load_start, require_size
-    from pdem.simulation.launch import require_no_launcher
 
     require_no_launcher()
     require_size(case, settings, weak)

@@ -10,7 +10,7 @@ import click
 from pdem.cli.start import say, serial, settings_option
 
 if TYPE_CHECKING:
-    from pdem.case.batch_scripts import Job
+    from pdem.scaling.batch_scripts import Job
 
 
 @click.command(short_help="Write a batch script for Slurm.")
@@ -49,7 +49,7 @@ def slurm(
     """
 
     def work() -> None:
-        from pdem.case.batch_scripts import Job
+        from pdem.scaling.batch_scripts import Job
 
         chosen = kind or ("mpi" if threads == 1 else "hybrid")
         _write(case, Job(chosen, nodes, tasks, threads, time, warning), settings, file)
@@ -58,8 +58,8 @@ def slurm(
 
 
 def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> None:
-    from pdem.case.batch_scripts import batch_script
     from pdem.foundation.errors import InputError
+    from pdem.scaling.batch_scripts import batch_script
 
     text = batch_script(case, job, settings)
     if file is None:

@@ -49,6 +49,14 @@ class Slots(NamedTuple):
     spheres: NDArray[np.float64]
 
 
+class Hits(NamedTuple):
+    """Arrays to which hits are written, sphere and facet of each; from `end` on hits are only counted."""
+
+    sphere: NDArray[np.int32]
+    facet: NDArray[np.int32]
+    end: int
+
+
 class Rows(NamedTuple):
     """The cells of a level around a facet, and the number of units of work they make.
 
@@ -88,9 +96,9 @@ def _box_chunk(chunk: int, facets: Facets, extents: NDArray[np.float64]) -> None
 @threaded_kernel
 def box_facets(facets: Facets, extents: NDArray[np.float64]) -> None:
     """Write the bounding boxes of all facets (lower corner, upper corner), and of the chunks, (CHUNKS, 6)."""
-    for turn in prange(CHUNKS):
+    for iteration in prange(CHUNKS):
         # a function of its own: what a parallel loop itself writes to a member of a tuple is lost
-        _box_chunk(np.int64(turn), facets, extents)
+        _box_chunk(np.int64(iteration), facets, extents)
 
 
 @kernel
@@ -144,12 +152,12 @@ def _count_chunk(chunk: int, facets: Facets, cells: Cells, work: NDArray[np.int6
 @threaded_kernel
 def count_work(facets: Facets, cells: Cells, work: NDArray[np.int64]) -> None:
     """Write the units of work of facet f to ``work[f + 1]``."""
-    for turn in prange(CHUNKS):
-        _count_chunk(np.int64(turn), facets, cells, work)
+    for iteration in prange(CHUNKS):
+        _count_chunk(np.int64(iteration), facets, cells, work)
 
 
 @kernel
-def add_up(work: NDArray[np.int64]) -> None:
+def write_first_units(work: NDArray[np.int64]) -> None:
     """Turn the units of each facet into the number of its first unit, shape (F + 1,)."""
     work[0] = 0
     for facet in range(np.uint64(1), np.uint64(len(work))):
@@ -158,10 +166,10 @@ def add_up(work: NDArray[np.int64]) -> None:
 
 @inlined_geometry
 def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Facets) -> bool:
-    """Tell whether a facet may come within `reach` of a point: never no if it does.
+    """Tell whether a facet may come within `reach` of a point; True wherever it does.
 
-    No, if the plane is farther off, or if the point's projection lies beyond the line of an edge by more than
-    what the plane leaves of the reach.
+    False if its plane is farther away, or if the projection of the point on the plane lies beyond the line of an edge
+    by more than the radius of the section of the plane with the sphere of this reach.
     """
     vertices, normals = facets.vertices, facets.normals
     begin, end = facets.start[facet], facets.start[facet + np.uint64(1)]
@@ -194,12 +202,20 @@ def in_reach(x: float, y: float, z: float, reach: float, facet: int, facets: Fac
 
 @inlined_geometry
 def _visit_rows(
-    facet: int, level: int, rows: Rows, unit: int, stop: int, facets: Facets, cells: Cells, slots: Slots,
-    first: NDArray[np.int32], second: NDArray[np.int32], at: int, room: int,
-) -> int:  # fmt: skip
-    """Test a facet against units of work of a level; hits go to `first`, `second` from `at` on.
+    facet: int,
+    level: int,
+    rows: Rows,
+    unit: int,
+    stop: int,
+    facets: Facets,
+    cells: Cells,
+    slots: Slots,
+    hits: Hits,
+    at: int,
+) -> int:
+    """Test a facet against units of work of a level; hits are written from `at` on.
 
-    Returns the place after the last hit; hits from `room` on are only counted.
+    Returns the place after the last hit.
     """
     boxes, order, spheres = facets.boxes, slots.order, slots.spheres
     x_low, y_low, z_low = boxes[facet, 0], boxes[facet, 1], boxes[facet, 2]
@@ -277,9 +293,9 @@ def _visit_rows(
                     and (cell_along(y, 1, level, cells) != row_y or cell_along(z, 2, level, cells) != row_z)
                 ):
                     continue
-                if at < room:
-                    first[np.uint64(at)] = order[slot]
-                    second[np.uint64(at)] = facet
+                if at < hits.end:
+                    hits.sphere[np.uint64(at)] = order[slot]
+                    hits.facet[np.uint64(at)] = facet
                 at += 1
     return at
 
@@ -299,9 +315,8 @@ def _facet_of(unit: int, work: NDArray[np.int64]) -> int:
 
 @geometry_kernel
 def _visit_chunk(
-    chunk: int, facets: Facets, cells: Cells, slots: Slots, work: NDArray[np.int64],
-    first: NDArray[np.int32], second: NDArray[np.int32], at: int, room: int,
-) -> int:  # fmt: skip
+    chunk: int, facets: Facets, cells: Cells, slots: Slots, work: NDArray[np.int64], hits: Hits, at: int
+) -> int:
     """Do a chunk's share of the work; return the place after its last hit, as `_visit_rows` does."""
     total = work[len(work) - 1]
     unit, stop = first_of(chunk, total), first_of(chunk + 1, total)
@@ -316,9 +331,8 @@ def _visit_chunk(
             rows = _rows_around(facet, level, facets, cells)
             if max(begin, 0) < min(end, rows.units):
                 at = _visit_rows(
-                    facet, level, rows, max(begin, 0), min(end, rows.units), facets, cells, slots,
-                    first, second, at, room,
-                )  # fmt: skip
+                    facet, level, rows, max(begin, 0), min(end, rows.units), facets, cells, slots, hits, at
+                )
             begin -= rows.units
             end -= rows.units
         unit = max(unit, min(stop, work[facet + np.uint64(1)]))
@@ -341,15 +355,15 @@ def visit(
 
     ``found[c]`` becomes their number, whether there was room or not. Facets ascend from chunk to chunk.
     """
-    for turn in prange(CHUNKS):
-        chunk = np.int64(turn) * 37 % CHUNKS  # neighbours in work go to different threads
+    for iteration in prange(CHUNKS):
+        chunk = np.int64(iteration) * 37 % CHUNKS  # neighbours in work go to different threads
         at = segments[chunk]
-        after = _visit_chunk(chunk, facets, cells, slots, work, first, second, at, segments[chunk + 1])
+        after = _visit_chunk(chunk, facets, cells, slots, work, Hits(first, second, segments[chunk + 1]), at)
         found[chunk] = after - at
 
 
 @kernel
-def gather_rows(
+def sort_hits_by_sphere(
     segments: NDArray[np.int64],
     found: NDArray[np.int64],
     first: NDArray[np.int32],

@@ -117,7 +117,7 @@ class FacetSearch:
         total = self._visit(facets)
         if total > len(self._found):
             self._found = np.empty(int(_GROWTH * total) + 16, np.int64)
-        visits.gather_rows(
+        visits.sort_hits_by_sphere(
             self._segments, self._hits, self._hit_spheres, self._hit_facets, start, self._found
         )
         if near is not None:
@@ -141,7 +141,7 @@ class FacetSearch:
         slots = visits.Slots(self._spheres.start, self._spheres.order, self._spheres.spheres)
         work = self._work[: len(facets.boxes) + 1]
         visits.count_work(facets, cells, work)
-        visits.add_up(work)
+        visits.write_first_units(work)
         while True:
             visits.visit(
                 facets, cells, slots, work, self._segments, self._hit_spheres, self._hit_facets,

@@ -10,7 +10,7 @@ together by accident is told apart by its own cell.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
@@ -23,6 +23,50 @@ if TYPE_CHECKING:
 
 INFLATION = 1.0 + 1e-12
 """Factor on the search range, so that rounding at a cell border loses nothing."""
+
+
+class Centres(NamedTuple):
+    """Particles that are to be sorted.
+
+    Attributes
+    ----------
+    position, reach : (n, 3) and (n,) arrays
+        Centres, and radius plus half of the gap up to which pairs count [m].
+    bucket : int64 array
+        Of each particle.
+    axes : (3,) array
+        Axes of the positions in the order of the cells' axes.
+    """
+
+    position: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    bucket: NDArray[np.int64]
+    axes: NDArray[np.int64]
+
+
+class SortedSpheres(NamedTuple):
+    """Particles sorted into buckets.
+
+    Attributes
+    ----------
+    spheres : array
+        Of each slot the centre, in the order of the cells' axes, and the reach, 4 numbers each [m].
+    start : int32 array
+        First slot of each bucket.
+    order : int32 array
+        Particle of each slot.
+    """
+
+    spheres: NDArray[np.float64]
+    start: NDArray[np.int32]
+    order: NDArray[np.int32]
+
+
+class PairArrays(NamedTuple):
+    """Where pairs are written: both particles of each."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
 
 
 @inlined_geometry
@@ -75,24 +119,20 @@ def find_buckets(
 @threaded_kernel
 def sort_into_buckets(
     parts: int,
-    position: NDArray[np.float64],
-    reach: NDArray[np.float64],
     count: int,
     bucket_count: int,
-    axes: NDArray[np.int64],
-    bucket_of: NDArray[np.int64],
+    centres: Centres,
     before: NDArray[np.int64],
     start: NDArray[np.int32],
     order: NDArray[np.int32],
     spheres: NDArray[np.float64],
 ) -> None:
-    """Sort by counting: first slot of each bucket, particle of each slot, its centre and reach, 4 numbers each.
-
-    Coordinates of centres are in the order of the cells' `axes`.
+    """Sort the first `count` particles by counting, and write the fields of `SortedSpheres`.
 
     Each part, one per thread, goes through all particles and sorts those of its own range of buckets: reading a
     bucket costs little beside sorting into it, and nothing has to be merged. `before` (parts) is scratch.
     """
+    position, reach, bucket_of, axes = centres
     x, y, z = axes
     for part in prange(parts):
         low, high = part * bucket_count // parts, (part + 1) * bucket_count // parts
@@ -166,9 +206,9 @@ def _is_in_row(
     levels: Levels, level: int, x: float, y: float, z: float, row: tuple[int, int], column: int, length: int
 ) -> bool:
     """Tell whether a point lies in `length` cells of a row from `column` on, not past the end of the row."""
-    along = cell_along(levels, level, 0, x) - column
+    behind = cell_along(levels, level, 0, x) - column
     return (
-        0 <= along < length
+        0 <= behind < length
         and cell_along(levels, level, 1, y) == row[0]
         and cell_along(levels, level, 2, z) == row[1]
     )
@@ -180,20 +220,18 @@ def _search_level(
     level: int,
     after: int,
     levels: Levels,
-    spheres: NDArray[np.float64],
-    start: NDArray[np.int32],
+    particles: SortedSpheres,
     period: NDArray[np.float64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    order: NDArray[np.int32],
+    pairs: PairArrays,
     at: int,
     stop: int,
 ) -> tuple[int, int, int]:
     """Find the partners of one sphere in one level, in slots from `after` on.
 
-    Pairs go to `first`, `second` from `at` on; what comes to `stop` or behind is only counted. Returns the next
-    place, the distance tests and the rows visited.
+    Pairs are written from `at` on; what comes to `stop` or behind is only counted. Returns the next place, the distance
+    tests and the rows visited.
     """
+    spheres, start, order = particles
     x, y, z, reach = spheres[4 * slot], spheres[4 * slot + 1], spheres[4 * slot + 2], spheres[4 * slot + 3]
     width = (reach + levels.reach[level]) * INFLATION
     x0, nx = _range_along(levels, level, 0, x, width, period[0])
@@ -239,8 +277,8 @@ def _search_level(
                         checks += here
                     # no branch: what is not near is overwritten by the next
                     place = min(at, stop) & ROW
-                    first[place] = own
-                    second[place] = order[other & ROW]
+                    pairs.first[place] = own
+                    pairs.second[place] = order[other & ROW]
                     at += near
                 left -= length
                 column += length
@@ -256,24 +294,26 @@ def search(
     top_down: bool,
     levels: Levels,
     level_of: NDArray[np.int8],
-    spheres: NDArray[np.float64],
-    start: NDArray[np.int32],
-    order: NDArray[np.int32],
+    particles: SortedSpheres,
     period: NDArray[np.float64],
     room: NDArray[np.int64],
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
+    pairs: PairArrays,
     found: NDArray[np.int64],
     counters: NDArray[np.int64],
 ) -> None:
     """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
 
     Those for which there is no place before the last one, ``room[c + 1] - 1``, are only counted.
-    Coordinates in `spheres`, and `period`, are in the order of the cells' axes.
+    `period` is in the order of the cells' axes. `particles` and `pairs` are plain tuples of their fields.
     """
+    # named outside of the loop: there it would be done, and arrays counted, for every sphere
+    sorted_spheres, written = SortedSpheres(*particles), PairArrays(*pairs)
+    order = sorted_spheres.order
     depth = len(levels.limit)
-    for turn in prange(SEGMENTS):
-        chunk = (turn * 37) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
+    for iteration in prange(SEGMENTS):
+        chunk = (
+            iteration * 37
+        ) % SEGMENTS  # neighbours in work go to different threads: large spheres come last
         at, stop = room[chunk], room[chunk + 1] - 1
         checks = accesses = 0
         for slot in range(chunk * count // SEGMENTS, (chunk + 1) * count // SEGMENTS):
@@ -282,9 +322,16 @@ def search(
                 if levels.population[level] == 0 or (level > own if top_down else level < own):
                     continue
                 at, tested, visited = _search_level(
-                    slot, level, slot + 1 if level == own else 0, levels, spheres, start, period,
-                    first, second, order, at, stop,
-                )  # fmt: skip
+                    slot,
+                    level,
+                    slot + 1 if level == own else 0,
+                    levels,
+                    sorted_spheres,
+                    period,
+                    written,
+                    at,
+                    stop,
+                )
                 checks += tested
                 accesses += visited
         found[chunk] = at - room[chunk]

@@ -112,18 +112,18 @@ def lay_out(levels: Levels, lower: NDArray[np.float64], period: NDArray[np.float
         size = max(levels.limit[level], 2.0 * levels.reach[level])
         product = 1.0
         for axis in range(3):
-            along = levels.axes[axis]
+            space_axis = levels.axes[axis]
             if count == 0:
                 levels.cells[level, axis] = 1
-            elif period[along] > 0.0:
-                cells = max(1, int(period[along] / size))
+            elif period[space_axis] > 0.0:
+                cells = max(1, int(period[space_axis] / size))
                 levels.cells[level, axis] = cells
-                levels.inverse[level, axis] = cells / period[along]
-                levels.origin[level, axis] = lower[along]
+                levels.inverse[level, axis] = cells / period[space_axis]
+                levels.origin[level, axis] = lower[space_axis]
             else:
                 levels.inverse[level, axis] = 1.0 / size
-                levels.origin[level, axis] = levels.lowest[level, along]
-                extent = levels.highest[level, along] - levels.lowest[level, along]
+                levels.origin[level, axis] = levels.lowest[level, space_axis]
+                extent = levels.highest[level, space_axis] - levels.lowest[level, space_axis]
                 levels.cells[level, axis] = int(extent / size) + (2 if extent > 0.0 else 1)
             product *= levels.cells[level, axis]
         if product <= CELLS_PER_PARTICLE * count + 64:

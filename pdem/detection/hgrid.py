@@ -110,7 +110,7 @@ class HierarchicalGrid:
         if parts > len(self._before):
             self._before = np.zeros(parts, dtype=np.int64)
         grid.sort_into_buckets(
-            parts, position, reach, count, buckets, self._levels.axes, self._bucket_of, self._before, self._start,
+            parts, count, buckets, (position, reach, self._bucket_of, self._levels.axes), self._before, self._start,
             self._order, self._spheres,
         )  # fmt: skip
 
@@ -133,8 +133,8 @@ class HierarchicalGrid:
         period = self._period[self._levels.axes]
         while True:
             grid.search(
-                count, self._top_down, self._levels, self._level_of, self._spheres, self._start, self._order,
-                period, self._room, self._first, self._second, self._found, self._counters,
+                count, self._top_down, self._levels, self._level_of, (self._spheres, self._start, self._order), period,
+                self._room, (self._first, self._second), self._found, self._counters,
             )  # fmt: skip
             if (self._found < np.diff(self._room)).all():
                 break

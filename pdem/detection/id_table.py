@@ -77,7 +77,7 @@ def look_up_by_id(
     for contact in range(len(lower_id)):
         i, j = find_id(lower_id[contact], ids, table), find_id(higher_id[contact], ids, table)
         if i < 0 or (j >= 0 and radius[j] < radius[i]):
-            # not found is -1: -2 - (-1) is NOWHERE
+            # not found is -1: -2 - (-1) is NOT_OWNED
             row[contact], other[contact] = j if i >= 0 else -2 - j, lower_id[contact]
         else:
             row[contact], other[contact] = i, higher_id[contact]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SEGMENTS = 64
 """Parts in which pairs come, so that threads share the work."""
 
-NOWHERE = -1
-"""Row of a contact neither of whose particles is owned."""
+NOT_OWNED = -1
+"""In place of a row: this rank owns neither particle of the contact."""
 
 _SHORT = 24
 
@@ -30,7 +30,7 @@ class NearPairs(NamedTuple):
     Attributes
     ----------
     first, second : int32 arrays
-        Rows of both particles of each pair; between segments there may be rubbish.
+        Rows of both particles of each pair; numbers between segments have no meaning.
     begin, found : (SEGMENTS,) int64 arrays
         Where each segment begins, and how many pairs it has.
     """
@@ -54,20 +54,14 @@ class NearPairs(NamedTuple):
 
 @threaded_kernel
 def count_entries(
-    parts: int,
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    found: NDArray[np.int64],
-    owned: int,
-    kept: NDArray[np.int64],
-    cursor: NDArray[np.int32],
+    parts: int, pairs: NearPairs, owned: int, kept: NDArray[np.int64], cursor: NDArray[np.int32]
 ) -> None:
     """Count what each row will hold: ``cursor[part * owned + p]`` entries of owned particle p from one part.
 
     A part is a run of segments, one part per thread. ``kept[0]`` is the number of pairs of each segment between
-    owned particles, ``kept[1]`` of those with one ghost.
+    owned particles, ``kept[1]`` of those with one ghost. `pairs` is a plain tuple of the fields.
     """
+    first, second, begin, found = pairs
     for part in prange(parts):
         counts = part * owned
         cursor[counts : counts + owned] = 0
@@ -114,10 +108,7 @@ def begin_rows(
 @threaded_kernel
 def write_rows(
     parts: int,
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    found: NDArray[np.int64],
+    pairs: NearPairs,
     owned: int,
     kept: NDArray[np.int64],
     ids: NDArray[np.int64],
@@ -129,8 +120,9 @@ def write_rows(
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
-    higher. The number of a candidate does not depend on the parts.
+    higher. The number of a candidate does not depend on the parts. `pairs` is a plain tuple of the fields.
     """
+    first, second, begin, found = pairs
     for part in prange(parts):
         cursors = part * owned
         inner, outer = 0, kept[0].sum()
@@ -228,7 +220,6 @@ def look_up_by_row(
     higher: NDArray[np.int32],
     ids: NDArray[np.int64],
     radius: NDArray[np.float64],
-    moved: bool,
     row_now: NDArray[np.int32],
     row: NDArray[np.int32],
     other: NDArray[np.int64],
@@ -241,20 +232,21 @@ def look_up_by_row(
         Contacts, and the candidate of each in the lists that are about to end.
     owned, lower, higher, ids, radius
         Those lists, and the ids and radii of their rows.
-    moved, row_now
-        Whether owned particles change rows, and if so the new one of each.
+    row_now
+        New row of each owned particle; empty if all keep theirs.
     row, other
         Written: the row p of the lower particle if it is owned, or of the higher one if that is owned and smaller,
         for its row of candidates is shorter; -2 - p if the lower one is not owned. The id of p's partner.
     """
+    moved = len(row_now) > 0
     for contact in prange(count):
         k = max(candidate[contact], 0)
         i, j = lower[k], higher[k]
-        mine = i < owned
-        if not mine or (j < owned and radius[j] < radius[i]):
+        lower_is_owned = i < owned
+        if not lower_is_owned or (j < owned and radius[j] < radius[i]):
             i, j = j, i
         p = row_now[i] if moved else i
-        row[contact] = p if mine else -2 - p
+        row[contact] = p if lower_is_owned else -2 - p
         other[contact] = ids[j]
 
 
@@ -274,7 +266,7 @@ def find_candidates(
     """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none."""
     for contact in prange(count):
         candidate[contact] = -1
-        if row[contact] != NOWHERE:
+        if row[contact] != NOT_OWNED:
             p = (row[contact] if row[contact] >= 0 else -2 - row[contact]) & ROW
             place, end = start[p], start[p + 1]
             while place < end and partner_of(entry[place], lower, higher, ids) != other[contact]:

@@ -9,6 +9,8 @@ import numpy as np
 from pdem.foundation.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from pdem.detection.cell_sizes import CellSizes
@@ -28,6 +30,12 @@ class Skins:
         Skin over largest radius; may change from one detection to the next.
     expected : CellSizes, optional
         Work of one search that was expected when the levels were chosen.
+
+    Attributes
+    ----------
+    beyond : callable or None
+        Half of the gap that a contact of particles may have, of their radii [m], None without adhesion; it grows with
+        the radius. It is known on every rank and not shared.
     """
 
     def __init__(
@@ -36,12 +44,15 @@ class Skins:
         self.radii = radii
         self.fraction = fraction
         self.expected = expected
+        self.beyond: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
     def write(
         self, radius: NDArray[np.float64], skin: NDArray[np.float64], reach: NDArray[np.float64]
     ) -> None:
         """Write how far particles of these radii may move before lists are made anew, and radius plus that [m]."""
         _write_skins(radius, self.radii, self.fraction, skin, reach)
+        if self.beyond is not None:
+            reach[: len(radius)] += self.beyond(radius)
 
     def reach(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return radius plus skin [m]."""
@@ -63,7 +74,8 @@ class Skins:
     @property
     def cell_sizes(self) -> NDArray[np.float64]:
         """Limits of the reach diameters of the levels [m]."""
-        return 2.0 * self.radii * (1.0 + self.fraction)
+        sizes = 2.0 * self.radii * (1.0 + self.fraction)
+        return sizes if self.beyond is None else sizes + 2.0 * self.beyond(self.radii)
 
 
 @threaded_kernel

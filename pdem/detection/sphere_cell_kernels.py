@@ -119,8 +119,8 @@ def select(
     (CHUNKS, 6), numbers and largest reaches by level (CHUNKS, LEVELS). Spheres that are nowhere (NaN or
     infinite) are left out.
     """
-    for turn in prange(CHUNKS):
-        chunk = np.int64(turn)
+    for iteration in prange(CHUNKS):
+        chunk = np.int64(iteration)
         begin, end = first_of(chunk, len(reaches)), first_of(chunk + 1, len(reaches))
         at = np.uint64(begin)
         x_low = y_low = z_low = math.inf
@@ -303,8 +303,8 @@ def find_buckets(
     bucket_of: NDArray[np.int32],
 ) -> None:
     """Write the bucket of each selected sphere."""
-    for turn in prange(CHUNKS):
-        chunk = np.int64(turn)
+    for iteration in prange(CHUNKS):
+        chunk = np.int64(iteration)
         begin = first_of(chunk, len(centres))
         _find_chunk(begin, begin + taken[chunk], centres, active, level_of, cells, bucket_of)
 

@@ -38,6 +38,18 @@ def sphere_mass(density: float, radius: float) -> float:
     return _SPHERE * density * radius * radius * radius
 
 
+SPHERE_INERTIA = 0.4
+"""Moment of inertia of a solid sphere over mass and square of the radius."""
+
+_INVERSE_SPHERE_INERTIA = 1.0 / SPHERE_INERTIA
+
+
+@inlined_geometry
+def sphere_inverse_inertia(inverse_mass: float, radius: float) -> float:
+    """Return one over the moment of inertia of a sphere [1/(kg m^2)], for one over its mass [1/kg]."""
+    return _INVERSE_SPHERE_INERTIA * inverse_mass / (radius * radius)
+
+
 @inlined
 def nearest_image(difference: float, period: float, frequency: float) -> float:
     """Return a difference of coordinates reduced to the nearest image; `frequency` is 1/period, or 0."""

@@ -45,7 +45,7 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
     Parameters
     ----------
     count : int
-        Numbers of each row that are taken, an even number.
+        Numbers of each row that are taken.
     stride : int
         From one column to the next.
 
@@ -63,12 +63,18 @@ def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, columns = (data_of(context, builder, signature, arguments, number) for number in (0, 5))
-        for column in range(0, count, 2):
+        for column in range(0, count - 1, 2):
             a, b, c, d = (_load(builder, rows, place, column, _TWO) for place in arguments[1:5])
             one, other = _shuffle(builder, a, c, range(ROWS)), _shuffle(builder, b, d, range(ROWS))
             for behind, lanes in enumerate(_ZIPPED):
                 both = _shuffle(builder, one, other, lanes)
                 _store(builder, both, columns, arguments[6], (column + behind) * stride)
+        if count % 2:
+            last = ir.Constant(_FOUR, [0.0] * ROWS)
+            for lane, place in enumerate(arguments[1:5]):
+                number = _load(builder, rows, place, count - 1, _NUMBER)
+                last = builder.insert_element(last, number, ir.Constant(_LANE, lane))
+            _store(builder, last, columns, arguments[6], (count - 1) * stride)
         return context.get_dummy_value()
 
     def typed(context: Any, rows: Any, a: Any, b: Any, c: Any, d: Any, columns: Any, at: Any) -> Any:

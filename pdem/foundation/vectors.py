@@ -8,6 +8,7 @@ ways of compiling one function apart.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector: TypeAlias = tuple[float, float, float]
+
+
+@inlined
+def square_root(value: float) -> float:
+    """Return the root of a number that is not negative: said so, the compiler needs no call for the others."""
+    return math.sqrt(abs(value))
 
 
 @inlined

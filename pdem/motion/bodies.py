@@ -36,7 +36,7 @@ class FreeBody:
     spin : Spin
         How it turns, with the inertia about the centre of mass, or about the hinge if there is one.
     free : (3,) array
-        1 for each direction of space in which it moves along, else 0.
+        1 for each direction of space in which it can translate, else 0.
     hinge : (3,) array, optional
         A point about which it turns, and which rests [m]; then `free` is all 0.
     velocity : (3,) array
@@ -93,7 +93,7 @@ class FreeBody:
         self.spin.kick(torque, time)
 
     def _arm(self) -> Floats:
-        """Return the way from the point about which torques are taken to the centre of mass [m]."""
+        """Return the vector from the point about which torques are taken to the centre of mass [m]."""
         return self.spin.rotation @ self._lever
 
     def _note_work(self, time: float) -> None:
@@ -119,7 +119,7 @@ class FreeBody:
         return now
 
     def inverse_inertia(self) -> Floats:
-        """Return how it turns by a torque."""
+        """Return the inverse of the inertia tensor (3, 3) [1/(kg m^2)]."""
         return self.spin.inverse_inertia()
 
     def kinetic(self) -> float:

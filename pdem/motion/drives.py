@@ -29,9 +29,10 @@ class Drive(Protocol):
     centre : (3,) array
         Point about which torques are taken, at time 0 [m]; `frame` says where it goes.
     along, about : (3,) arrays
-        What one unit of travel is: a shift, or a turn about the present place of the centre; zeros if there is none.
+        Direction of the translation of a wall that travels along an axis, and rotation axis, through the present
+        position of the centre, of a wall that turns; zeros for what does not apply.
     inverse_mass : (3,) array
-        By which the body gives way to a push along x, y and z [1/kg]; zeros for what is forced.
+        One over the mass for forces along x, y and z [1/kg]; zeros for a wall whose motion is prescribed.
     load_seen : (8,) array
         Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.walls.driven_loads`.
     work : float
@@ -66,7 +67,7 @@ class Drive(Protocol):
         ...
 
     def inverse_inertia(self) -> Floats:
-        """Return by what angular velocity a torque about the centre is answered, (3, 3) [1/(kg m^2)]."""
+        """Return the inverse of the inertia tensor about the centre, (3, 3) [1/(kg m^2)]."""
         ...
 
     def kinetic(self) -> float:

@@ -2,7 +2,7 @@
 
 Half a kick and the drift begin a step, contact forces follow at the new positions, half a kick ends it, where forces
 are added up (`pdem.contact.pairs.force_sums`). In between velocities are those of the middle of the step, as
-`pdem.contact.law.forces` takes them.
+`pdem.contact.law.viscoelastic` takes them.
 
 While steps are taken, particles live in *packed* rows: all that contacts need of one is at one address. Columns are
 written where somebody looks at them. Where nobody looks between two steps, the end of one and the begin of the next
@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.fields import PACKED as PACKED
-from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image, sphere_mass
+from pdem.foundation.geometry_kernels import (
+    inlined_geometry,
+    nearest_image,
+    sphere_inverse_inertia,
+    sphere_mass,
+)
 from pdem.foundation.kernels import ROW, inlined, prange, threaded_kernel
 from pdem.foundation.prefetch import LINE, fetch
 
@@ -59,17 +64,58 @@ class Motion(NamedTuple):
     sides: NDArray[np.float64]
 
 
+class FixedColumns(NamedTuple):
+    """Columns of owned particles that are written when lists are made, and stay the same until the next are.
+
+    Attributes
+    ----------
+    reference : (n, 3) array
+        Where particles were then [m].
+    skin : (n,) array
+        How far each particle may be from there [m].
+    inverse_inertia : (n,) array
+        One over the moment of inertia, about any axis through the centre [1/(kg m^2)].
+    """
+
+    reference: NDArray[np.float64]
+    skin: NDArray[np.float64]
+    inverse_inertia: NDArray[np.float64]
+
+
+class StepColumns(NamedTuple):
+    """Columns of particles that the begin of a step reads; those that change in it are written.
+
+    Attributes
+    ----------
+    material, radius : (n,) int32 and float64 arrays
+        Index of the material, radius [m].
+    position, image, velocity, angular_velocity : (n, 3) arrays
+        Written.
+    force, torque : (n, 3) arrays
+        Sums of the last step [N, N m].
+    """
+
+    material: NDArray[np.int32]
+    radius: NDArray[np.float64]
+    position: NDArray[np.float64]
+    image: NDArray[np.int32]
+    velocity: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]
+
+
 @inlined
-def ask_for_row(p: int, packed: NDArray[np.float64]) -> None:
-    """Have the packed row of a particle brought near in time."""
+def prefetch_row(p: int, packed: NDArray[np.float64]) -> None:
+    """Prefetch the packed row of a particle, which may lie in two cache lines."""
     at = np.uint64(PACKED * (p & ROW))
     fetch(packed, at)
     fetch(packed, at + np.uint64(LINE))
 
 
 @inlined_geometry
-def _noticed(speed: float) -> float:
-    """Return a speed, or 0 where it is below `STILL`; what is no number stays none."""
+def _without_crawl(speed: float) -> float:
+    """Return a speed, or 0 where it is below `STILL`; NaN is returned unchanged."""
     return 0.0 if abs(speed) < STILL else speed
 
 
@@ -77,44 +123,48 @@ def _noticed(speed: float) -> float:
 def half_kick(
     half: float,
     inverse_mass: float,
-    radius: float,
-    gravity: NDArray[np.float64],
-    free: NDArray[np.float64],
+    inverse_inertia: float,
+    motion: Motion,
     v: tuple[float, float, float],
     w: tuple[float, float, float],
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
 ) -> tuple[float, float, float, float, float, float]:
     """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
-    inverse_inertia = 2.5 * inverse_mass / (radius * radius)
+    gravity, free = motion.gravity, motion.free
     return (
-        _noticed(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
-        _noticed(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
-        _noticed(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
-        _noticed(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
-        _noticed(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
-        _noticed(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
+        _without_crawl(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
+        _without_crawl(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
+        _without_crawl(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
+        _without_crawl(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
+        _without_crawl(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
+        _without_crawl(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
     )
 
 
 @inlined_geometry
 def move_along(
-    axis: int, way: float, before: float, reference: float, sides: NDArray[np.float64]
+    axis: int, displacement: float, before: float, reference: float, sides: NDArray[np.float64]
 ) -> tuple[float, float, float, bool]:
-    """Return the coordinate of a sphere after a way, and what is to be known of it.
+    """Displace the centre of a sphere along one axis of the box.
 
-    That is by how many periods it was taken back, how far it is from the reference, and whether it has left the box.
+    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; its distance
+    from the reference; and whether the sphere has left the box along this axis.
     """
-    x = before + way
-    turns = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
-    x -= sides[PERIOD, axis] * turns
+    x = before + displacement
+    periods = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
+    x -= sides[PERIOD, axis] * periods
     away = nearest_image(x - reference, sides[PERIOD, axis], sides[FREQUENCY, axis])
-    return x, turns, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+    return x, periods, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
 
 
 @inlined_geometry
 def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bool:
-    """Tell whether a way is longer than the radius, or where it ends (`away` is a square) is no finite place."""
+    """Tell whether the displacement (a, b, c) of a sphere is longer than its radius, or its new position is not finite.
+
+    `away` is the square of the distance of the new position from the reference. Times zero it adds nothing if it is
+    finite; else the sum is NaN, and the comparison says that the sphere went too far.
+    """
     return not (a * a + b * b + c * c + 0.0 * away <= radius * radius)
 
 
@@ -122,11 +172,8 @@ def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bo
 def move(
     p: int,
     dt: float,
-    gravity: NDArray[np.float64],
-    free: NDArray[np.float64],
-    sides: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    skin: NDArray[np.float64],
+    motion: Motion,
+    fixed: FixedColumns,
     image: NDArray[np.int32],
     packed: NDArray[np.float64],
     force: tuple[float, float, float],
@@ -141,14 +188,16 @@ def move(
     """
     at = PACKED * (p & ROW)
     inverse_mass, radius = packed[at + INVERSE_MASS], packed[at + SIZE]
+    inverse_inertia = fixed.inverse_inertia[p]
     u0, u1, u2 = packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2]
     s0, s1, s2 = packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2]
     for _ in range(kicks):
         u0, u1, u2, s0, s1, s2 = half_kick(
-            0.5 * dt, inverse_mass, radius, gravity, free, (u0, u1, u2), (s0, s1, s2), force, torque
+            0.5 * dt, inverse_mass, inverse_inertia, motion, (u0, u1, u2), (s0, s1, s2), force, torque
         )
     code = FINE
     if drifts:
+        reference, sides = fixed.reference, motion.sides
         a, b, c = dt * u0, dt * u1, dt * u2
         x, tx, dx, left = move_along(0, a, packed[at + PLACE], reference[p, 0], sides)
         y, ty, dy, right = move_along(1, b, packed[at + PLACE + 1], reference[p, 1], sides)
@@ -158,7 +207,7 @@ def move(
             image[p, 1] += np.int32(ty)
             image[p, 2] += np.int32(tz)
         away = dx * dx + dy * dy + dz * dz
-        stale = away > skin[p] * skin[p]
+        stale = away > fixed.skin[p] * fixed.skin[p]
         packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2] = x, y, z
         code = GONE if left | right | down else (STALE if stale else FINE)
         code = LOST + p if went_too_far(a, b, c, away, radius) else code
@@ -222,6 +271,20 @@ def pack(
 
 
 @threaded_kernel
+def write_inverse_inertia(
+    owned: int,
+    radius: NDArray[np.float64],
+    material: NDArray[np.int32],
+    density: NDArray[np.float64],
+    inverse_inertia: NDArray[np.float64],
+) -> None:
+    """Write one over the moment of inertia of the first `owned` particles [1/(kg m^2)]; `density` is by material."""
+    for p in prange(owned):
+        inverse_mass = 1.0 / sphere_mass(density[material[p]], radius[p])
+        inverse_inertia[p] = sphere_inverse_inertia(inverse_mass, radius[p])
+
+
+@threaded_kernel
 def unpack(
     owned: int,
     packed: NDArray[np.float64],
@@ -234,24 +297,36 @@ def unpack(
         unpack_particle(p, packed, position, velocity, angular_velocity)
 
 
+@inlined_geometry
+def drift_particle(
+    p: int,
+    dt: float,
+    motion: Motion,
+    density: NDArray[np.float64],
+    fixed: FixedColumns,
+    columns: StepColumns,
+    packed: NDArray[np.float64],
+) -> int:
+    """Begin the step of one particle from its columns, as `drift` does; return see `FINE`."""
+    position, velocity, angular_velocity = columns.position, columns.velocity, columns.angular_velocity
+    force, torque = columns.force, columns.torque
+    pack_particle(p, position, velocity, angular_velocity, columns.radius, columns.material, density, packed)
+    code = move(
+        p, dt, motion, fixed, columns.image, packed, (force[p, 0], force[p, 1], force[p, 2]),
+        (torque[p, 0], torque[p, 1], torque[p, 2]), 1, True,
+    )  # fmt: skip
+    unpack_particle(p, packed, position, velocity, angular_velocity)
+    return code
+
+
 @threaded_kernel
 def drift(
     owned: int,
     dt: float,
-    gravity: NDArray[np.float64],
-    free: NDArray[np.float64],
-    sides: NDArray[np.float64],
+    motion: Motion,
     density: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    skin: NDArray[np.float64],
-    material: NDArray[np.int32],
-    radius: NDArray[np.float64],
-    position: NDArray[np.float64],
-    image: NDArray[np.int32],
-    velocity: NDArray[np.float64],
-    angular_velocity: NDArray[np.float64],
-    force: NDArray[np.float64],
-    torque: NDArray[np.float64],
+    fixed: FixedColumns,
+    columns: StepColumns,
     packed: NDArray[np.float64],
 ) -> int:
     """Begin a step: half a kick, then the drift; positions on periodic axes are wrapped.
@@ -260,14 +335,10 @@ def drift(
     ----------
     owned, dt
         Number of particles, time step [s].
-    gravity, free, sides
-        See `Motion`.
+    motion, fixed, columns
+        See `Motion`, `FixedColumns` and `StepColumns`; plain tuples of their fields (`pdem.foundation.kernels.plain`).
     density : (M,) array
         By material [kg/m^3].
-    reference, skin
-        Places (n, 3) [m] when lists were made, and how far each particle may be from there (n,) [m].
-    material, ..., torque
-        Columns; those that move are written.
     packed
         Written, `PACKED` numbers for each particle.
 
@@ -276,13 +347,29 @@ def drift(
     int
         `FINE`, `STALE`, `GONE`, or `LOST` + row.
     """
+    # named outside of the loop: there it would be done, and arrays counted, for every particle
+    how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
     worst = 0
     for p in prange(owned):
-        pack_particle(p, position, velocity, angular_velocity, radius, material, density, packed)
-        code = move(
-            p, dt, gravity, free, sides, reference, skin, image, packed, (force[p, 0], force[p, 1], force[p, 2]),
-            (torque[p, 0], torque[p, 1], torque[p, 2]), 1, True,
-        )  # fmt: skip
-        unpack_particle(p, packed, position, velocity, angular_velocity)
+        code = drift_particle(p, dt, how, density, still, moving, packed)
+        worst = max(worst, code)
+    return worst
+
+
+@threaded_kernel
+def drift_rows(
+    rows: NDArray[np.int32],
+    dt: float,
+    motion: Motion,
+    density: NDArray[np.float64],
+    fixed: FixedColumns,
+    columns: StepColumns,
+    packed: NDArray[np.float64],
+) -> int:
+    """Begin a step of some owned particles only, as `drift` does of all: of those that no carrier moves."""
+    how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
+    worst = 0
+    for k in prange(len(rows)):
+        code = drift_particle(rows[k], dt, how, density, still, moving, packed)
         worst = max(worst, code)
     return worst

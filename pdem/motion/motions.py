@@ -1,4 +1,4 @@
-"""Rigid motions as functions of the time alone: turning, moving along, to and fro, by tables, one carried by another.
+"""Rigid motions as functions of the time alone: rotations and translations, steady, oscillating or tabulated.
 
 A `Motion` maps the places x that points have at time 0 to ``rotation(t) x + shift(t)``; at time 0 it changes nothing.
 Motions are composed: a motion that is carried by another is described in the frame of that one, and since at time
@@ -8,7 +8,6 @@ Motions are composed: a motion that is carried by another is described in the fr
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -22,132 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.motion.courses import Course
+
     Vector: TypeAlias = tuple[float, float, float]
     Floats: TypeAlias = NDArray[np.float64]
-
-
-WORST = 32
-"""How many of the fastest steps of a table are told."""
-
-
-class Course(Protocol):
-    """A quantity as a function of the time, 0 at time 0."""
-
-    def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]."""
-        ...
-
-    @property
-    def largest_rate(self) -> float:
-        """Largest absolute rate at any time."""
-        ...
-
-    def fastest(self, step: float) -> tuple[float, ...]:
-        """Return times from which on it changes most within a step [s]: a few of the worst."""
-        ...
-
-
-@dataclass(frozen=True)
-class Steady:
-    """Growing at a constant rate.
-
-    Attributes
-    ----------
-    rate : float
-        Per second.
-    """
-
-    rate: float
-
-    def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]."""
-        return self.rate * time, self.rate
-
-    @property
-    def largest_rate(self) -> float:
-        """Absolute rate."""
-        return abs(self.rate)
-
-    def fastest(self, step: float) -> tuple[float, ...]:
-        """Return any time."""
-        return (0.0,)
-
-
-@dataclass(frozen=True)
-class Oscillating:
-    """``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
-
-    Attributes
-    ----------
-    amplitude, frequency, phase : float
-        Of the quantity, in Hz, in rad.
-    """
-
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-
-    def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]."""
-        rate = 2.0 * math.pi * self.frequency
-        turn = 2.0 * math.pi * math.remainder(self.frequency * time, 1.0) + self.phase
-        value = self.amplitude * (math.sin(turn) - math.sin(self.phase))
-        return value, self.amplitude * rate * math.cos(turn)
-
-    @property
-    def largest_rate(self) -> float:
-        """Largest absolute rate at any time."""
-        return abs(self.amplitude) * 2.0 * math.pi * self.frequency
-
-    def fastest(self, step: float) -> tuple[float, ...]:
-        """Return half a step before its first passages through the middle."""
-        turns = -self.phase / (2.0 * math.pi)
-        return tuple(((turns + half) % 1.0) / self.frequency - 0.5 * step for half in (0.0, 0.5, 1.0, 1.5))
-
-
-@dataclass(frozen=True)
-class Tabulated:
-    """Straight lines between given values; before the first and after the last time nothing moves.
-
-    Attributes
-    ----------
-    times, values : tuple of float
-        Rising times [s], and the quantity then. What it is at time 0 is subtracted.
-    """
-
-    times: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def __call__(self, time: float) -> tuple[float, float]:
-        """Return the value and its rate at a time [s]; at a bend the rate of the way that begins there."""
-        value, rate = self._given(time)
-        return value - self._first, rate
-
-    def _given(self, time: float) -> tuple[float, float]:
-        """Return the value of the table and its rate."""
-        after = bisect_right(self.times, time)
-        if after in (0, len(self.times)):
-            return self.values[max(after - 1, 0)], 0.0
-        before, value = self.times[after - 1], self.values[after - 1]
-        rate = (self.values[after] - value) / (self.times[after] - before)
-        return rate * (time - before) + value, rate
-
-    @cached_property
-    def _first(self) -> float:
-        return self._given(0.0)[0]
-
-    @property
-    def largest_rate(self) -> float:
-        """Absolute rate of the steepest way."""
-        return float(np.abs(np.diff(self.values) / np.diff(self.times)).max())
-
-    def fastest(self, step: float) -> tuple[float, ...]:
-        """Return those of the times from or up to which a step changes the value most."""
-        times = np.array(self.times)
-        begins = np.concatenate((times, times - step, times - 0.5 * step))
-        ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
-        worst = np.argsort(-np.abs(np.subtract(*ends)), kind="stable")[:WORST]
-        return tuple(begins[worst].tolist())
 
 
 class Part(Protocol):
@@ -172,7 +49,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Turn:
-    """Turning about an axis.
+    """Rotation about an axis.
 
     Attributes
     ----------
@@ -211,7 +88,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Shift:
-    """Moving along.
+    """Translation.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a step needs of a wall that moves: where its points are, how fast they are, and how far they have come."""
+"""Kernels for walls that move: positions and velocities of their points, and how far these have been displaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ANCHOR, ANCHOR_VELOCITY, CENTRE, VELOCITY, TURNING, CORNERS = range(6)
+ANCHOR, ANCHOR_VELOCITY, CENTRE, VELOCITY, ANGULAR_VELOCITY, CORNERS = range(6)
 """What is known of each wall, rows of a state (13, walls, 3): places of anchor and centre [m] and their velocities
 [m/s], angular velocity [rad/s], and from `CORNERS` on the places of the eight corners of its box [m]."""
 
@@ -25,7 +25,10 @@ ROWS = CORNERS + 8
 def place_rows(
     rows: NDArray[np.int64], pose: Floats, shifted: bool, reference: Floats, result: Floats
 ) -> None:
-    """Write the present places of some rows, directions unless they are `shifted`: each as if it were alone."""
+    """Write the present positions of some points, or directions unless they are `shifted`.
+
+    Every row is computed by itself: its bits do not depend on the others.
+    """
     for place in range(len(rows)):
         row = rows[place]
         x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
@@ -36,7 +39,7 @@ def place_rows(
 
 
 @inlined_geometry
-def _velocity(pose: Floats, state: Floats, wall: int, place: int, row: int) -> None:
+def _write_velocity(pose: Floats, state: Floats, wall: int, place: int, row: int) -> None:
     """Write the velocity of a wall at one of its places."""
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
@@ -45,7 +48,9 @@ def _velocity(pose: Floats, state: Floats, wall: int, place: int, row: int) -> N
 
 
 @geometry_kernel
-def settle(now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: int, state: Floats) -> None:
+def write_state(
+    now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: int, state: Floats
+) -> None:
     """Write the state of a wall.
 
     Parameters
@@ -65,16 +70,16 @@ def settle(now: Floats, frame: Floats, centre: Floats, corners: Floats, wall: in
     for axis in range(3):
         state[ANCHOR, wall, axis] = rotated(now, axis, x, y, z) + now[SHIFT + axis]
         state[CENTRE, wall, axis] = rotated(frame, axis, x, y, z) + frame[SHIFT + axis]
-        state[TURNING, wall, axis] = now[SPIN + axis]
+        state[ANGULAR_VELOCITY, wall, axis] = now[SPIN + axis]
         for corner in range(8):
-            along = product(corners, 3 * corner, now, ROTATION + 3 * axis, 1)
-            state[CORNERS + corner, wall, axis] = along + now[SHIFT + axis]
-    _velocity(now, state, wall, ANCHOR, ANCHOR_VELOCITY)
-    _velocity(now, state, wall, CENTRE, VELOCITY)
+            turned = product(corners, 3 * corner, now, ROTATION + 3 * axis, 1)
+            state[CORNERS + corner, wall, axis] = turned + now[SHIFT + axis]
+    _write_velocity(now, state, wall, ANCHOR, ANCHOR_VELOCITY)
+    _write_velocity(now, state, wall, CENTRE, VELOCITY)
 
 
 @geometry_kernel
-def average(
+def write_mean_velocity(
     now: Floats,
     then: Floats,
     centre: Floats,
@@ -95,8 +100,8 @@ def average(
         if step == 0.0:
             turn[wall, axis, axis], turn[wall, axis, b], turn[wall, axis, c] = (
                 0.0,
-                -state[TURNING, wall, c],
-                state[TURNING, wall, b],
+                -state[ANGULAR_VELOCITY, wall, c],
+                state[ANGULAR_VELOCITY, wall, b],
             )
             flow[wall, axis] = state[ANCHOR_VELOCITY, wall, axis]
         else:
@@ -115,8 +120,8 @@ def average(
 
 
 @geometry_kernel
-def way_since(then: Floats, corners: Floats, wall: int, state: Floats) -> float:
-    """Return how far the corners of a wall's box have come since a pose, at most [m]; NaN where that is no number."""
+def largest_displacement(then: Floats, corners: Floats, wall: int, state: Floats) -> float:
+    """Return the largest displacement of a corner of a wall's box since a pose [m]; NaN if one is NaN."""
     worst = 0.0
     for corner in range(8):
         square = 0.0
@@ -128,8 +133,8 @@ def way_since(then: Floats, corners: Floats, wall: int, state: Floats) -> float:
 
 
 @geometry_kernel
-def farthest(state: Floats, listed: Floats) -> float:
-    """Return how far any corner, a row of (13, walls, 3), is from where it was listed, (8, walls, 3), at most [m]."""
+def largest_distance(state: Floats, listed: Floats) -> float:
+    """Return the largest distance of a corner of any wall from its position in `listed`, (8, walls, 3) [m]."""
     worst = 0.0
     for corner in range(8):
         for wall in range(state.shape[1]):

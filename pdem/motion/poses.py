@@ -1,7 +1,7 @@
-"""Where a rigid body is and how it moves, and the arithmetic of it: turning, and one body carried by another.
+"""Poses of rigid bodies: their positions and velocities, rotation about an axis, and composition of two poses.
 
-It is done once per wall and step, on 18 numbers: compiled, and with the same bits on every processor, which the
-library that multiplies numpy's matrices does not promise.
+The arithmetic is done once per wall and step, on 18 numbers. It is compiled, and has the same bits on every processor,
+which the library that multiplies numpy's matrices does not promise.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def _square(skew: Floats, square: Floats) -> None:
 
 
 @geometry_kernel
-def _turn(
+def _write_rotation(
     direction: Floats, centre: Floats, skew: Floats, square: Floats, sine: float, versine: float, rate: float,
     pose: Floats,
 ) -> None:  # fmt: skip
-    """Write the pose of what has turned, by Rodrigues' formula."""
+    """Write the pose of a body that has turned about an axis, by Rodrigues' formula."""
     for k in range(9):
         pose[ROTATION + k] = (1.0 if k % 4 == 0 else 0.0) + sine * skew[k] + versine * square[k]
     for axis in range(3):
@@ -74,7 +74,7 @@ def _turn(
 
 
 @geometry_kernel
-def _carry(carrier: Floats, carried: Floats, pose: Floats) -> None:
+def _write_composition(carrier: Floats, carried: Floats, pose: Floats) -> None:
     """Write the pose of a body that moves relative to another one."""
     for row in range(3):
         for column in range(3):
@@ -145,7 +145,7 @@ class Pose:
     def carrying(self, carried: Pose) -> Pose:
         """Return the pose of a body that moves so relative to this one."""
         numbers = np.empty(NUMBERS)
-        _carry(self.numbers, carried.numbers, numbers)
+        _write_composition(self.numbers, carried.numbers, numbers)
         return Pose(numbers)
 
 
@@ -173,7 +173,7 @@ class Axis:
         """Return the pose of what has turned by a right-handed angle that grows at a rate [rad, rad/s]."""
         angle = math.remainder(angle, 2.0 * math.pi)
         numbers = np.empty(NUMBERS)
-        _turn(
+        _write_rotation(
             self.direction, self.centre, self._skew, self._square, math.sin(angle), 1.0 - math.cos(angle), rate,
             numbers,
         )  # fmt: skip

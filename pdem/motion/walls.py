@@ -11,16 +11,16 @@ from pdem.containers.mesh_topology import members_of
 from pdem.motion.placing import (
     ANCHOR,
     ANCHOR_VELOCITY,
+    ANGULAR_VELOCITY,
     CENTRE,
     CORNERS,
     ROWS,
-    TURNING,
     VELOCITY,
-    average,
-    farthest,
+    largest_displacement,
+    largest_distance,
     place_rows,
-    settle,
-    way_since,
+    write_mean_velocity,
+    write_state,
 )
 from pdem.motion.poses import REST
 
@@ -83,17 +83,17 @@ class MovingWalls:
         Over the last step the body point now at x has moved at the mean velocity
         ``mean_velocity + mean_turn (x - anchor)`` [1/s, m/s].
     ways : (W,) array
-        How far any corner of a box around each wall went in the last step [m].
+        Largest displacement in the last step of a corner of a box around each wall [m].
     longest_way : float
-        The longest of them [m].
+        The largest of them [m].
     driven : list of Drive
         Those there are, in the order of their walls.
     driven_row : (W,) int64 array
         Row of each wall among them, -1 for the others.
     along, about : (W, 3) arrays
-        What a driven wall's travel is, see `Drive`.
+        Direction of translation and rotation axis of a driven wall, see `Drive`.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
-        How a free body gives way, zeros for other walls [1/kg, 1/(kg m^2)].
+        Of free bodies, zeros for other walls [1/kg, 1/(kg m^2)].
     counted : (W,) array
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
     """
@@ -123,7 +123,7 @@ class MovingWalls:
         self._state = np.zeros((ROWS, count, 3))
         self.anchor, self.anchor_velocity = self._state[ANCHOR], self._state[ANCHOR_VELOCITY]
         self.centre, self.velocity = self._state[CENTRE], self._state[VELOCITY]
-        self.angular_velocity = self._state[TURNING]
+        self.angular_velocity = self._state[ANGULAR_VELOCITY]
         self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
         self.ways, self.longest_way = np.zeros(count), 0.0
         self.drives = dict(sorted((drives or {}).items()))
@@ -218,20 +218,20 @@ class MovingWalls:
                 continue
             moved = self._poses.get(wall) is not now
             self._poses[wall] = now
-            self._settle(wall, now, frame, then, time - before)
+            self._write_state(wall, now, frame, then, time - before)
             if moved:
                 self._move(wall)
 
-    def _settle(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
-        """Note where a wall is and how it moves, and whether it has been there for a step."""
+    def _write_state(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
+        """Write position and velocities of a wall, and note whether it rested throughout the step."""
         centre, corners = self._centres[wall], self._corners[wall]
-        settle(now.numbers, frame.numbers, centre, corners, wall, self._state)
-        still = average(
+        write_state(now.numbers, frame.numbers, centre, corners, wall, self._state)
+        still = write_mean_velocity(
             now.numbers, then.numbers, centre, step, wall, self._state, self.mean_turn, self.mean_velocity
         )
         self._before[wall] = then
-        way = 0.0 if now is then else way_since(then.numbers, corners, wall, self._state)
-        self.ways[wall], self.longest_way = way, max(self.longest_way, way)
+        displacement = 0.0 if now is then else largest_displacement(then.numbers, corners, wall, self._state)
+        self.ways[wall], self.longest_way = displacement, max(self.longest_way, displacement)
         if wall in self.drives:
             self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
         if still and now is then:
@@ -314,7 +314,7 @@ class MovingWalls:
         for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
             drive.finish(load, time, half)
             now = drive.now(time)
-            settle(
+            write_state(
                 now.numbers,
                 drive.frame(time, now).numbers,
                 self._centres[wall],
@@ -324,12 +324,15 @@ class MovingWalls:
             )
 
     def passage(self, wall: int) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Return how far vertices of a wall went in the last step at most [m], and the corners of a box around all."""
+        """Return the largest displacement of a vertex of a wall in the last step [m], and a box around its passage.
+
+        The box, given by its lower and its upper corner, holds all vertices before and after the step.
+        """
         points = self._vertices[self.vertices_of(wall)]
         now, then = self._poses[wall].place(points), self._before[wall].place(points)
         both = np.concatenate((now, then))
-        way = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
-        return way, both.min(axis=0), both.max(axis=0)
+        displacement = float(np.sqrt(((now - then) ** 2).sum(axis=1)).max())
+        return displacement, both.min(axis=0), both.max(axis=0)
 
     def driven_state(self) -> NDArray[np.float64]:
         """Return the state of all driven walls, a row for each."""
@@ -356,4 +359,4 @@ class MovingWalls:
 
         The displacement is linear in the place, so that nothing inside a box moves farther than its corners.
         """
-        return float(farthest(self._state, self._listed)) if self._moving else 0.0
+        return float(largest_distance(self._state, self._listed)) if self._moving else 0.0

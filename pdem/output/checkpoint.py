@@ -1,8 +1,8 @@
 """Checkpoints: the complete state in one HDF5 file that is either whole or refused.
 
-Ranks write the file together (`pdem.output.parts`): rank 0 makes it, every rank puts its rows in their place, rank 0
-seals it (`pdem.output.seal`) and gives it its name. No rank holds more than its rows, and the file has the same bytes
-for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
+Ranks write the file together (`pdem.output.parallel_hdf5`): rank 0 makes it, every rank puts its rows in their place,
+rank 0 seals it (`pdem.output.checksum`) and gives it its name. No rank holds more than its rows, and the file has the
+same bytes for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.machine import default_threads
+from pdem.output.checksum import ELSE, SEAL_BYTES, Region, Sealed, check_seal, write_seal
 from pdem.output.content import content_of, content_of_format_1
-from pdem.output.parts import (
+from pdem.output.parallel_hdf5 import (
     ALONE,
     PartWriter,
     Table,
@@ -31,7 +32,6 @@ from pdem.output.parts import (
     row_bytes,
     whole_tables,
 )
-from pdem.output.seal import ELSE, SEAL_BYTES, Region, Sealed, check_seal, write_seal
 from pdem.output.storage import (
     HDF5_ERRORS,
     Attribute,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.parts import Ranks
+    from pdem.output.parallel_hdf5 import Ranks
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]
     Tables = Mapping[str, Table]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
-from pdem.output.parts import ALONE, whole_tables
+from pdem.output.parallel_hdf5 import ALONE, whole_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.parts import Ranks, Table
+    from pdem.output.parallel_hdf5 import Ranks, Table
     from pdem.output.storage import Attribute
 
 _DIGITS = re.compile(r"[0-9]+")

@@ -12,6 +12,7 @@ from pdem.foundation.errors import InputError
 from pdem.output import vtkhdf
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.histories import with_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,7 +161,7 @@ _Columns = dict[str, "NDArray[Any]"]
 def _read(path: Path, time: float | None) -> tuple[dict[str, _Columns], Mapping[str, Attribute]]:
     if path.suffix != ".vtkhdf":
         checkpoint = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
-        return checkpoint.groups, checkpoint.attributes
+        return with_names(checkpoint.groups), checkpoint.attributes
     step = vtkhdf.read_step(path, step_index(path, time))
     data: dict[str, _Columns] = {"particles": {"position": step.points, **step.point_data}}
     if "id" not in step.point_data:
@@ -200,10 +201,14 @@ def _common(groups: dict[str, _Columns], other: dict[str, _Columns]) -> dict[str
 
 
 def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[ColumnDifference], list[str]]:
-    """Return how many rows were compared, the columns that differ and what only one side has."""
+    """Return how many rows were compared, the columns that differ and what only one side has.
+
+    A column of zeros that only one side has is no difference: contacts of the other have nothing of the kind.
+    """
     differences = [
         ColumnDifference(group, name, reason=f"only in {'A' if name in a else 'B'}")
         for name in sorted(a.keys() ^ b.keys())
+        if (a[name] if name in a else b[name]).any()
     ]
     keys = next((keys for keys in _KEYS if all(key in a and key in b for key in keys)), ())
     index_a, index_b, missing = _match(group, a, b, keys)

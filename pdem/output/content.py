@@ -6,14 +6,14 @@ import hashlib
 import struct
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.parts import bytes_of, checks_of, whole_tables
+from pdem.output.parallel_hdf5 import bytes_of, checks_of, whole_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.output.parts import Table
+    from pdem.output.parallel_hdf5 import Table
     from pdem.output.storage import Attribute
 
     Groups = Mapping[str, Mapping[str, NDArray[Any]]]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import h5py
 import numpy as np
 
-from pdem.output.parts import row_bytes
+from pdem.output.parallel_hdf5 import row_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from pdem.output.parts import PartWriter
+    from pdem.output.parallel_hdf5 import PartWriter
 
 
 class Extent(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from tqdm import tqdm
@@ -14,6 +14,7 @@ from pdem.output.scene import frame_at, open_scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Unpack
 
     from numpy.typing import NDArray
 
@@ -37,20 +38,46 @@ _MOST_VALUES = 99.5
 _LINES = 10  # about the drawing of a film, where there is no terminal
 
 
+class LookOptions(TypedDict, total=False):
+    """How a picture looks; what is left out is as in `DEFAULT_LOOK`.
+
+    Attributes
+    ----------
+    size : tuple of int
+        Width and height in pixels.
+    colour_by : str
+        ``speed`` or a field; of vectors the length.
+    colour_map : str
+        A colour map of matplotlib.
+    limits : tuple of float, optional
+        Values at the ends of the colour map; from the data if None.
+    wall_opacity : float
+        0 hides walls, 1 makes them solid; walls inside others are three times as opaque.
+    """
+
+    size: tuple[int, int]
+    colour_by: str
+    colour_map: str
+    limits: tuple[float, float] | None
+    wall_opacity: float
+
+
+DEFAULT_LOOK = LookOptions(
+    size=(1280, 960), colour_by="speed", colour_map="viridis", limits=None, wall_opacity=0.15
+)
+"""How pictures look unless they are asked to look otherwise."""
+
+
 def render(
     source: Path | str,
     output: Path | str,
     *,
     time: float | None = None,
     every: bool = False,
-    size: tuple[int, int] = (1280, 960),
     view: str | tuple[float, float, float] | None = None,
-    colour_by: str = "speed",
-    colour_map: str = "viridis",
-    limits: tuple[float, float] | None = None,
-    wall_opacity: float = 0.15,
     frames_per_second: float = 20.0,
     say: Callable[[str], object] | None = None,
+    **look: Unpack[LookOptions],
 ) -> list[Path]:
     """Draw a run.
 
@@ -64,23 +91,15 @@ def render(
         Which snapshot, by simulated time (s); the nearest is taken, the last if None.
     every : bool
         Draw all snapshots; with a ``.png`` they are numbered ``NAME-0000.png``, ...
-    size : tuple of int
-        Width and height in pixels.
     view : str or tuple of float, optional
         A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are seen
         from the top and all others from the front, a little from the right and above.
-    colour_by : str
-        ``speed`` or a field; of vectors the length.
-    colour_map : str
-        A colour map of matplotlib.
-    limits : tuple of float, optional
-        Values at the ends of the colour map; from the data if None.
-    wall_opacity : float
-        0 hides walls, 1 makes them solid; walls inside others are three times as opaque.
     frames_per_second : float
         Of a film.
     say : callable, optional
         Called with a line where something is worth knowing: which snapshot is taken, how far a film is.
+    **look
+        Size, colours and walls, see `LookOptions`.
 
     Returns
     -------
@@ -100,22 +119,40 @@ def render(
     ending = output.suffix.lower()
     if ending not in (".png", *FILMS):
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
-    _check_colours(colour_map, limits)
+    wanted = _look_wanted(look)
+    _check_colours(wanted["colour_map"], wanted["limits"])
     scene = open_scene(source)
     if ending == ".mp4":
         _import_imageio()
     tell = say or (lambda _: None)
     indices = range(len(scene.times)) if every or ending in FILMS else [_chosen(scene, time, tell)]
     camera = _camera(scene, indices, view)
-    colours = limits or _limits(scene, indices, colour_by)
-    look = Look(size, colour_by, colour_map, colours, wall_opacity, 1 if ending in FILMS else 2)
-    pictures = (draw(scene.frame(index), camera, look) for index in _watched(indices, tell))
+    colours = wanted["limits"] or _limits(scene, indices, wanted["colour_by"])
+    picture = Look(
+        wanted["size"], wanted["colour_by"], wanted["colour_map"], colours, wanted["wall_opacity"],
+        1 if ending in FILMS else 2,
+    )  # fmt: skip
+    pictures = (draw(scene.frame(index), camera, picture) for index in _watched(indices, tell))
     output.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".gif":
         return _write_gif(output, pictures, frames_per_second)
     if ending == ".mp4":
         return _write_film(output, pictures, frames_per_second)
     return _write_pictures(output, pictures, numbered=every)
+
+
+def _look_wanted(given: LookOptions) -> LookOptions:
+    """Return all options of a look.
+
+    Raises
+    ------
+    TypeError
+        If there is no such option.
+    """
+    unknown = sorted(set(given) - set(DEFAULT_LOOK))
+    if unknown:
+        raise TypeError(f"render() got an unexpected keyword argument {unknown[0]!r}")
+    return {**DEFAULT_LOOK, **given}
 
 
 def _chosen(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.formats import FORMATS
 from pdem.output.log import LOG_FILE
 from pdem.output.series import TABLE, head_of_series
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, last_snapshot
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
 
 if TYPE_CHECKING:
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 PICTURE_FILE = "picture.png"
 """Name of the picture that is drawn unless another one is given; beside new results an old one would mislead."""
 
-_RESULTS = (f"{TABLE}.h5", f"{TABLE}.csv", PARTICLE_FILE, WALL_FILE, LOG_FILE)
-_LEFT_OVER = re.compile(r"(checkpoint-\d+\.h5|series\.(h5|csv))\.tmp|(particles|walls)\.vtkhdf\.torn-\d+")
+_SNAPSHOTS = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
+_RESULTS = (f"{TABLE}.h5", f"{TABLE}.csv", *_SNAPSHOTS, LOG_FILE)
+_LEFT_OVER = re.compile(
+    r"(checkpoint-\d+\.h5|series\.(h5|csv))\.tmp|"
+    rf"({'|'.join(map(re.escape, _SNAPSHOTS))})\.torn-\d+"
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,7 @@ def later_than(folder: Path | str, step: int, time: float) -> Later:
     rows = head_of_series(folder).last_time
     if rows is not None and rows > time:
         ends[f"{TABLE}.h5"] = rows
-    for name in (PARTICLE_FILE, WALL_FILE):
+    for name, last_snapshot in _SNAPSHOTS.items():
         last = last_snapshot(folder / name)
         if last is not None and last[0] > step:
             ends[name] = last[1]

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.rows import OwnRows
+from pdem.containers.global_order import OwnRows
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output import vtkhdf
 from pdem.output.growing import Rooms, put_rows
-from pdem.output.parts import ALONE, PartWriter, on_first
+from pdem.output.parallel_hdf5 import ALONE, PartWriter, on_first
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
 from pdem.output.vtkhdf_writer import Writer
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import NDArray
 
-    from pdem.containers.rows import Rows
+    from pdem.containers.global_order import Rows
     from pdem.output.growing import Column, Extent
-    from pdem.output.parts import Ranks
+    from pdem.output.parallel_hdf5 import Ranks
     from pdem.output.storage import Attribute
 
 PARTICLE_FILE = "particles.vtkhdf"

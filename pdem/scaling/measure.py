@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Exchange
+    from pdem.containers.exchange import Exchange
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.state import Groups
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.errors import InputError
+from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, Work, predict, summary
 from pdem.scaling.starts import begin
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.benchmark.cases import Prepared
     from pdem.contact.walls.contacts import WallContacts
+    from pdem.containers.exchange import Division
     from pdem.scaling.predict import Network
-    from pdem.simulation.bench_cases import Prepared
-    from pdem.simulation.exchange import Division
     from pdem.simulation.simulation import Simulation
 
 

@@ -26,7 +26,7 @@ from pdem.foundation.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Division
+    from pdem.containers.exchange import Division
 
     Floats = NDArray[np.float64]
 

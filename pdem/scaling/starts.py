@@ -5,15 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.case.batch_scripts import growing_settings, grown_setting
-from pdem.case.given_particles import CheckedParticles
-from pdem.case.initial import initial_particles
-from pdem.case.model import Case
-from pdem.case.wall_files import read_walls
-from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import latest_checkpoint
-from pdem.simulation.bench_cases import (
+from pdem.benchmark.cases import (
     DETECTION,
     ENLARGEABLE,
     Prepared,
@@ -22,6 +14,14 @@ from pdem.simulation.bench_cases import (
     names_of_cases,
     scaled_case,
 )
+from pdem.case.given_particles import CheckedParticles
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.case.wall_files import read_walls
+from pdem.foundation.errors import InputError
+from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.scaling.batch_scripts import growing_settings, grown_setting
 from pdem.simulation.given import case_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
@@ -108,7 +108,7 @@ def first_settings(settings: Sequence[str]) -> list[str]:
 
 
 def enlarged(name: str, times: int, start: Prepared, settings: Sequence[str] = ()) -> Prepared:
-    """Return a start that is `times` as large: by its settings, or see `pdem.simulation.bench_cases.scaled_case`."""
+    """Return a start that is `times` as large: by its settings, or see `pdem.benchmark.cases.scaled_case`."""
     if times == 1:
         return start
     if not is_bench_case(name):

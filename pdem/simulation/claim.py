@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,11 +28,10 @@ from pdem.output.run_folder import (
     unusable,
 )
 from pdem.output.series import TABLE, head_of_series
+from pdem.simulation.engine import Beginning, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pdem.simulation.simulation import Simulation
 
 
 class Words(NamedTuple):
@@ -52,25 +51,6 @@ class Words(NamedTuple):
 
 COMMAND = Words("pdem restart {quoted}", "--overwrite", "--set output.folder=...")
 SCRIPT = Words("Simulation.restart('{folder}')", "run(overwrite=True)", "case.override('output.folder=...')")
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """Where a run begins that continues another one.
-
-    Attributes
-    ----------
-    folder : Path
-        Of the checkpoint; in it the run goes on, unless its case names another one.
-    case : Case or None
-        Of the checkpoint, None if that is not known.
-    step : int
-        At which it begins.
-    """
-
-    folder: Path
-    case: Case | None
-    step: int
 
 
 def is_same(one: Path | str, other: Path | str) -> bool:
@@ -246,13 +226,13 @@ def refuse_other(other: Case, case: Case, held: str, ways: str) -> None:
 
 
 def claim(
-    simulation: Simulation, *, overwrite: bool, conflict: Callable[[], str | None], words: Words = SCRIPT
+    simulation: Engine, *, overwrite: bool, conflict: Callable[[], str | None], words: Words = SCRIPT
 ) -> list[str]:
     """Take the output folder of a simulation for its run: check all of it, then remove what may go. Collective.
 
     Parameters
     ----------
-    simulation : Simulation
+    simulation : Engine
         At its beginning or continued.
     overwrite : bool
         What is in the way may go.
@@ -284,7 +264,7 @@ def claim(
 
 
 def _claimed(
-    simulation: Simulation, overwrite: bool, conflict: Callable[[], str | None], words: Words
+    simulation: Engine, overwrite: bool, conflict: Callable[[], str | None], words: Words
 ) -> list[str]:
     case, notes = simulation.case, list[str]()
     folder = Path(case.output.folder)

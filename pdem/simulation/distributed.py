@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pdem.containers.exchange import Alone
 from pdem.foundation.arguments import whole_number
 from pdem.foundation.errors import Interrupted, LaunchError, PdemError
 from pdem.foundation.machine import default_threads
 from pdem.foundation.signals import signal_name
-from pdem.simulation.exchange import Alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from decomposition.mpi import World
     from pdem.case.model import Case
+    from pdem.containers.exchange import Division, Exchange
     from pdem.detection.skins import Skins
     from pdem.foundation.signals import SignalFlag
-    from pdem.simulation.exchange import Division, Exchange
 
 Result = TypeVar("Result")
 
@@ -122,19 +122,13 @@ def division_of(
     skins : Skins
         Levels and reaches.
     """
+    from decomposition.partitioners import PARTITIONERS
     from decomposition.plan import divide
 
     domain = case.domain
     period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
-    axes = axes_of(case)
-    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, axes)
-
-
-def axes_of(case: Case) -> tuple[int, ...]:
-    """Return the axes that space is cut across."""
-    from decomposition.cuts import axes_of as axes
-
-    return axes(case.decomposition.method, case.domain.lower, case.domain.upper)
+    partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
+    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
 
 
 def list_seconds(levels: int) -> tuple[float, float]:

@@ -59,7 +59,7 @@ def finish_driven(system: System, half: float) -> None:
     """Give driven walls their new loads for half a step [s]. Collective."""
     assert system.walls is not None
     constants = system.constants
-    limbs = system.walls.driven_loads(system.particles, constants.density, constants.table)
+    limbs = system.walls.driven_loads(system.particles, constants.parameters(0.0))
     loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
     system.walls.walls.finish_step(loads, system.time, half)
 

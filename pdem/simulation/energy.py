@@ -11,81 +11,77 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.forces import OVERLAP, ROLLED, STORED
-from pdem.contact.law.pair_table import HERTZIAN, STIFFNESS
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.elastic import elastic_energies
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
-from pdem.foundation.sums import ExactSums, add_exactly
+from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
 
-STORES = ("translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity")
+STORES = (
+    "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
+    "twisting_spring",
+)  # fmt: skip
 """Where energy is: of particles and contacts, and of the walls that are free bodies."""
 
-LOSSES = ("normal_damping", "sliding", "rolling")
+LOSSES = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
 """Where it has gone."""
 
 TERMS = (*STORES, *LOSSES, "wall_work", "outflow")
 
+OF_PARTS = ("rolling_spring", "twisting_spring", "adhesion", "twisting")
+"""Terms that only cases have whose contact law has such parts."""
+
+OF_STATE = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
+"""Terms that follow from the state alone, without accounts of contacts."""
+
+
+def terms_of(law: ContactLaw) -> tuple[str, ...]:
+    """Return the terms of the ledger of a case with a contact law."""
+    if not law.has_ledger:
+        return OF_STATE
+    own = {term for one in law.energies for term in (one.lasting, one.ended)}
+    return tuple(term for term in TERMS if term not in OF_PARTS or term in own)
+
 
 @kernel
-def _pair_energies(
+def _of_lower_owners(
     owned: int,
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
     radius: NDArray[np.float64],
     material: NDArray[np.int32],
     materials: int,
-    table: NDArray[np.float64],
-    history: NDArray[np.float64],
-    limbs: NDArray[np.int64],
+    overlap: NDArray[np.float64],
+    effective: NDArray[np.float64],
+    pair: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Add the energies of contacts whose lower particle is owned; return their number and largest overlap.
+    """Write effective radius [m] and pair of materials of contacts; return how many are owned, and the largest overlap.
 
-    `limbs` holds elastic, tangential, normal damping, sliding, rolling.
+    The overlap is over the smaller radius. A contact is owned by the owner of its lower particle; the pair of others is
+    -1.
     """
     number = 0
     largest = 0.0
     for c in range(len(lower)):
         i, j = lower[c], higher[c]
+        pair[c] = -1
         if i >= owned:
             continue
         number += 1
-        overlap = max(history[OVERLAP, c], 0.0)
-        effective = radius[i] * radius[j] / (radius[i] + radius[j])
-        pair = material[i] * materials + material[j]
-        add_exactly(limbs[0], elastic_energy(overlap, effective, table, pair))
-        for column in range(STORED, ROLLED + 1):
-            add_exactly(limbs[1 + column - STORED], history[column, c])
-        largest = max(largest, overlap / min(radius[i], radius[j]))
+        effective[c] = radius[i] * radius[j] / (radius[i] + radius[j])
+        pair[c] = material[i] * materials + material[j]
+        largest = max(largest, max(overlap[c], 0.0) / min(radius[i], radius[j]))
     return number, largest
-
-
-@kernel
-def elastic_energy(overlap: float, radius: float, table: NDArray[np.float64], pair: int) -> float:
-    """Return the energy of an elastic contact [J]: 2/5 of force times overlap for Hertz, half if linear."""
-    if table[pair, HERTZIAN] > 0.5:
-        return 4.0 / 15.0 * table[pair, STIFFNESS] * math.sqrt(radius * overlap) * overlap * overlap
-    return 0.5 * table[pair, STIFFNESS] * overlap * overlap
-
-
-def elastic_energies(
-    overlap: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    table: NDArray[np.float64],
-    pair: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    """Return the energies of elastic contacts [J], as `elastic_energy`; negative overlaps are none."""
-    overlap = np.maximum(overlap, 0.0)
-    stiffness = table[pair, STIFFNESS] * overlap**2
-    hertzian = 4.0 / 15.0 * stiffness * np.sqrt(radius * overlap)
-    return np.where(table[pair, HERTZIAN] > 0.5, hertzian, 0.5 * stiffness)
 
 
 class Measures:
@@ -94,7 +90,7 @@ class Measures:
     Attributes
     ----------
     energies : dict of str to float
-        The `TERMS` of the ledger [J].
+        The terms of the ledger [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
         Numbers.
     largest_overlap : float
@@ -113,7 +109,8 @@ class Measures:
         counts = np.array([[system.particles.count, pairs, walls]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
-        self.energies = ExactSums(TERMS, total).values()
+        values = ExactSums(TERMS, total).values()
+        self.energies = {name: values[name] for name in terms_of(system.pairs.law)}
         bits = np.array([max(largest, largest_wall)]).view(np.int64)  # positive doubles order like their bits
         self.largest_overlap = float(system.exchange.largest(bits).view(np.float64)[0])
 
@@ -133,13 +130,14 @@ class Measures:
     @property
     def dissipated(self) -> float:
         """Energy lost so far [J]."""
-        return math.fsum(self.energies[name] for name in LOSSES)
+        return math.fsum(self.energies.get(name, 0.0) for name in LOSSES)
 
     @property
     def balance(self) -> float:
         """Stored, lost and gone minus delivered by walls [J]: constant but for the error of integration."""
         terms = (*STORES, *LOSSES, "outflow")
-        return math.fsum((*(self.energies[name] for name in terms), -self.energies["wall_work"]))
+        found = self.energies
+        return math.fsum((*(found.get(name, 0.0) for name in terms), -found.get("wall_work", 0.0)))
 
     @property
     def contacts_per_particle(self) -> float:
@@ -161,7 +159,7 @@ def particle_energies(
     mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
     energies = [
         0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
-        0.2 * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
+        0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
     ]
     for axis in np.flatnonzero(constants.gravity * constants.free[:3]):
         height = columns["position"][:, axis] + constants.period[axis] * columns["image"][:, axis]
@@ -171,31 +169,42 @@ def particle_energies(
 
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
     pairs, constants, column = system.pairs, system.constants, system.particles.column
-    limbs = np.zeros((5, sums.limbs.shape[1]), np.int64)
     number, largest = 0, 0.0
     for touching, histories in pairs.pieces():
-        seen, overlap = _pair_energies(
+        overlap, count = histories[OVERLAP], len(touching)
+        effective, pair = np.empty(count), np.empty(count, np.int32)
+        owned, deepest = _of_lower_owners(
             system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
-            column("material"), len(constants.density), constants.table, histories, limbs,
+            column("material"), len(constants.density), overlap, effective, pair,
         )  # fmt: skip
-        number, largest = number + seen, max(largest, overlap)
-    for name, row in zip(("elastic", "tangential", *LOSSES), limbs, strict=True):
-        sums.limbs[TERMS.index(name)] += row
+        number, largest = number + owned, max(largest, deepest)
+        mine = pair >= 0
+        elastic = elastic_energies(constants.law, constants.table, overlap[mine], effective[mine], pair[mine])
+        sums.add("elastic", elastic)
+        _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, mine])
     return int(number), float(largest)
 
 
+def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
+    """Add the accounts (accounts, n) of contacts to the terms that they belong to while these last."""
+    rows = [(one.lasting, row) for one, row in zip(law.energies, accounts, strict=True) if one.lasting]
+    if rows and accounts.size:
+        sums.add_rows([name for name, _ in rows], np.array([row for _, row in rows]))
+
+
 def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
-    if system.walls is None:
+    walls = system.walls
+    if walls is None:
         return 0, 0.0
-    particle, overlap, material = system.walls.elastic_state()
+    particle, overlap, material = walls.elastic_state()
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    elastic = elastic_energies(overlap, radius, constants.table, pair)
-    names = ("elastic", "tangential", *LOSSES, "wall_work")
-    for name, values in zip(names, (elastic, *system.walls.energies()), strict=True):
-        if len(values):
-            sums.add(name, values)
+    sums.add("elastic", elastic_energies(constants.law, constants.table, overlap, radius, pair))
+    if walls.law.has_ledger:
+        *accounts, work = walls.energies()
+        _add_accounts(sums, walls.law, np.array(accounts))
+        sums.add("wall_work", work)
     return len(overlap), float((overlap / radius).max(initial=0.0))
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.findings import Finding
-from pdem.contact.law.forces import HISTORY
-from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.case.laws import law_of
+from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
 from pdem.output.checkpoint_folder import KEPT
 from pdem.output.summary import duration, quantity
-from pdem.simulation.energy import TERMS
+from pdem.simulation.energy import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.mesh import Mesh
 
     Speed = dict[str, float]
@@ -111,8 +112,8 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     snapshot = fields * particles + 48 * nodes + 40 * facets
     rows = math.floor(end / output.series_every) + 1
-    series = rows * _SERIES_NUMBER * (12 + len(TERMS) + 7 * len(case.walls))
-    checkpoint = particles * _checkpoint_bytes(bool(meshes))
+    series = rows * _SERIES_NUMBER * (12 + len(terms_of(law_of(case))) + 7 * len(case.walls))
+    checkpoint = particles * _checkpoint_bytes(law_of(case), bool(meshes))
     kept = min(KEPT + 1, math.ceil(end / output.checkpoint_every))  # one more while the next is written
     needed = snapshots * snapshot + series + kept * checkpoint
     text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "
@@ -124,11 +125,11 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))
 
 
-def _checkpoint_bytes(walls: bool) -> float:
+def _checkpoint_bytes(law: ContactLaw, walls: bool) -> float:
     """Return the bytes of a checkpoint for each particle: its state, and histories of contacts."""
     state = sum(field.allocate(1).nbytes for field in state_fields())
-    pairs = CONTACTS * (16 + 8 * HISTORY)
-    return state + pairs + (0.2 * (25 + 8 * WALL_HISTORY) if walls else 0.0)
+    pairs = CONTACTS * (16 + 8 * law.columns)
+    return state + pairs + (0.2 * (25 + 8 * wall_columns_of(law)) if walls else 0.0)
 
 
 def _size(size: float) -> str:

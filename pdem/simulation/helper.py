@@ -20,9 +20,10 @@ from pdem.foundation.machine import available_cores
 from pdem.foundation.signals import STOP_SIGNALS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
-_PROGRAM = "from pdem.simulation.helper import serve; serve({!r}, {!r})"
+_PROGRAM = "from pdem.simulation.helper import serve; serve({!r}, {!r}, {!r})"
 _PATIENCE = 600.0  # s; a process that takes longer is stuck
 _SHOWN_LINES = 15
 
@@ -36,13 +37,17 @@ class Helper:
     Parameters
     ----------
     module, function : str
-        What to call, without arguments.
+        What to call.
+    arguments : sequence of str
+        What to call it with.
     needed : bool
         Whether there is anything to do for it.
     """
 
-    def __init__(self, module: str, function: str, *, needed: bool = True) -> None:
-        self._program = _PROGRAM.format(module, function)
+    def __init__(
+        self, module: str, function: str, arguments: Sequence[str] = (), *, needed: bool = True
+    ) -> None:
+        self._program = _PROGRAM.format(module, function, list(arguments))
         self._needed = needed and available_cores() > 1 and bool(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
         self._said: Any = None
@@ -97,12 +102,12 @@ class Helper:
         return "\n".join([f"a helping process failed (exit code {code}); this one does its work", *lines])
 
 
-def serve(module: str, function: str) -> None:
+def serve(module: str, function: str, arguments: Sequence[str]) -> None:
     """Call a function as the helper of another process, and end when that has ended."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # they come to both; the other process decides what they mean
     threading.Thread(target=_end_with_the_other, daemon=True).start()
-    getattr(import_module(module), function)()
+    getattr(import_module(module), function)(*arguments)
 
 
 def _end_with_the_other() -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
-from pdem.case.clearance import touching_walls
 from pdem.case.driven_preflight import driven_findings
 from pdem.case.given_particles import largest_speed, require_problemless
 from pdem.case.particle_checks import particle_findings, share
@@ -21,6 +20,7 @@ from pdem.case.timestep import Crowd, expected_speed
 from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
+from pdem.particles.clearance import touching_walls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,6 +5,7 @@ Snapshots of particles and checkpoints are written by all ranks, everything else
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,13 @@ from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, head_of_series
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 from pdem.output.summary import counted
 from pdem.simulation.claim import SCRIPT, claim
-from pdem.simulation.energy import TERMS
+from pdem.simulation.energy import terms_of
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -37,18 +38,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pdem.contact.walls.nodal_loads import Bodies
-    from pdem.output.parts import Table
+    from pdem.output.formats import WallWriter
+    from pdem.output.parallel_hdf5 import Table
     from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.engine import Engine
 
 _LOG_ROWS = 200
-_COLUMNS = (
+_FIRST_COLUMNS = (
     ("step", "1", "i8"), ("time", "s"), ("particles", "1", "i8"), ("pair_contacts", "1", "i8"),
     ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
-    *((name, "J") for name in TERMS), ("residual", "J"), ("detections", "1", "i8"),
-    ("particle_steps_per_second", "1/s"),
 )  # fmt: skip
+_LAST_COLUMNS = ("detections", "1", "i8"), ("particle_steps_per_second", "1/s")
 _LOAD_COLUMNS = (("force", "xyz", "N"), ("torque", "xyz", "N m"), ("power", " ", "W"))
 
 
@@ -57,7 +58,7 @@ class Outputs:
 
     Parameters
     ----------
-    simulation : Simulation
+    simulation : Engine
         The run; continued if it is not at its first step.
     quiet : bool
         No progress line and no report on the terminal.
@@ -76,7 +77,7 @@ class Outputs:
 
     def __init__(
         self,
-        simulation: Simulation,
+        simulation: Engine,
         *,
         quiet: bool,
         findings: Sequence[object],
@@ -90,8 +91,9 @@ class Outputs:
         self._loads: dict[str, dict[str, Any]] = {}
         self._bodies: Bodies | None = None
         self._attributes = self._described() if self._root else {}
-        self._particles = ParticleSnapshots(
-            self._folder / PARTICLE_FILE, list(written_fields()), self._attributes,
+        self._format = FORMATS[WRITTEN_FORMAT]
+        self._particles = self._format.particles(
+            self._folder / self._format.particle_file, list(written_fields()), self._attributes,
             resume_step=simulation.step or None, ranks=simulation.system.exchange,
         )  # fmt: skip
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
@@ -142,14 +144,14 @@ class Outputs:
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._log_every = 0
 
-    def _wall_snapshots(self, resumed: int | None) -> WallSnapshots | None:
+    def _wall_snapshots(self, resumed: int | None) -> WallWriter | None:
         walls = self._simulation.system.walls
         if walls is None:
             return None
         mesh = walls.walls.mesh
         self._bodies = bodies_of(walls.walls)
-        return WallSnapshots(
-            self._folder / WALL_FILE, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
+        return self._format.walls(
+            self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
             self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.walls.facet_origin},
             resume_step=resumed,
@@ -158,7 +160,9 @@ class Outputs:
     def _columns(self) -> list[tuple[str, ...]]:
         """Return names, units and types of all columns of the series."""
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
-        return [*_COLUMNS, *self._load_columns(), *driven]
+        law = self._simulation.system.constants.law
+        energies = [(name, "J") for name in (*terms_of(law), *(["residual"] if law.has_ledger else []))]
+        return [*_FIRST_COLUMNS, *energies, *_LAST_COLUMNS, *self._load_columns(), *driven]
 
     def _load_columns(self) -> list[tuple[str, str]]:
         return [
@@ -190,11 +194,13 @@ class Outputs:
         simulation.system.notices.clear()
         rate = measured.particles * steps / seconds if seconds > 0 else 0.0
         residual = measured.balance - simulation.first_balance
+        has_ledger = simulation.system.constants.law.has_ledger
         row: dict[str, Any] = {
             "step": simulation.step, "time": simulation.time, "particles": measured.particles,
             "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
             "contacts_per_particle": measured.contacts_per_particle,
-            "largest_overlap": measured.largest_overlap, **measured.energies, "residual": residual,
+            "largest_overlap": measured.largest_overlap, **measured.energies,
+            **({"residual": residual} if has_ledger else {}),
             "detections": simulation.system.detections, "particle_steps_per_second": rate,
         }  # fmt: skip
         values = [
@@ -213,7 +219,7 @@ class Outputs:
             rate,
             simulation.step,
         )
-        self._log_row(measured, residual, rate)
+        self._log_row(measured, residual if has_ledger else math.nan, rate)
 
     def _log_row(self, measured: Measures, residual: float, rate: float) -> None:
         simulation = self._simulation

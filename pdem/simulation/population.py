@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.dissipation import ENERGIES, add_dissipated
-from pdem.contact.law.forces import OVERLAP
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.elastic import elastic_energies
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
-from pdem.simulation.energy import elastic_energies, particle_energies
+from pdem.simulation.energy import particle_energies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Records
+    from pdem.containers.exchange import Records
     from pdem.simulation.system import System
 
 CHANGE = 0.2
@@ -47,7 +48,8 @@ def remove_particles(system: System, ids: NDArray[np.int64], late: float = 0.0) 
     away = np.isin(own.id, gone)
     _note_outflow(system, gone, away, late)
     ends = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
-    add_dissipated(system.ended, pairs.history[ENERGIES, _rows(ends & np.isin(pairs.lower, own.id))])
+    law, mine = system.constants.law, _rows(ends & np.isin(pairs.lower, own.id))
+    add_dissipated(system.ended, law, pairs.history[law.first_energy :, mine])
     ends_at_wall = np.isin(walls.id, gone)
     if system.walls is not None:
         system.walls.end(walls.history, _rows(ends_at_wall), system.ended)
@@ -84,13 +86,14 @@ def _note_outflow(system: System, gone: NDArray[np.int64], away: NDArray[np.bool
     lower, higher = lower[ends], higher[ends]
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
-    ended.add("outflow", elastic_energies(pairs.histories[OVERLAP, ends], effective, constants.table, pair))
+    law, table = constants.law, constants.table
+    ended.add("outflow", elastic_energies(law, table, pairs.histories[OVERLAP, ends], effective, pair))
     if system.walls is not None:
         particle, overlap, other = system.walls.elastic_state()
         ends = away[particle]
         particle, overlap, other = particle[ends], overlap[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
-        ended.add("outflow", elastic_energies(overlap, own.radius[particle], constants.table, pair))
+        ended.add("outflow", elastic_energies(law, table, overlap, own.radius[particle], pair))
 
 
 def insert_particles(

@@ -13,7 +13,8 @@ from pdem.case.continued import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
-from pdem.simulation.claim import SCRIPT, Beginning
+from pdem.simulation.claim import SCRIPT
+from pdem.simulation.engine import Beginning
 from pdem.simulation.forecast import keep_speed
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.simulation.claim import Words
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.engine import Engine
     from pdem.simulation.state import Groups
     from pdem.simulation.trace import Trace
 
@@ -45,7 +46,7 @@ class Schedule:
         Steps between outputs.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Engine) -> None:
         output, step = simulation.case.output, simulation.system.constants.step
         self.last = round(simulation.case.time.end / step)
         self.fields = max(1, round(output.fields_every / step))
@@ -59,7 +60,7 @@ class Schedule:
 
 
 def run(
-    simulation: Simulation,
+    simulation: Engine,
     *,
     quiet: bool = False,
     findings: Sequence[object] = (),
@@ -72,7 +73,7 @@ def run(
 
     Parameters
     ----------
-    simulation : Simulation
+    simulation : Engine
         At its beginning or continued from a checkpoint.
     quiet : bool
         No progress line and no report on the terminal.
@@ -113,7 +114,7 @@ def run(
 class _Run:
     """The loop over steps and what is due between them."""
 
-    def __init__(self, simulation: Simulation, outputs: Outputs, trace: Trace | None) -> None:
+    def __init__(self, simulation: Engine, outputs: Outputs, trace: Trace | None) -> None:
         self.simulation = simulation
         self.outputs = outputs
         self.trace = trace
@@ -234,7 +235,9 @@ class _Run:
             end_report(
                 table, measured.particles * (simulation.step - step), seconds,
                 exchange.size * exchange.threads, measured.energies,
-                measured.balance - simulation.first_balance,
+                measured.balance - simulation.first_balance
+                if simulation.system.constants.law.has_ledger
+                else None,
                 [
                     f"{simulation.system.detections} detections, the last with "
                     f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.drives import drives_of
+from pdem.case.laws import law_of, material_properties, recipes_of
 from pdem.case.wall_files import read_walls
 from pdem.case.wall_motions import motion_of
-from pdem.contact.law.pair_table import InteractionProperties, MaterialProperties, pair_table
+from pdem.contact.law.contact_law import ContactLaw
+from pdem.contact.law.elastic import half_gaps
+from pdem.contact.law.pair_table import ContactParameters, pair_table
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
@@ -24,7 +27,7 @@ from pdem.motion.integration import Motion
 from pdem.motion.walls import MovingWalls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,7 +57,9 @@ class Constants:
         1 for degrees of freedom that move: three of translation, three of rotation.
     density : (M,) array
         By material [kg/m^3].
-    table : (M * M, COEFFICIENTS) array
+    law : ContactLaw
+        Of all contacts.
+    table : (M * M, law.width) array
         Pair table, see `pdem.contact.law.pair_table`.
     largest_overlap : float
         Over the smaller radius, beyond which a run stops.
@@ -69,8 +74,23 @@ class Constants:
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     density: NDArray[np.float64]
+    law: ContactLaw
     table: NDArray[np.float64]
     largest_overlap: float
+
+    @cached_property
+    def powers(self) -> NDArray[np.float64]:
+        """With which power of the overlap elastic forces grow, by row of the pair table."""
+        return self.law.powers(self.table)
+
+    @cached_property
+    def beyond(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """Half of the widest gap of contacts of particles of some radii [m], None without adhesion."""
+        return half_gaps(self.law, self.table) if self.law.may_pull else None
+
+    def parameters(self, dt: float) -> ContactParameters:
+        """Return what contacts are evaluated with, of histories that grow by `dt` [s]."""
+        return ContactParameters(self.density, self.table, self.powers, dt, self.step, self.largest_overlap)
 
     @cached_property
     def motion(self) -> Motion:
@@ -86,28 +106,28 @@ def constants_of(case: Case) -> Constants:
     period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
     frequency = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-    names = list(case.materials)
-    materials = [
-        MaterialProperties(one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0)
-        for one in case.materials.values()
-    ]
-    interactions = {}
-    for a, first in enumerate(names):
-        for b, second in enumerate(names[a:], start=a):
-            law = case.interaction(first, second)
-            rigid = materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
-            if law is not None and (law.law == "linear" or not rigid):
-                interactions[a, b] = InteractionProperties(
-                    law.law, law.friction, law.restitution, law.rolling_friction,
-                    law.normal_stiffness or 0.0, law.tangential_ratio or 0.0,
-                )  # fmt: skip
+    law, materials = law_of(case), material_properties(case)
     contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
         case.resolved_step(), lower, period, frequency, np.where(contained, -np.inf, lower),
         np.where(contained, np.inf, np.array(domain.upper)), np.array(domain.gravity, np.float64), free,
-        np.array([one.density for one in materials]), pair_table(materials, interactions),
-        case.limits.largest_overlap,
+        np.array([one.density for one in materials]), law, _pair_table(case, law), case.limits.largest_overlap,
     )  # fmt: skip
+
+
+def _pair_table(case: Case, law: ContactLaw) -> NDArray[np.float64]:
+    """Return the pair table of a case; two rigid materials do not meet, unless by a law with a stiffness of its own."""
+    names, materials, recipes = list(case.materials), material_properties(case), recipes_of(case)
+    of_pairs = {}
+    for a, first in enumerate(names):
+        for b, second in enumerate(names[a:], start=a):
+            key = case.interaction_key(first, second)
+            if key is None:
+                continue
+            rigid = materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
+            if not (rigid and recipes[key].normal.part.from_materials):
+                of_pairs[a, b] = recipes[key]
+    return pair_table(law, materials, of_pairs)
 
 
 @dataclass(frozen=True)

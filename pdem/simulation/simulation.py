@@ -22,9 +22,9 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.origin import warning_about
 from pdem.simulation import step as time_step
-from pdem.simulation.claim import Beginning
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
+from pdem.simulation.engine import Beginning
 from pdem.simulation.first_use import prepare
 from pdem.simulation.given import case_of, check_arguments, held_in
 from pdem.simulation.newcomers import newcomers
@@ -32,7 +32,7 @@ from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_known, insert_particles, remove_particles
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.state import first_groups, load_state
-from pdem.simulation.system import HISTORIES, System
+from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Simulation:
         groups, problem = state, None
         if exchange.rank == 0 and state is None:
             try:
-                groups = first_groups(self._first_particles(particles), HISTORIES, System.no_energies())
+                groups = first_groups(self._first_particles(particles))
             except PdemError as error:  # of all ranks, or the others would wait for ever
                 problem = error
         shared, problem = exchange.share((groups, problem))
@@ -333,9 +333,11 @@ class Simulation:
         on bodies delivered;
         ``outflow`` what particles have taken along that left, less what others brought.
         ``residual`` is by how much stored + lost - delivered differs from its value at time 0: the error.
+        Parts of the law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost). With
+        ``[output] energies = false`` only what follows from the state is there.
         """
-        measured = self.measures()
-        return {**measured.energies, "residual": measured.balance - self.first_balance}
+        measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
+        return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})
 
     def wall_loads(self) -> dict[str, dict[str, Any]]:
         """Return by wall: ``force`` (3,) [N] and ``torque`` (3,) [N m] of the particles on it, ``power`` [W].

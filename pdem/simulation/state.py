@@ -8,8 +8,10 @@ import numpy as np
 
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
-from pdem.output import parts
-from pdem.output.parts import Table
+from pdem.foundation.sums import ExactSums
+from pdem.output import parallel_hdf5 as parts
+from pdem.output.histories import columns_of, history_of
+from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven import GROUP, adopt_driven, driven_group
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.simulation.system import System
 
     Groups = dict[str, dict[str, NDArray[Any]]]
@@ -31,12 +34,13 @@ def local_groups(system: System) -> Groups:
     pairs = system.pair_records()
     mine = np.isin(pairs.lower, system.particles.id)  # a contact between ranks: by the lower one's owner
     pairs, walls = pairs.take(mine), system.wall_records()
+    of_pairs, of_walls = history_names(system.constants.law)
     return {
         "particles": {field.name: system.particles[field.name].copy() for field in state_fields()},
-        "contacts": {"lower": pairs.lower, "higher": pairs.higher, "history": pairs.history.T.copy()},
+        "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
         "wall_contacts": {
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
-            "history": walls.history.T.copy(),
+            **columns_of(of_walls, walls.history),
         },
         **driven_group(system),
         "counters": {
@@ -74,7 +78,13 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
 def load_state(
     system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
 ) -> tuple[PairRecords, WallRecords]:
-    """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks."""
+    """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks.
+
+    Raises
+    ------
+    CheckpointError
+        If contacts have no histories.
+    """
     particles = groups["particles"]
     mine = system.exchange.divide(dict(particles))
     system.particles.replace({name: column[mine] for name, column in particles.items()})
@@ -86,19 +96,27 @@ def load_state(
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     if system.exchange.rank == 0:
-        system.ended.limbs[:] = counters["ended"]
+        ended = counters["ended"]  # of earlier versions, which had fewer terms, the first ones
+        system.ended.limbs[: len(ended)] = ended
+    of_pairs, of_walls = history_names(system.constants.law)
     return (
-        PairRecords(pairs["lower"][near], pairs["higher"][near], pairs["history"][near].T),
+        PairRecords(
+            pairs["lower"][near], pairs["higher"][near], history_of(of_pairs, pairs, near, "contacts")
+        ),
         WallRecords(
             walls["id"][own], walls["kind"][own], walls["feature"][own], walls["facet"][own],
-            walls["history"][own].T.copy(),
+            history_of(of_walls, walls, own, "wall_contacts"),
         ),
     )  # fmt: skip
 
 
-def first_groups(
-    particles: Mapping[str, NDArray[Any]], columns: Mapping[str, int], ended: NDArray[Any]
-) -> Groups:
+def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
+    """Return the names of the columns of histories: of contacts between particles, and of those with walls."""
+    names = [column.name for column in law.history]
+    return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
+
+
+def first_groups(particles: Mapping[str, NDArray[Any]]) -> Groups:
     """Return the state at time 0: particles without contacts."""
     empty = np.empty(0, np.int64)
     count = len(particles["id"])
@@ -107,12 +125,9 @@ def first_groups(
             field.name: np.asarray(particles.get(field.name, field.allocate(count)), field.dtype)
             for field in state_fields()
         },
-        "contacts": {"lower": empty, "higher": empty, "history": np.empty((0, columns["contacts"]))},
-        "wall_contacts": {
-            "id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty,
-            "history": np.empty((0, columns["wall_contacts"])),
-        },
+        "contacts": {"lower": empty, "higher": empty},
+        "wall_contacts": {"id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty},
         "counters": {
-            "step": np.array(0), "next_id": particles["id"].max(initial=-1) + 1, "ended": np.zeros_like(ended),
+            "step": np.array(0), "next_id": particles["id"].max(initial=-1) + 1, "ended": ExactSums(()).limbs,
         },
     }  # fmt: skip

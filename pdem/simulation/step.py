@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.forces import ContactParameters
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
-from pdem.foundation.kernels import set_threads, threads
-from pdem.motion.integration import GONE, LOST, STALE, drift
+from pdem.foundation.kernels import plain, set_threads, threads
+from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
+from pdem.simulation.carried import begin_carried, finish_carried, list_carried
 from pdem.simulation.driven import finish_driven, move_walls, note_fast_walls
 from pdem.simulation.population import remove_escaped_particles, renew_levels
 from pdem.simulation.trouble import FAR, PAIR, WALL, stop_if_troubled
@@ -18,15 +18,14 @@ from pdem.simulation.tuning import Lists, Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.facet_lists import Carried
-    from pdem.simulation.exchange import Records
+    from pdem.containers.exchange import Records
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
 
 SORT_EVERY = 10
 """Detections after which particles are put in the order of the cells in memory."""
-
-MEMBERS = ("material", "radius", "position", "image", "velocity", "angular_velocity", "force", "torque")
 
 
 def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
@@ -69,12 +68,15 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
 def kick_and_drift(system: System) -> int:
     """Kick by half and drift; return `FINE`, `STALE` if lists have to be made anew, `GONE` if particles left."""
     own, constants = system.particles, system.constants
-    columns = [own.column(name) for name in MEMBERS]
-    code = drift(
-        own.count, constants.step, *constants.motion, constants.density, system.reference, system.skin, *columns,
+    columns = tuple(own.column(name) for name in StepColumns._fields)
+    given = (
+        constants.step, constants.motion, constants.density, system.fixed, columns,
         system.pairs.packed(own.count + own.ghosts),
     )  # fmt: skip
-    return note_drift(system, int(code))
+    if system.carriers is None:
+        return note_drift(system, int(drift(*plain(own.count, *given))))
+    code = int(drift_rows(*plain(system.pairs.free_rows, *given)))
+    return note_drift(system, max(code, begin_carried(system, constants.step)))
 
 
 def note_drift(system: System, code: int) -> int:
@@ -172,6 +174,7 @@ def rebuild_lists(system: System, handed: Records | None, phases: Phases) -> Non
     system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii)
     phases.lap("exchange")
     system.measure_reaches()
+    list_carried(system)
     near = system.search.search(
         particles.column("position"), system.reach, particles.count + particles.ghosts
     )
@@ -213,7 +216,7 @@ def list_facets(system: System, carried: Carried | None) -> None:
     walls = system.walls.walls
     system.wall_margin = float(system.skin.mean()) if walls.moves and system.particles.count else 0.0
     walls.note_places()
-    reaches = system.reach[: system.particles.count] + system.wall_margin
+    reaches = system.wall_reach() + system.wall_margin
     system.walls.take_candidates(system.particles, system.reference, reaches, carried, system.ended)
 
 
@@ -235,10 +238,10 @@ def evaluate(
     """
     constants, particles, pairs = system.constants, system.particles, system.pairs
     packed = pairs.begin(particles, constants.density, packed=same_lists)
-    law = ContactParameters(constants.density, constants.table, dt, constants.step, constants.largest_overlap)
+    law = constants.parameters(dt)
     wall = evaluate_walls(system, packed, law, phases)
     system.columns_are_current = not ahead
-    kick = kick_of(wall, 0.5 * dt, constants.motion, system.reference, system.skin, ahead=ahead)
+    kick = kick_of(wall, 0.5 * dt, constants.motion, system.fixed, ahead=ahead)
     beyond, code = pairs.evaluate(False, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")
@@ -248,7 +251,7 @@ def evaluate(
     beyond, others = pairs.evaluate(True, particles, system.box, law, system.ended, kick)
     note_pair(system, beyond)
     phases.lap("pairs")
-    code = max(code, others, pairs.finish(particles, kick))
+    code = max(code, others, pairs.finish(particles, kick), finish_carried(system, kick))
     system.pending_drift = code if ahead else None
     phases.lap("sum")
     if system.walls is not None and system.walls.walls.driven:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.forces import HISTORY
+from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts
-from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.contact.walls.stages import wall_columns_of
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed
 from pdem.detection.searches import make_search
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
+from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.simulation.trials import Trials
 from pdem.simulation.tuning import SkinTuner
 
@@ -26,17 +27,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.detection.skins import Skins
+    from pdem.motion.carriers import Carriers
     from pdem.motion.walls import MovingWalls
-    from pdem.simulation.exchange import Exchange
     from pdem.simulation.setup import Constants
-
-ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow")
-"""Energies of contacts that have ended and of particles that have gone, which nothing else remembers [J]."""
-
-HISTORIES = {"contacts": HISTORY, "wall_contacts": WALL_HISTORY}
 
 
 def nothing_requested() -> int:
@@ -95,6 +92,9 @@ class System:
         What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
     columns_are_current : bool
         Whether the columns of owned particles are where these have moved since.
+    carriers : Carriers or None
+        What moves particles in place of the forces on each, see `pdem.motion.carriers`. None, or set before lists are
+        made.
     """
 
     def __init__(
@@ -112,11 +112,12 @@ class System:
         self.exchange = exchange
         self.blocks = blocks
         self.particles = Particles()
-        self.pairs = PairContacts()
+        self.pairs = PairContacts(constants.law)
         self.walls = (
             None
             if walls is None
             else WallContacts(
+                constants.law,
                 walls,
                 [case.material_index(wall.material) for wall in case.walls],
                 case.detection.walls,
@@ -143,6 +144,7 @@ class System:
         self.ended = ExactSums(ENDED)
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)
+        self._inverse_inertia = np.zeros(0)
         self._reach = np.zeros(0)
         self._table = np.empty(0, np.int32)
         self.wall_margin = 0.0
@@ -150,11 +152,13 @@ class System:
         self.trouble: list[tuple[int, int, int]] = []
         self.pending_drift: int | None = None
         self.columns_are_current = True
+        self.carriers: Carriers | None = None
         self.stop_requested: Callable[[], int] = nothing_requested
 
     def use_levels(self, skins: Skins, population: int) -> None:
         """Search with these levels from now on, which were chosen for so many particles."""
         self.skins, self.population, self.changed = skins, population, 0
+        skins.beyond = self.constants.beyond
         constants, wanted = self.constants, self._detection
         self.search = make_search(
             wanted.method,
@@ -164,11 +168,6 @@ class System:
             wanted.direction,
             self.dimension,
         )
-
-    @staticmethod
-    def no_energies() -> NDArray[np.int64]:
-        """Return the limbs of `ended` at time 0."""
-        return ExactSums(ENDED).limbs
 
     @property
     def time(self) -> float:
@@ -195,9 +194,23 @@ class System:
         return self._skin[: self.particles.count]
 
     @property
+    def fixed(self) -> FixedColumns:
+        """What stays the same of owned particles until lists are made anew; views."""
+        return FixedColumns(self.reference, self.skin, self._inverse_inertia[: self.particles.count])
+
+    @property
     def reach(self) -> NDArray[np.float64]:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
+
+    def wall_reach(self) -> NDArray[np.float64]:
+        """Return how far from their centres owned particles may touch walls, or still be held by them, (n,) [m].
+
+        The reach of a pair counts half of the gap that adhesion bridges for each partner; a wall has none.
+        """
+        own = self.particles
+        reach = self._reach[: own.count]
+        return reach if self.skins.beyond is None else reach + self.skins.beyond(own.radius)
 
     def begin_tuning(self) -> None:
         """Have what is chosen while running be chosen from this step on."""
@@ -206,13 +219,21 @@ class System:
             self.tuner.begin(self.step)
 
     def measure_reaches(self) -> None:
-        """Note skins and reaches of all particles, and where the owned ones are."""
+        """Note skins and reaches of all particles, and positions and inverse inertia of the owned ones."""
         own, rows = self.particles, self.particles.count + self.particles.ghosts
         if rows > len(self._reach):
             room = len(own.column("id"))
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
+            self._inverse_inertia = np.zeros(room)
         self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
         self._reference[: own.count] = own.position
+        write_inverse_inertia(
+            own.count,
+            own.column("radius"),
+            own.column("material"),
+            self.constants.density,
+            self._inverse_inertia,
+        )
         self.least_radius = float(own.radius.min(initial=math.inf))
 
     def records(self) -> tuple[PairRecords, WallRecords]:
@@ -225,7 +246,11 @@ class System:
 
     def wall_records(self) -> WallRecords:
         """Return the contacts with walls by id."""
-        return WallRecords.none(WALL_HISTORY) if self.walls is None else self.walls.records(self.particles)
+        return (
+            WallRecords.none(wall_columns_of(self.constants.law))
+            if self.walls is None
+            else self.walls.records(self.particles)
+        )
 
     def work(self) -> NDArray[np.float64]:
         """Return, for each owned particle, one, its candidate pairs, and its candidate facets (n, 3)."""
@@ -256,5 +281,5 @@ class System:
         parts: list[Any] = [self.particles, self.pairs, self.search]
         if self.walls is not None:
             parts.append(self.walls)
-        own = (self._reference, self._skin, self._reach, self._table)
+        own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table)
         return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

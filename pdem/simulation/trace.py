@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.exchange import wait_for_all
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
 from pdem.output.storage import reason
-from pdem.simulation.exchange import wait_for_all
 from pdem.simulation.phases import Phases
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.simulation.exchange import Exchange
-    from pdem.simulation.simulation import Simulation
+    from pdem.containers.exchange import Exchange
+    from pdem.simulation.engine import Engine
     from pdem.simulation.system import System
 
     Columns = Mapping[str, NDArray[Any]]
@@ -102,7 +102,7 @@ class Trace:
             ) from None
 
     @contextmanager
-    def recording(self, simulation: Simulation) -> Iterator[None]:
+    def recording(self, simulation: Engine) -> Iterator[None]:
         """Record a run meanwhile, and write the file whichever way it ends. Collective.
 
         Where one rank fails by itself, the others are not asked: it writes what it has.
@@ -122,12 +122,12 @@ class Trace:
         """Return `step`, or the last step to be recorded if that is before."""
         return step if self._phases is None else min(step, self._last)
 
-    def end_if_due(self, simulation: Simulation) -> None:
+    def end_if_due(self, simulation: Engine) -> None:
         """Write the file if all steps are recorded. Collective."""
         if simulation.step >= self._last:
             self.end(simulation)
 
-    def end(self, simulation: Simulation) -> None:
+    def end(self, simulation: Engine) -> None:
         """Stop recording and write the file, if that has not been done. Collective."""
         own = self._stop(simulation)
         if own is None:
@@ -138,7 +138,7 @@ class Trace:
             self._write(self.path, joined)
         wait_for_all(exchange)  # a rank that went on could end the run before it is written
 
-    def _begin(self, simulation: Simulation) -> None:
+    def _begin(self, simulation: Engine) -> None:
         exchange = simulation.system.exchange
         self._last = simulation.step + self.steps
         self._phases = TracedPhases(simulation.phases, simulation.system)
@@ -147,13 +147,13 @@ class Trace:
         self._origin = float(exchange.share(time.perf_counter())) + ahead
         self._phases.start()
 
-    def _abandon(self, simulation: Simulation) -> None:
+    def _abandon(self, simulation: Engine) -> None:
         own, rank = self._stop(simulation), simulation.system.exchange.rank
         if own is not None:
             name = f"{self.path.stem}.rank{rank}{self.path.suffix}" if rank else self.path.name
             self._write(self.path.with_name(name), own)
 
-    def _stop(self, simulation: Simulation) -> dict[str, NDArray[Any]] | None:
+    def _stop(self, simulation: Engine) -> dict[str, NDArray[Any]] | None:
         """Return what this rank has recorded, and record no more; None if that is done already."""
         if self._phases is None:
             return None

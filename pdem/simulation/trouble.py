@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.timestep import automatic_step
-from pdem.contact.law.forces import HISTORY, OVERLAP
+from pdem.contact.law.contact_law import OVERLAP
 from pdem.foundation.errors import BlowUpError, PdemError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _pairs(system: System) -> Columns:
 def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
     """Return id, wall, overlap over the radius and normal of wall contacts that are too deep, or of some particles."""
     assert system.walls is not None
-    records, own = system.wall_records(), system.particles
+    records, own, normal = system.wall_records(), system.particles, system.constants.law.columns
     order = np.argsort(own.id, kind="stable")
     radius = own.radius[order][np.searchsorted(own.id[order], records.id)]
     share = records.history[OVERLAP] / radius
@@ -83,7 +83,7 @@ def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
         "id": records.id[chosen],
         "other": system.walls.walls.facet_wall[records.facet[chosen]].astype(np.int64),
         "share": share[chosen],
-        "normal": np.ascontiguousarray(records.history[HISTORY : HISTORY + 3].T[chosen]),
+        "normal": np.ascontiguousarray(records.history[normal : normal + 3].T[chosen]),
     }
 
 

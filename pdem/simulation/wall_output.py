@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.walls.contacts import WallContacts
     from pdem.motion.walls import MovingWalls
-    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.engine import Engine
     from pdem.simulation.system import System
 
 NODE_FIELDS = (Field("force", np.float64, (3,), "N", "contact force on each node of the walls"),)
@@ -44,7 +44,7 @@ def measured_walls(system: System) -> WallContacts | None:
     walls, constants = system.walls, system.constants
     if walls is not None and not walls.measured:
         packed = system.pairs.begin(system.particles, constants.density, packed=False)
-        walls.measure(system.particles, packed, constants.density, constants.table, system.ended)
+        walls.measure(system.particles, packed, constants.parameters(0.0), system.ended)
     return walls
 
 
@@ -53,9 +53,7 @@ def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     found = measured_walls(system)
     if found is None:
         return None
-    columns = found.loaded(
-        system.particles, system.constants.step, system.constants.density, system.constants.table
-    )
+    columns = found.loaded(system.particles, system.constants.parameters(system.constants.step))
     shaped = {
         name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
     }
@@ -65,7 +63,7 @@ def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     return nodal_loads(found.walls, bodies, joined)
 
 
-def loads_by_wall(simulation: Simulation) -> dict[str, dict[str, NDArray[Any]]] | None:
+def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
     """Return `Simulation.nodal_forces`."""
     system = simulation.system
     if system.walls is None:
@@ -82,7 +80,7 @@ def loads_by_wall(simulation: Simulation) -> dict[str, dict[str, NDArray[Any]]] 
 
 
 def _of_wall(
-    simulation: Simulation, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
+    simulation: Engine, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
 ) -> dict[str, NDArray[Any]]:
     """Return the loads of one wall in the numbers of its mesh."""
     mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives

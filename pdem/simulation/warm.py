@@ -9,25 +9,28 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomli_w
 
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
+from pdem.case.laws import law_of
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
-from pdem.contact.law.forces import ContactParameters
+from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
 from pdem.simulation.distributed import rehearse
 from pdem.simulation.driven import finish_driven
-from pdem.simulation.exchange import Alone
 from pdem.simulation.helper import Helper
 from pdem.simulation.phases import Phases
 from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import first_groups, gather_groups, load_state, local_groups
 from pdem.simulation.step import SORT_EVERY, evaluate_walls, list_facets
-from pdem.simulation.system import HISTORIES, System
+from pdem.simulation.system import System
 from pdem.simulation.wall_output import bodies_of, summed_loads
 
 STEPS = 20
@@ -37,22 +40,17 @@ _SIDE = 0.06
 
 _COMMON = """
 [time]
-step = 1e-5
+step = "auto"
 end = 1.0
 [materials.grain]
 density = 2500.0
 youngs_modulus = 1e7
 poisson_ratio = 0.3
 [materials.steel]
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.5
-rolling_friction = 0.1
-[interactions.grain-steel]
-friction = 0.5
-restitution = 0.5
-rolling_friction = 0.1
 """
+
+_USUAL = {"friction": 0.5, "restitution": 0.5}
+"""Keys of the interactions of a case that is not known."""
 
 _FILLING = """
 [[particles]]
@@ -110,7 +108,7 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 
 def tag(case: Case | None = None) -> str:
     """Return what `exercise` covers, as a name: cases with the same one need the same kernels."""
-    with_walls = f"run-{_method(case)}-{_covers()}"
+    with_walls = f"run-{_method(case)}-{_law(case)}-{_covers()}"
     return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
@@ -120,30 +118,31 @@ def exercise(case: Case | None = None, threads: int = 1) -> None:
     Parameters
     ----------
     case : Case, optional
-        Its way of detection is used, and kernels of walls are left out if it has none; all are called, with the default
-        detection, if None.
+        Its contact law and its way of detection are used, and kernels of walls are left out if it has none; all are
+        called, for elastic spheres with friction and the default detection, if None.
     threads : int
         Threads to run the kernels on. Their machine code does not depend on it.
     """
     set_threads(threads)
-    method = _method(case)
+    method, laws = _method(case), _Laws.of(case)
     if not _has_walls(case):
-        _run(_case(method, walled=False), [], threads)
+        _run(_case(laws, method, walled=False), [], threads)
         rehearse()
         return
     # a machine that has the helper's kernels starts none: what is missing then is not worth it
-    with Helper(__name__, help_exercise.__name__, needed=not is_marked(_walls_tag())) as helper:
-        _run(_case(method, walled=False), [], threads)
+    needed = not is_marked(_walls_tag(case))
+    with Helper(__name__, help_exercise.__name__, [laws.text, laws.directory], needed=needed) as helper:
+        _run(_case(laws, method, walled=False), [], threads)
         helper.wait()  # or both would compile what it is at
-    _run(_case(method, walled=True), _meshes(), threads)
+    _run(_case(laws, method, walled=True), _meshes(), threads)
     rehearse()
-    mark(_walls_tag())
+    mark(_walls_tag(case))
 
 
-def help_exercise() -> None:
-    """Call about half of all kernels: those of walls, the longest first, and of ranks."""
+def help_exercise(text: str, directory: str) -> None:
+    """Call about half of all kernels: those of walls, the longest first, and of ranks, for the laws of a case."""
     set_threads(1)
-    system = _still()
+    system = _still(_Laws(text, directory))
     _evaluate_walls(system)
     assert system.walls is not None
     system.measure_reaches()
@@ -151,34 +150,66 @@ def help_exercise() -> None:
     rehearse()
 
 
+class _Laws(NamedTuple):
+    """Materials and interactions as text, and the folder in which files of laws are looked for.
+
+    They have the contact laws of a case, all of them, so that the kernels are the same.
+    """
+
+    text: str
+    directory: str
+
+    @classmethod
+    def of(cls, case: Case | None) -> _Laws:
+        """Return those of a case, or of one that is not known."""
+        tables = (
+            [_USUAL]
+            if case is None
+            else [one.model_dump(exclude_none=True) for one in case.interactions.values()]
+        )
+        tables = tables or [_USUAL]
+        different = {tomli_w.dumps(table): table for table in tables}
+        document: dict[str, Any] = {"materials": {}, "interactions": {}}
+        for number, table in enumerate(different.values()):  # of materials that never meet
+            document["materials"][f"other{number}"] = {}
+            document["interactions"][f"other{number}-other{number}"] = table
+        for pair in ("grain-grain", "grain-steel"):
+            document["interactions"][pair] = tables[0]
+        return cls(tomli_w.dumps(document), "." if case is None else str(case.directory))
+
+
 def _evaluate_walls(system: System) -> None:
     """Call the kernels of wall contacts while no particle has any facet to be tested."""
     assert system.walls is not None
     constants, walls = system.constants, system.walls
-    law = ContactParameters(
-        constants.density, constants.table, 0.0, constants.step, constants.largest_overlap
-    )
+    law = constants.parameters(0.0)
     evaluate_walls(system, system.pairs.packed(system.particles.count), law, Phases())
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step)
     walls.loads()
 
 
-def _still() -> System:
+def _still(laws: _Laws) -> System:
     """Return particles among walls before the first step, which calls no kernels but those of the walls' places."""
-    case, meshes = _case("hgrid", walled=True, filled=False), _meshes()
+    case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
     parts, particles = parts_of(case, meshes), initial_particles(case, meshes)
     system = System(
         case, constants_of(case), walls_of(case, parts), Alone(), partial(skins_of, case), particles, parts.blocks
     )  # fmt: skip
-    load_state(system, first_groups(particles, HISTORIES, System.no_energies()))
+    load_state(system, first_groups(particles))
     assert system.walls is not None
     system.walls.walls.place(0.0, 0.0)
     return system
 
 
-def _walls_tag() -> str:
-    return f"walls-{_covers()}"
+def _walls_tag(case: Case | None) -> str:
+    return f"walls-{_law(case)}-{_covers()}"
+
+
+def _law(case: Case | None) -> str:
+    """Return a short name of the contact law of a case."""
+    version = law_of(_case(_Laws.of(None), "hgrid", walled=False) if case is None else case).version
+    return hashlib.blake2b(version.encode(), digest_size=6).hexdigest()
 
 
 def _covers() -> str:
@@ -193,11 +224,11 @@ def _method(case: Case | None) -> str:
     return "hgrid" if case is None else case.detection.method
 
 
-def _case(method: str, *, walled: bool, filled: bool = True) -> Case:
-    parts = [_COMMON, _FILLING if filled else "", _GRAINS, _BOX]
+def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Case:
+    parts = [_COMMON, laws.text, _FILLING if filled else "", _GRAINS, _BOX]
     parts.append("gravity = [0.0, 0.0, -9.81]" if walled else "periodic = [true, true, true]")
     parts.append(f'[detection]\nmethod = "{method}"\nlevels = 3\nskin = 0.02')
-    return Case.from_text("\n".join([*parts, _WALLS if walled else ""]))
+    return Case.from_text("\n".join([*parts, _WALLS if walled else ""]), laws.directory)
 
 
 def _run(case: Case, meshes: list[Mesh], threads: int) -> None:

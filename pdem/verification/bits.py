@@ -6,12 +6,13 @@ import json
 import shutil
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from pdem.benchmark.launch import check_launcher, default_launcher, run_once
 from pdem.case.templates import write_example
+from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
-from pdem.simulation.launch import check_launcher, default_launcher, run_once
 from pdem.verification.bits_ranks import Cell, Played, middle_of, write_plan
 from pdem.verification.study import Finding, Table
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RANKS = (1, 2, 3, 4, 7, 8)
 THREADS = (1, 2)
-METHODS = ("slabs", "bisection")
+METHODS = get_args(PartitionMethod)
 BALANCES = ("never", "always")
 _REFERENCE = Cell(1)
 

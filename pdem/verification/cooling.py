@@ -18,7 +18,7 @@ from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.detection.cell_sizes import cell_sizes
 from pdem.simulation.simulation import Simulation
-from pdem.verification.counted import PUBLISHED_OVERHEAD, work_findings
+from pdem.verification.search_work import PUBLISHED_OVERHEAD, work_findings
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:

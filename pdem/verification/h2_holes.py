@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.h2_meshes import HOLE_RADIUS, TILE
+from pdem.papers.h2_meshes import HOLE_RADIUS, TILE
 from pdem.verification.h2_runs import (
     GRAVITY,
     MASS,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.contact.geometry.query import wall_contacts
+from pdem.papers.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
 from pdem.verification.h2_runs import METHODS, RADIUS, at_most, example, follow
 from pdem.verification.study import Finding, Table
 
@@ -74,7 +74,7 @@ def jumps_at(mesh: Mesh, gamma: float, angle: float, method: str) -> dict[str, f
     Parameters
     ----------
     mesh : Mesh
-        Of `pdem.case.h2_meshes.crease`.
+        Of `pdem.papers.h2_meshes.crease`.
     gamma, angle : float
         As for `error`.
     method : {"h2", "signed"}

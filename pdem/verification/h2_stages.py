@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.contact.geometry.double_hierarchy import resolve_h2
-from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
+from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.sphere_facet import sphere_touches_facet
 from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.foundation.kernels import inlined, prange, set_threads, threaded_kernel

@@ -16,7 +16,7 @@ from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.overhead import search_times
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.verification.cooling import cooling, packing
-from pdem.verification.counted import CODE, PUBLISHED_OVERHEAD, work_findings
+from pdem.verification.search_work import CODE, PUBLISHED_OVERHEAD, work_findings
 from pdem.verification.study import Finding, Table, plain_numbers
 
 if TYPE_CHECKING:

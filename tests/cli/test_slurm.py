@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pdem.case.batch_scripts import KINDS
 from pdem.cli import main
 from pdem.output.series import read_series
+from pdem.scaling.batch_scripts import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pdem.case.batch_scripts import KINDS, Job, batch_script, seconds_of
 from pdem.cli import main
 from pdem.foundation.errors import CaseError, InputError
+from pdem.scaling.batch_scripts import KINDS, Job, batch_script, seconds_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GROWING = "domain.upper=[0.1, 0.1, {0.1*ranks}]"

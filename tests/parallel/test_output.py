@@ -12,14 +12,14 @@ import pytest
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
-from pdem.containers.rows import order_of
+from pdem.containers.global_order import order_of
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import state_fields, written_fields
-from pdem.output import parts
+from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint, write_tables
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.content import content_digest
-from pdem.output.parts import Table
+from pdem.output.parallel_hdf5 import Table
 from pdem.output.snapshots import ParticleSnapshots
 
 RANKS = (1, 2, 3, 4, 8)
@@ -86,7 +86,7 @@ def tables(groups, exchange, seed, empty=()):
     for name, columns in groups.items():
         if name in KEYS:
             mine = scattered(columns, KEYS[name][0], exchange, seed, empty)
-            rows = exchange.in_order([mine[key] for key in KEYS[name]], parts.BLOCK_ROWS)
+            rows = exchange.in_order([mine[key] for key in KEYS[name]], parallel_hdf5.BLOCK_ROWS)
             found[name] = Table(mine, rows)
         else:
             found[name] = Table(columns)
@@ -154,7 +154,7 @@ def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeyp
     for count, block, empty in (
         (0, 8, nobody), (1, 8, first), (2, 8, nobody), (37, 8, others), (1000, 8, nobody), (999, 1 << 15, first)
     ):  # fmt: skip
-        monkeypatch.setattr(parts, "BLOCK_ROWS", block)
+        monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", block)
         groups = state(count, count)
         if exchange.rank == 0:
             write_checkpoint(one, groups, ATTRIBUTES)
@@ -207,7 +207,7 @@ def test_ranks_on_several_nodes_find_the_file_closed_when_they_write(exchange, s
 def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     exchange, communicator, shared_path, monkeypatch, ranks
 ):
-    monkeypatch.setattr(parts, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", 8)
     folder = CheckpointFolder(shared_path)
     groups = state(1000, 1)
     older = folder.write_tables(5, tables(groups, exchange, 1), ATTRIBUTES, exchange)
@@ -280,7 +280,7 @@ def test_a_folder_that_cannot_be_made_ends_all(exchange, communicator, shared_pa
 @pytest.mark.ranks(3)
 def test_what_one_rank_wrote_wrongly_is_found(exchange, communicator, shared_path, monkeypatch):
     """A block that never reached the disk, or reached another place, is not what its check says."""
-    monkeypatch.setattr(parts, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", 8)
     path, groups = shared_path / "c.h5", state(300, 2)
     write = os.pwrite
     with monkeypatch.context() as patch:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from decomposition.cuts import axes_of
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
+from decomposition.partitioners import PARTITIONERS
 from decomposition.plan import divide
+from pdem.benchmark.cases import Prepared
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
@@ -16,7 +17,6 @@ from pdem.containers.particles import Particles
 from pdem.scaling.measure import counts
 from pdem.scaling.plan import divide as divide_start
 from pdem.scaling.plan import facets_of, work_of
-from pdem.simulation.bench_cases import Prepared
 from pdem.simulation.simulation import Simulation
 
 SKIN = 1.1
@@ -48,7 +48,7 @@ def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
     exchange.make_ghosts(particles, lambda some: SKIN * some, radii)
     period = np.where(periodic, 1.0, 0.0)
-    plan = divide(ranks, position, radius, SKIN * radius, radii, period, axes_of(method, lower, upper))
+    plan = divide(ranks, position, radius, SKIN * radius, radii, period, PARTITIONERS[method](lower, upper))
     level = np.minimum(np.searchsorted(radii, particles.column("radius")), len(radii) - 1)
     held = [level[: particles.count], level[particles.count : particles.count + particles.ghosts]]
     owned, ghosts = (np.bincount(rows, minlength=len(radii)) for rows in held)

@@ -2,148 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from rank_cases import (
+    CLOUD,
+    DRUM,
+    communicator,
+    compare,
+    divided,
+    require_same_bits,
+    state,
+)
 
 import pdem
-from pdem.case.mixer import drum
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import compare as compare_files
+from pdem.papers.mixer import drum
 from pdem.simulation.run import run
-from pdem.simulation.state import gather_groups, local_groups
-
-CLOUD = """
-[time]
-step = 2e-5
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [0.12, 0.08, 0.08]
-periodic = [true, true, false]
-gravity = [0.3, 0.0, -2.0]
-[materials.glass]
-density = 2000.0
-youngs_modulus = 1e7
-poisson_ratio = 0.25
-[interactions.glass-glass]
-friction = 0.5
-restitution = 0.6
-rolling_friction = 0.01
-[[particles]]
-material = "glass"
-radius = {distribution = "power-law", exponent = -3.0, min = 0.002, max = 0.012}
-fill = {volume_fraction = 0.25, seed = 7}
-velocity = {random = 1.0, seed = 3}
-[output]
-folder = "unused"
-"""
-
-DRUM = """
-[time]
-step = 5e-5
-end = 1.0
-[domain]
-lower = [-0.18, -0.135, -0.135]
-upper = [0.18, 0.135, 0.135]
-gravity = [0.0, 0.0, -9.81]
-[materials.grain]
-density = 1000.0
-youngs_modulus = 1e7
-poisson_ratio = 0.2
-[materials.steel]
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.4
-rolling_friction = 0.001
-[interactions.grain-steel]
-friction = 0.75
-restitution = 0.4
-[[particles]]
-material = "grain"
-radius = 0.01
-velocity = {random = 1.0, seed = 1}
-
-[particles.fill]
-arrangement = "hexagonal"
-count = 150
-gap = 0.05
-shape = "cylinder"
-centre = [0, 0, 0]
-axis = [1, 0, 0]
-radius = 0.125
-length = 0.34
-
-[[walls]]
-name = "drum"
-mesh = "drum.vtk"
-material = "steel"
-rotation = {rate = 12.0, axis = [1.0, 0.0, 0.0]}
-translation = {velocity = [0.2, 0.0, 0.0]}
-[output]
-folder = "unused"
-"""
-
-
-def communicator():
-    from mpi4py import MPI
-
-    return MPI.COMM_WORLD
-
-
-def state(simulation):
-    return gather_groups(simulation.system, local_groups(simulation.system))
-
-
-def require_same_bits(found, expected):
-    for name, columns in expected.items():
-        for key, column in columns.items():
-            other = found[name][key]
-            assert other.dtype == column.dtype
-            assert other.tobytes() == column.tobytes(), f"{name}/{key} differs"
-
-
-def compare(case, steps, **options):
-    """Run on all ranks and alone; the state, the ledger and the wall loads must have the same bits."""
-    comm = communicator()
-    shared = pdem.Simulation(case, comm, **options)
-    shared.advance(steps)
-    found, energies, loads = state(shared), shared.energies(), shared.wall_loads()
-    if comm.rank == 0:
-        alone = pdem.Simulation(case, None, **options)
-        alone.advance(steps)
-        require_same_bits(found, state(alone))
-        assert energies == alone.energies()
-        expected = alone.wall_loads()
-        assert loads.keys() == expected.keys()
-        for wall, load in loads.items():
-            assert np.array_equal(load["force"], expected[wall]["force"])
-            assert np.array_equal(load["torque"], expected[wall]["torque"])
-            assert load["power"] == expected[wall]["power"]
-    compare_nodal_forces(shared, alone if comm.rank == 0 else None)
-    comm.Barrier()
-    return shared
-
-
-def divided(text, method, balance="auto"):
-    """Return a case whose particles are divided like this."""
-    return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "{balance}"\n')
-
-
-def compare_nodal_forces(shared, alone):
-    """The forces on nodes, facets and bodies have the same bits, and those on bodies add up to the walls'."""
-    found, loads = shared.nodal_forces(), shared.wall_loads()
-    if alone is None:
-        assert not found
-        return
-    expected = alone.nodal_forces()
-    assert found.keys() == expected.keys() == loads.keys()
-    for wall, columns in found.items():
-        for name, column in columns.items():
-            assert column.tobytes() == expected[wall][name].tobytes(), f"{wall}/{name} differs"
-        for name in ("force", "torque", "power"):
-            np.testing.assert_allclose(
-                columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12
-            )
 
 
 @pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
@@ -251,7 +125,7 @@ def test_particles_come_and_go(ranks):
 @pytest.mark.ranks(3, timeout=240)
 def test_files_of_a_run_hold_the_same_bits(ranks, shared_path, monkeypatch):
     """Snapshots and checkpoints, which all ranks write, and a restart from them on another number of ranks."""
-    monkeypatch.setattr("pdem.output.parts.BLOCK_ROWS", 16)
+    monkeypatch.setattr("pdem.output.parallel_hdf5.BLOCK_ROWS", 16)
     comm = communicator()
 
     def played(name, communicator, end, state=None):

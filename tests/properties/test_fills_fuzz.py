@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pdem.case import random_filling, regions
-from pdem.case.clearance import overlapping_pairs
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError
+from pdem.particles import random_filling, regions
+from pdem.particles.clearance import overlapping_pairs
 
 TEXT = """
 time = {{step = 1e-6, end = 1.0}}

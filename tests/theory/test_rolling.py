@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cases import GRAIN, Grains, quad, simulate
-from pdem.contact.law.forces import ROLLING_SHARE
+from pdem.contact.law.constant_torque import ROLLING_SHARE
 
 G = 9.81
 

@@ -11,17 +11,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from crowds import LAW
 
+from pdem.benchmark import cases, machine_speed, measure, roofline
+from pdem.benchmark.cases import CASES, BenchCase, Prepared, default_names, find_case, names_of_cases
+from pdem.benchmark.machine_speed import MachineSpeed
+from pdem.benchmark.resident_memory import MemoryWatch, resident
+from pdem.benchmark.roofline import OF_LAW, Arithmetic, Limits, work_of
+from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
-from pdem.contact.law.forces import limited_force, normal_force, tangential_force
-from pdem.simulation import bench, bench_cases, bench_limits, machine_speed
-from pdem.simulation.bench_cases import CASES, BenchCase, Prepared, default_names, find_case, names_of_cases
-from pdem.simulation.bench_limits import OF_LAW, Arithmetic, Limits, work_of
-from pdem.simulation.bench_walls import RADIUS, hopper, mesh_of_a_million
-from pdem.simulation.exchange import Alone
-from pdem.simulation.machine_speed import MachineSpeed
-from pdem.simulation.resident import MemoryWatch, resident
+from pdem.contact.law import hertz, limits, spring_force, viscoelastic
+from pdem.containers.exchange import Alone
 from pdem.simulation.simulation import Simulation
 
 KINDS = {ast.Add: "additions", ast.Sub: "additions", ast.Mult: "multiplications", ast.Div: "divisions"}
@@ -39,7 +40,7 @@ def operations(node):
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in KINDS:
         sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
         found[KINDS[type(node.op)]] += not (sides and all(isinstance(side, ast.Constant) for side in sides))
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "square_root":
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("square_root", "math.sqrt"):
         found["roots"] += 1
     return sum((operations(child) for child in ast.iter_child_nodes(node)), found)
 
@@ -59,20 +60,19 @@ def test_operations_are_counted_right():
 
 
 def test_the_work_of_a_contact_is_that_of_the_law_as_it_is_written():
-    """Where this fails the law has changed: bring `bench_limits.OF_LAW` up to date."""
-    stages = (normal_force, tangential_force, limited_force)
-    found = sum((counted(stage.py_func) for stage in stages), Counter())
+    """Where this fails the law has changed: bring `roofline.OF_LAW` up to date."""
+    normal_force = viscoelastic.normal_force_of(LAW).py_func
+    others = (spring_force.spring_force.py_func, limits.limited_force.py_func)
+    found = sum((counted(one) for one in (hertz.elastic, hertz.elastic, normal_force, *others)), Counter())
     assert Arithmetic(**found) == OF_LAW
 
 
 def test_bounds_of_known_work():
-    work = work_of(candidates=4.0, contacts=2.0)
-    contact = bench_limits.OF_CONTACT
-    assert work.arithmetic.divisions == pytest.approx(
-        bench_limits.OF_PARTICLE.divisions + 2 * contact.divisions
-    )
+    work = work_of(candidates=4.0, contacts=2.0, history=12)
+    contact = roofline.OF_CONTACT
+    assert work.arithmetic.divisions == pytest.approx(roofline.OF_PARTICLE.divisions + 2 * contact.divisions)
     assert work.bytes == pytest.approx(240 + 4 * 12 + 2 * 204)
-    limits = Limits("bed", 500.0, bench_limits.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
+    limits = Limits("bed", 500.0, roofline.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
     assert limits.bounds == pytest.approx(
         {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
     )
@@ -124,26 +124,28 @@ def test_memory_that_is_held_is_seen():
 
 
 def test_memory_where_the_system_tells_less(monkeypatch, tmp_path):
-    monkeypatch.setattr("pdem.simulation.resident._RESET", tmp_path / "none" / "file")
+    monkeypatch.setattr("pdem.benchmark.resident_memory._RESET", tmp_path / "none" / "file")
     watch = MemoryWatch()
     held = np.ones(8 << 20)
     watch.begin()
     assert watch.grown() > 0.9 * held.nbytes  # the present size
-    monkeypatch.setattr("pdem.simulation.resident._STATUS", tmp_path / "none")
+    monkeypatch.setattr("pdem.benchmark.resident_memory._STATUS", tmp_path / "none")
     assert resident() >= held.nbytes
 
 
 def test_large_cases_are_measured_only_when_named():
     assert {"dense-bed-1m", "mesh-million"} == set(names_of_cases()) - set(default_names())
     assert find_case("dense-bed-1m").only_named
-    assert bench.warm_up_of(find_case("dense-bed-1m")) < bench.WARM_UP_STEPS == bench.warm_up_of(CASES[0])
+    assert (
+        measure.warm_up_of(find_case("dense-bed-1m")) < measure.WARM_UP_STEPS == measure.warm_up_of(CASES[0])
+    )
 
 
 def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
     monkeypatch.setattr(machine_speed, "_ROUND_SECONDS", 1e-4)
-    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 40)
-    case = BenchCase("dense-bed-small", bench_cases._dense_bed, warm_up_steps=3)
-    result, limits = bench.measure(case, None, 1, 3)
+    monkeypatch.setattr(cases, "SETTLING_STEPS", 40)
+    case = BenchCase("dense-bed-small", cases._dense_bed, warm_up_steps=3)
+    result, limits = measure.measure(case, None, 1, 3)
     assert result.steps == 3
     assert result.resident_bytes > result.bytes_per_particle * result.particles
     assert limits.nanoseconds == pytest.approx(1e9 / result.rate)
@@ -152,18 +154,18 @@ def test_dense_beds_are_shown_beside_the_machine(monkeypatch):
 
 
 def test_other_cases_are_not(monkeypatch):
-    monkeypatch.setattr(bench_cases, "FLOWING_STEPS", 3)
-    (result,) = bench.measure(BenchCase("tube", bench_cases._hopper, warm_up_steps=3), None, 1, 3)
+    monkeypatch.setattr(cases, "FLOWING_STEPS", 3)
+    (result,) = measure.measure(BenchCase("tube", cases._hopper, warm_up_steps=3), None, 1, 3)
     assert result.facets == 128
     assert "tube: 8000 particles, 128 facets, " in str(result)
 
 
 def test_the_bed_of_a_million_is_the_small_one_many_times(monkeypatch):
-    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 300)
-    monkeypatch.setattr(bench_cases, "MANY_TILES", (3, 2))
-    small = bench_cases._dense_bed(None, 1)
-    monkeypatch.setattr(bench_cases, "SETTLING_STEPS", 200)  # it settles half as long again
-    large = bench_cases._largest_bed(None, 1)
+    monkeypatch.setattr(cases, "SETTLING_STEPS", 300)
+    monkeypatch.setattr(cases, "MANY_TILES", (3, 2))
+    small = cases._dense_bed(None, 1)
+    monkeypatch.setattr(cases, "SETTLING_STEPS", 200)  # it settles half as long again
+    large = cases._largest_bed(None, 1)
     assert len(large.state["particles"]["id"]) == 6 * len(small.state["particles"]["id"])
     assert len(large.state["contacts"]["lower"]) == 6 * len(small.state["contacts"]["lower"]) > 0
     assert isinstance(large.case.detection.skin, float)
@@ -185,8 +187,8 @@ def test_cases_with_walls_pass_the_checks(make):
 
 
 def test_a_million_facets():
-    count = 2 * bench_cases.COARSE_PLATE**2
-    case, mesh = mesh_of_a_million(bench_cases.COARSE_PLATE)
+    count = 2 * cases.COARSE_PLATE**2
+    case, mesh = mesh_of_a_million(cases.COARSE_PLATE)
     assert len(mesh.facet_start) - 1 == count
     assert 2 * 708**2 == 1_002_528
     assert np.ptp(mesh.vertices[:, 2]) == pytest.approx(2 * RADIUS, rel=0.01)
@@ -195,10 +197,10 @@ def test_a_million_facets():
 
 
 def test_the_bed_changes_to_the_fine_plate(monkeypatch):
-    monkeypatch.setattr(bench_cases, "PLATE_STEPS", 3)
-    monkeypatch.setattr(bench_cases, "COARSE_PLATE", 30)
-    monkeypatch.setattr(bench_cases, "mesh_of_a_million", lambda squares=40: mesh_of_a_million(squares))
-    start = bench_cases._mesh_million(None, 1)
+    monkeypatch.setattr(cases, "PLATE_STEPS", 3)
+    monkeypatch.setattr(cases, "COARSE_PLATE", 30)
+    monkeypatch.setattr(cases, "mesh_of_a_million", lambda squares=40: mesh_of_a_million(squares))
+    start = cases._mesh_million(None, 1)
     assert isinstance(start, Prepared)
     assert len(start.meshes[0].facet_start) - 1 == 2 * 40**2
     assert len(start.particles["id"]) == 10000
@@ -225,5 +227,5 @@ def test_what_comes_out_of_the_hopper_comes_back(monkeypatch):
 
 
 def test_a_case_that_cannot_be_had_is_skipped():
-    with pytest.raises(bench_cases.Skipped, match="leave mpirun away"):
-        list(bench.outcomes(bench_cases.DETECTION, SimpleNamespace(size=2), 1, None))
+    with pytest.raises(cases.Skipped, match="leave mpirun away"):
+        list(measure.outcomes(cases.DETECTION, SimpleNamespace(size=2), 1, None))

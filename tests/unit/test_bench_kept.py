@@ -8,9 +8,9 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
+from pdem.benchmark.kept_results import compared, document_of, keep, read_kept
 from pdem.cli import main
 from pdem.foundation.errors import InputError
-from pdem.simulation.bench_kept import compared, document_of, keep, read_kept
 
 HERE = {"pdem": "1.2.0", "cpu": "A cpu", "processor": "a-type", "processor_features": "sse2"}
 
@@ -94,8 +94,8 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 
 def test_the_command_keeps_and_compares(tmp_path, monkeypatch):
-    monkeypatch.setattr("pdem.simulation.bench.WARM_UP_STEPS", 3)
-    monkeypatch.setattr("pdem.simulation.bench_cases.FLOWING_STEPS", 3)
+    monkeypatch.setattr("pdem.benchmark.measure.WARM_UP_STEPS", 3)
+    monkeypatch.setattr("pdem.benchmark.cases.FLOWING_STEPS", 3)
     arguments = [
         "bench",
         "hopper",

@@ -18,11 +18,11 @@ from hypothesis.extra import numpy as arrays
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import checkpoint as module
-from pdem.output import parts
+from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder, latest_checkpoint
+from pdem.output.checksum import SEAL_BYTES
 from pdem.output.content import content_digest
-from pdem.output.seal import SEAL_BYTES
 
 OLD = Path(__file__).parent / "data" / "format-1.h5"  # written by pdem before ranks wrote files together
 
@@ -149,11 +149,11 @@ def test_a_flipped_bit_in_any_byte_is_refused(small: Path, tmp_path: Path) -> No
 
 
 def test_a_flipped_bit_in_any_block_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", 16)
     path, random = tmp_path / "c.h5", np.random.default_rng(5)
     columns = {"position": random.normal(size=(1001, 3)), "kind": random.integers(0, 9, 1001).astype(np.int8)}
     write_checkpoint(path, {"particles": columns}, {})
-    monkeypatch.setattr(parts, "BLOCK_ROWS", 64)  # the file says what its blocks are
+    monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", 64)  # the file says what its blocks are
     whole = path.read_bytes()
     assert np.array_equal(read_checkpoint(path).groups["particles"]["position"], columns["position"])
     for position in random.integers(SEAL_BYTES, len(whole), 100):

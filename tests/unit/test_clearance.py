@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case.clearance import coincident_pair, overlapping_pairs, touching_walls, wrapped
 from pdem.case.sections import Domain
 from pdem.containers.mesh import Mesh
+from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls, wrapped
 
 GENERATOR = np.random.default_rng(1)
 

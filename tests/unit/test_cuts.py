@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decomposition.balance import Balance, sample
 from decomposition.cuts import cut
+from decomposition.partitioners import PARTITIONERS
+from pdem.case.sections import Decomposition
+from pdem.containers.exchange import PartitionMethod
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -15,6 +21,23 @@ SEEDS = st.integers(0, 2**32 - 1)
 def cloud(seed, count):
     generator = np.random.default_rng(seed)
     return generator, generator.normal(size=(count, 3)) * 10 ** generator.uniform(-2, 2, 3)
+
+
+def test_cases_can_name_all_partitioners():
+    named = get_args(Decomposition.model_fields["method"].annotation)
+    assert set(PARTITIONERS) == set(get_args(PartitionMethod)) == set(named)
+
+
+@pytest.mark.parametrize("method", PARTITIONERS)
+def test_every_partitioner_gives_every_place_an_owner(method):
+    _, position = cloud(1, 700)
+    partition = PARTITIONERS[method](position.min(axis=0), position.max(axis=0))
+    empty = partition(position[:0], 7)
+    parts = partition(position, 7, 1.0 + position[:, 0] ** 2, partition(position, 7))
+    for one in (empty, parts):
+        owners = one.owners(position)
+        assert ((owners >= 0) & (owners < 7)).all()
+    assert len(np.unique(parts.owners(position))) == 7
 
 
 @settings(max_examples=60, derandomize=True)

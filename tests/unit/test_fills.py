@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from fills import case_of, checked
 
-from pdem.case.clearance import touching_walls
 from pdem.case.initial import initial_particles
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
+from pdem.particles.clearance import touching_walls
 
 
 def test_far_too_many_are_refused_before_any_is_tried() -> None:
@@ -51,7 +51,7 @@ def test_shaken_spheres_stay_clear_of_those_of_other_groups() -> None:
 
 
 def test_giving_up_takes_a_bounded_number_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdem.case.random_filling.LEAST_WORK", 200_000)
+    monkeypatch.setattr("pdem.particles.random_filling.LEAST_WORK", 200_000)
     begun = time.process_time()
     with pytest.raises(CaseError, match=r"gave up at \d+ of \d+ particles"):
         initial_particles(case_of("radius = 0.02\nfill = {volume_fraction = 0.43, attempts = 50}"))
@@ -61,7 +61,7 @@ def test_giving_up_takes_a_bounded_number_of_places(monkeypatch: pytest.MonkeyPa
 def test_a_long_fill_shows_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pdem.case.random_filling.PROGRESS_AFTER", 0.0)
+    monkeypatch.setattr("pdem.particles.random_filling.PROGRESS_AFTER", 0.0)
     case = case_of("radius = 0.03\nfill = {volume_fraction = 0.2}")
     initial_particles(case, progress=True)
     assert "placing particles" in capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_a_narrow_tube_may_hold_more_than_a_wide_one() -> None:
 
 
 def test_what_was_placed_is_counted_for_the_group_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdem.case.random_filling.LEAST_WORK", 10_000)
+    monkeypatch.setattr("pdem.particles.random_filling.LEAST_WORK", 10_000)
     half = "exclude = [{lower = [0, 0, 0], upper = [0.5, 1, 1]}]"
     coarse = f"radius = 0.05\nfill = {{volume_fraction = 0.3, attempts = 50, {half}}}"
     fine = "radius = 0.02\nfill = {count = 1000}"

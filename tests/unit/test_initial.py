@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from fills import case_of, checked
 
-from pdem.case.clearance import touching_walls
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.output.checkpoint import write_checkpoint
+from pdem.particles.clearance import touching_walls
 
 
 def test_a_case_without_particles_has_empty_columns() -> None:

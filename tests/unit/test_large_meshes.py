@@ -11,7 +11,8 @@ from pdem.containers.surface import surface_of
 from pdem.detection import facets as facet_search
 from pdem.detection.facet_blocks import FacetBlocks
 from pdem.detection.facets import FacetSearch
-from pdem.motion.motions import Motion, Steady, Turn
+from pdem.motion.courses import Steady
+from pdem.motion.motions import Motion, Turn
 from pdem.motion.walls import MovingWalls
 
 

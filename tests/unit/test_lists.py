@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from crowds import LAW
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import Grains, simulate
-from pdem.contact.law.forces import DAMPED, HISTORY
+from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
@@ -19,7 +20,6 @@ from pdem.detection import grid_kernels, neighbours
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
-from pdem.simulation.system import ENDED
 
 
 def pairs_of(rng: np.random.Generator, rows: int, share: float) -> NearPairs:
@@ -69,11 +69,11 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     owned = rows - ghosts
     ids = rng.choice(10 * rows, rows, replace=False)
     before, ended = particles_of(ids, ghosts), ExactSums(ENDED)
-    lists = PairContacts()
+    lists = PairContacts(LAW)
     lists.take_candidates(pairs_of(rng, rows, share), before, ended)
     touching = np.flatnonzero(rng.random(lists.candidates) < 0.6)
     known = ids[lists.lower[touching]], ids[lists.higher[touching]]
-    history = rng.random((HISTORY, len(touching)))
+    history = rng.random((LAW.columns, len(touching)))
     lists.adopt(PairRecords(*known, history), before, indexed(before.id))
     lists.take_candidates(pairs_of_candidates(lists), before, ended)
     assert not ended.limbs.any()
@@ -81,7 +81,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     order = rng.permutation(owned).astype(np.int32)
     after = particles_of(np.concatenate((ids[:owned][order], rng.permutation(ids[owned:]))), ghosts)
     near = pairs_of(rng, rows, share)
-    by_ids = PairContacts()
+    by_ids = PairContacts(LAW)
     by_ids.adopt(PairRecords(*known, history), after, indexed(after.id))
     lists.carry(before, order)
     found = {}
@@ -95,7 +95,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     slots = {
         frozenset(pair): slot for slot, pair in enumerate(zip(*np.array(known).tolist(), strict=True), 1)
     }
-    by_slot = [[0.0] * HISTORY, *history.T.tolist()]
+    by_slot = [[0.0] * LAW.columns, *history.T.tolist()]
     expected: list[dict[int, list[float]]] = [{} for _ in range(owned)]
     new_ids = after.column("id")[:rows].tolist()
     met = set()
@@ -109,7 +109,7 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     our_ids = set(ids[:owned].tolist())
     gone = [slots[pair] - 1 for pair in slots if pair not in met and min(pair) in our_ids]
     total = ExactSums(ENDED)
-    total.add("normal_damping", history[DAMPED, gone])
+    total.add("normal_damping", history[LAW.place("normal_damping"), gone])
     total.normalise()
     assert found["rows"][1][0] == total.limbs[0].tolist()
 
@@ -128,7 +128,7 @@ def test_rows_do_not_depend_on_how_many_threads_share_the_work(monkeypatch, part
     made = []
     for number in (1, parts):
         monkeypatch.setattr("pdem.contact.pairs.contacts.threads", lambda number=number: number)
-        lists = PairContacts()
+        lists = PairContacts(LAW)
         lists.take_candidates(near, particles, ExactSums(ENDED))
         used = lists._start[particles.count]
         made.append(
@@ -151,18 +151,8 @@ def test_particles_are_sorted_into_buckets_however_the_buckets_are_shared(parts)
     start, order = np.full(buckets + 1, -7, np.int32), np.empty(count, np.int32)
     spheres, axes = np.empty(4 * count), rng.permutation(3)
     grid_kernels.sort_into_buckets(
-        parts,
-        position,
-        reach,
-        count,
-        buckets,
-        axes,
-        bucket_of,
-        np.empty(parts, np.int64),
-        start,
-        order,
-        spheres,
-    )
+        parts, count, buckets, (position, reach, bucket_of, axes), np.empty(parts, np.int64), start, order, spheres
+    )  # fmt: skip
     expected = np.argsort(bucket_of, kind="stable")
     assert order.tolist() == expected.tolist()
     assert start.tolist() == np.searchsorted(np.sort(bucket_of), np.arange(buckets + 1)).tolist()

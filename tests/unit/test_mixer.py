@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdem.case import mixer
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
+from pdem.papers import mixer
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 DIAMETER = 0.007

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import pdem
 from cases import box
 from pdem.case.wall_motions import motion_of
-from pdem.motion.motions import Motion, Oscillating, Shift, Steady, Tabulated, Turn
+from pdem.motion.courses import Oscillating, Steady, Tabulated
+from pdem.motion.motions import Motion, Shift, Turn
 from pdem.motion.walls import MovingWalls
 
 small = st.floats(-2.0, 2.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation.kernels import kernel
 from pdem.motion import moving_blocks as blocks
-from pdem.motion.integration import FINE, GONE, LOST, PACKED, STALE, move
+from pdem.motion.integration import FINE, GONE, LOST, PACKED, STALE, FixedColumns, Motion, move
 
 FREE = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 GRAVITY = np.array([0.1, 0.0, -9.81])
@@ -18,7 +18,7 @@ SIDES = np.array([[-1, -2, -1], [2, 0, 2.5], [0.5, 0, 0.4], [-1, -1.9, -1], [1, 
 
 
 @kernel
-def in_blocks(order, dt, gravity, free, sides, reference, skin, image, packed, loads, work):
+def in_blocks(order, dt, motion, fixed, image, packed, loads, work):
     """Move particles in blocks; `loads` (n, 6) are force and torque."""
     code = FINE
     for first in range(0, len(order), blocks.BLOCK):
@@ -35,20 +35,21 @@ def in_blocks(order, dt, gravity, free, sides, reference, skin, image, packed, l
                 loads[p, 4],
                 loads[p, 5],
             )
-            work[w + blocks.X0], work[w + blocks.Y0] = reference[p, 0], reference[p, 1]
-            work[w + blocks.Z0], work[w + blocks.SKIN] = reference[p, 2], skin[p]
-        moved = blocks.move_block(0, first, count, order, dt, gravity, free, sides, image, packed, work)
+            work[w + blocks.X0], work[w + blocks.Y0] = fixed.reference[p, 0], fixed.reference[p, 1]
+            work[w + blocks.Z0], work[w + blocks.SKIN] = fixed.reference[p, 2], fixed.skin[p]
+            work[w + blocks.INVERSE_INERTIA] = fixed.inverse_inertia[p]
+        moved = blocks.move_block(0, first, count, order, dt, motion, image, packed, work)
         code = max(code, moved)
     return code
 
 
 @kernel
-def one_by_one(order, dt, gravity, free, sides, reference, skin, image, packed, loads):
+def one_by_one(order, dt, motion, fixed, image, packed, loads):
     """Move particles one after the other."""
     code = FINE
     for p in order:
         moved = move(
-            p, dt, gravity, free, sides, reference, skin, image, packed, (loads[p, 0], loads[p, 1], loads[p, 2]),
+            p, dt, motion, fixed, image, packed, (loads[p, 0], loads[p, 1], loads[p, 2]),
             (loads[p, 3], loads[p, 4], loads[p, 5]), 2, True,
         )  # fmt: skip
         code = max(code, moved)
@@ -67,17 +68,25 @@ def crowd(seed, count, dt, speed):
     skin = rng.uniform(1e-3, 0.02, count)
     order = rng.permutation(count)[: rng.integers(1, count + 1)].astype(np.int32)
     loads = rng.normal(size=(count, 6))
-    return order, dt, GRAVITY, FREE, SIDES, reference, skin, packed, loads
+    inverse_inertia = packed[:, 7] * rng.uniform(1e2, 1e5, count)
+    return (
+        order,
+        dt,
+        Motion(GRAVITY, FREE, SIDES),
+        FixedColumns(reference, skin, inverse_inertia),
+        packed,
+        loads,
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3 * blocks.BLOCK), st.sampled_from([0.0, 0.1, 10.0]))
 @settings(max_examples=150, deadline=None)
 def test_blocks_go_where_particles_go_one_by_one(seed, count, speed):
-    order, dt, gravity, free, sides, reference, skin, packed, loads = crowd(seed, count, 1e-3, speed)
+    order, dt, motion, fixed, packed, loads = crowd(seed, count, 1e-3, speed)
     seen = []
     for whole in (True, False):
         rows, image = packed.copy(), np.zeros((count, 3), np.int32)
-        given_now = (order, dt, gravity, free, sides, reference, skin, image, rows.reshape(-1), loads)
+        given_now = (order, dt, motion, fixed, image, rows.reshape(-1), loads)
         work = (np.full(blocks.COLUMNS, np.nan),) if whole else ()
         code = (in_blocks if whole else one_by_one)(*given_now, *work)
         seen.append((code, rows, image))
@@ -93,12 +102,12 @@ def test_blocks_go_where_particles_go_one_by_one(seed, count, speed):
     [(1, 3.0, GONE), (0, 0.5, STALE), (4, np.nan, None), (2, np.inf, None), (5, 1e9, None)],
 )
 def test_who_goes_astray_is_found_in_any_place(place, column, value, code):
-    order, dt, gravity, free, sides, _, _, packed, loads = crowd(5, 70, 1e-6, 0.1)
+    order, dt, motion, fixed, packed, loads = crowd(5, 70, 1e-6, 0.1)
     order = np.random.default_rng(3).permutation(70).astype(np.int32)
     packed[:, 1] = 0.0
-    skin, image = np.full(70, 0.1), np.zeros((70, 3), np.int32)
-    reference = packed[:, :3].copy()
-    arguments = (gravity, free, sides, reference, skin, image)
+    image = np.zeros((70, 3), np.int32)
+    fixed = FixedColumns(packed[:, :3].copy(), np.full(70, 0.1), fixed.inverse_inertia)
+    arguments = (motion, fixed, image)
     assert (
         in_blocks(order, dt, *arguments, packed.copy().reshape(-1), loads, np.zeros(blocks.COLUMNS)) == FINE
     )

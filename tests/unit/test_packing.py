@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.case import packing
-from pdem.case.packing import GAP, spread
 from pdem.foundation.errors import InputError
+from pdem.particles import packing
+from pdem.particles.packing import GAP, spread
 
 LOWER = np.array([-1.0, 0.5, 0.0])
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, crowd, near_pairs
+from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import contacts, history_storage, schedule
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
@@ -19,28 +20,29 @@ from pdem.contact.pairs.layout import FORCE_ROW
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
+from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 from pdem.foundation.transposition import ROWS
-from pdem.motion.integration import FINE, PACKED, Motion, drift
-from pdem.simulation.system import ENDED
+from pdem.motion.integration import FINE, PACKED, Motion, StepColumns, drift
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):
     """Evaluate twice, the second time elsewhere, so that contacts begin, go on and end; return all there is to see."""
     monkeypatch.setattr(contacts, "threads", lambda: workers)
-    lists, ended = PairContacts(), ExactSums(ENDED)
+    lists, ended = PairContacts(LAW), ExactSums(ENDED)
     lists.chunk_size = size
     lists.take_candidates(near, particles, ended)
     rows = particles.count + particles.ghosts
     walls = NO_WALLS if wall is None else (wall, np.arange(rows, dtype=np.int32)[::-1].copy())
-    kick = kick_of(walls, 1e-4, MOTION)
+    kick = kick_of(walls, 1e-4, MOTION, fixed_of(particles))
     beyond = []
     for step in range(2):
         if step:
             particles.column("position")[:rows] += 0.2 * particles.column("velocity")[:rows]
-        lists.begin(particles, LAW.density, packed=False)
+        lists.begin(particles, PARAMETERS.density, packed=False)
         beyond += [
-            lists.evaluate(ghosts, particles, OPEN, LAW, ended, kick)[0] > 0 for ghosts in (False, True)
+            lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[0] > 0
+            for ghosts in (False, True)
         ]
         lists.finish(particles, kick)
     ended.normalise()
@@ -118,32 +120,25 @@ def test_going_ahead_is_the_same_as_beginning_the_next_step(seed, rows, ghosts, 
     for ahead in (False, True):
         with pytest.MonkeyPatch.context() as monkeypatch:
             monkeypatch.setattr(contacts, "threads", lambda many=workers if ahead else 1: many)
-            particles, lists, ended = crowd(seed, rows, ghosts), PairContacts(), ExactSums(ENDED)
+            particles, lists, ended = crowd(seed, rows, ghosts), PairContacts(LAW), ExactSums(ENDED)
             column, place = particles.column, particles.column("position")[:owned].copy()
             column("velocity")[: owned // 2] *= fast
             lists.take_candidates(near_pairs(particles), particles, ended)
-            packed = lists.begin(particles, LAW.density, packed=False)
-            kick = kick_of(NO_WALLS, 0.5 * dt, motion, place, skin, ahead=ahead)
-            codes = [lists.evaluate(ghosts, particles, OPEN, LAW, ended, kick)[1] for ghosts in (False, True)]
+            packed = lists.begin(particles, PARAMETERS.density, packed=False)
+            fixed = fixed_of(particles, skin)
+            kick = kick_of(NO_WALLS, 0.5 * dt, motion, fixed, ahead=ahead)
+            codes = [
+                lists.evaluate(ghosts, particles, OPEN, PARAMETERS, ended, kick)[1]
+                for ghosts in (False, True)
+            ]
             code = max(*codes, lists.finish(particles, kick))
             if ahead:
                 np.testing.assert_array_equal(column("position")[:owned], place)
                 lists.show(particles)
             else:
                 assert code == FINE
-                names = (
-                    "material",
-                    "radius",
-                    "position",
-                    "image",
-                    "velocity",
-                    "angular_velocity",
-                    "force",
-                    "torque",
-                )
-                code = drift(
-                    owned, dt, *motion, LAW.density, place, skin, *(column(name) for name in names), packed
-                )
+                columns = tuple(column(name) for name in StepColumns._fields)
+                code = drift(*plain(owned, dt, motion, PARAMETERS.density, fixed, columns, packed))
             assert (packed.reshape(-1, PACKED)[:owned, :3] == column("position")[:owned]).all()
             moved = [
                 column(name)[:owned].copy() for name in ("position", "image", "velocity", "angular_velocity")
@@ -258,7 +253,7 @@ def test_there_is_room_behind_the_last_candidate() -> None:
     """Candidates are looked at by fours: what stands behind the last one has to be the row of a particle."""
     particles = crowd(5, 300, 0)
     near = near_pairs(particles)
-    lists = PairContacts()
+    lists = PairContacts(LAW)
     lists.take_candidates(NearPairs.of(near.first[:100], near.second[:100]), particles, ExactSums(ENDED))
     full = len(lists.lower)
     assert full < near.total

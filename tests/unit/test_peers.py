@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pdem.case.model import Case
-from pdem.cli import main
-from pdem.contact.law.restitution import damping_factor
-from pdem.containers.mesh import Mesh
-from pdem.foundation.errors import InputError
-from pdem.simulation import peer_lammps_run, peers
-from pdem.simulation.bench_cases import BenchCase, Prepared, Skipped
-from pdem.simulation.peer_lammps import (
+from pdem.benchmark.cases import BenchCase, Prepared, Skipped
+from pdem.benchmark.lammps import comparison
+from pdem.benchmark.lammps import run as lammps_run
+from pdem.benchmark.lammps.commands import (
     STYLES,
     TSUJI,
     Settings,
@@ -26,7 +22,12 @@ from pdem.simulation.peer_lammps import (
     commands_before,
     restitution_of,
 )
-from pdem.simulation.peer_problem import Law, problem_of
+from pdem.benchmark.lammps.problem import Law, problem_of
+from pdem.case.model import Case
+from pdem.cli import main
+from pdem.contact.law.restitution import damping_factor
+from pdem.containers.mesh import Mesh
+from pdem.foundation.errors import InputError
 
 TEXT = """
 [time]
@@ -102,27 +103,27 @@ class Rival:
 @pytest.fixture
 def rival(monkeypatch):
     Rival.log = []
-    monkeypatch.setattr(peers, "LammpsRun", Rival)
-    monkeypatch.setattr("pdem.simulation.bench.WARM_UP_STEPS", 7)
-    monkeypatch.setattr(peers, "find_case", lambda name: BenchCase(name, lambda *_: start()))
+    monkeypatch.setattr(comparison, "LammpsRun", Rival)
+    monkeypatch.setattr("pdem.benchmark.measure.WARM_UP_STEPS", 7)
+    monkeypatch.setattr(comparison, "find_case", lambda name: BenchCase(name, lambda *_: start()))
     return Rival
 
 
 def test_pdem_and_its_peers_take_turns(rival):
-    own, *theirs = peers.outcomes_beside("three", 12)
+    own, *theirs = comparison.outcomes_beside("three", 12)
     assert [one.style for one in theirs] == list(STYLES)
     runs = [entry for entry in rival.log if entry[0] == "run"]
-    assert [entry[1] for entry in runs] == list(STYLES) * peers.PARTS
+    assert [entry[1] for entry in runs] == list(STYLES) * comparison.PARTS
     assert sum(entry[2] for entry in runs) == 12 * len(STYLES)
     before = [("tune", STYLES[0]), ("begin", STYLES[0], 7), ("tune", STYLES[1]), ("begin", STYLES[1], 7)]
     assert rival.log[:4] == before
     assert rival.log[-2:] == [("end", STYLES[1]), ("end", STYLES[0])]
-    assert len(own.rates) == peers.PARTS
+    assert len(own.rates) == comparison.PARTS
     assert own.steps == 12
 
 
 def test_figures_of_a_peer(rival):
-    own, first, _ = peers.outcomes_beside("three", 10)
+    own, first, _ = comparison.outcomes_beside("three", 10)
     assert first.rate == pytest.approx(3 / 1e-3)
     assert first.core_rate == pytest.approx(3 / 5e-4)
     assert first.ratio == pytest.approx(own.rate / first.rate)
@@ -138,7 +139,7 @@ def test_figures_of_a_peer(rival):
 
 def test_what_peers_cannot_do_is_skipped():
     with pytest.raises(Skipped, match="making of lists"):
-        list(peers.outcomes_beside("detection", None))
+        list(comparison.outcomes_beside("detection", None))
     tilted = Mesh([[0, 0, 0.0], [1, 0, 0.1], [0, 1, 0.0]], [[0, 1, 2]])
     with pytest.raises(Skipped, match="one floor"):
         problem_of(start(TEXT + FLOOR, [tilted]))
@@ -150,13 +151,13 @@ def test_what_peers_cannot_do_is_skipped():
 
 def test_several_ranks_or_threads_are_refused():
     with pytest.raises(InputError, match="1 ranks x 2 threads; leave mpirun away and give --threads 1"):
-        peers.require_peer("lammps", None, 2)
+        comparison.require_peer("lammps", None, 2)
     with pytest.raises(InputError, match="3 ranks x 1 threads"):
-        peers.require_peer("lammps", SimpleNamespace(size=3), 1)
+        comparison.require_peer("lammps", SimpleNamespace(size=3), 1)
 
 
 def test_a_missing_peer_is_one_line_with_its_remedy(monkeypatch):
-    monkeypatch.setattr(peer_lammps_run, "find_spec", lambda name: None)
+    monkeypatch.setattr(lammps_run, "find_spec", lambda name: None)
     result = CliRunner().invoke(main, ["bench", "dense-bed", "--peer", "lammps"])
     assert result.exit_code == 2
     lines = [line for line in result.stderr.splitlines() if "error" in line]

@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from pdem.benchmark import launch
+from pdem.benchmark.cases import Prepared, scaled_case
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
@@ -16,8 +18,6 @@ from pdem.scaling.predict import PARTS
 from pdem.scaling.report import html_page, markdown, measured_sections, write_report
 from pdem.scaling.results import claim_folder, read_results, run_file, with_measured
 from pdem.scaling.starts import require_size
-from pdem.simulation import launch
-from pdem.simulation.bench_cases import Prepared, scaled_case
 
 
 def write_run(folder, ranks, seconds, repeat=0, threads=1, weak=False, **changes):

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from decomposition.cuts import cut
 from decomposition.layers import extents_by_level, may_meet
 from decomposition.plan import _candidates, divide, extents_by_rank
+from pdem.benchmark.cases import Prepared
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.scaling.plan import plan
@@ -18,7 +19,6 @@ from pdem.scaling.predict import Costs, Network, Work, predict
 from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
 from pdem.scaling.starts import load_start
-from pdem.simulation.bench_cases import Prepared
 
 COSTS = Costs(1, 10, 4e-3, 8e-3, 2e-3, 1e-3, 0.01, 0.0, 0.0, 0.0)
 

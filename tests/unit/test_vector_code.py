@@ -19,21 +19,20 @@ from pathlib import Path
 import llvmlite.binding
 import numpy as np
 import pytest
-from crowds import LAW, MOTION, OPEN, crowd, near_pairs
+from crowds import LAW, MOTION, OPEN, PARAMETERS, crowd, fixed_of, near_pairs
 
 import pdem
 from pdem.case.initial import initial_particles
-from pdem.contact.law.forces import HISTORY
+from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs import evaluate
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.walls import evaluate as wall_kernels
-from pdem.contact.walls.stages import WALL_COLUMNS, WALL_HISTORY
+from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
-from pdem.simulation.system import ENDED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,8 +45,8 @@ EVALUATE = """
 import importlib, pickle, sys
 import numba
 room, name = sys.argv[1:]
-kernel = getattr(importlib.import_module(room), name)
-arguments = pickle.load(sys.stdin.buffer)
+law, arguments = pickle.load(sys.stdin.buffer)
+kernel = getattr(importlib.import_module(room), name)(law)
 options = {name: value for name, value in kernel.targetoptions.items() if name not in ("nopython", "cache")}
 fresh = numba.njit(**options)(kernel.py_func)
 fresh(*arguments)
@@ -66,21 +65,21 @@ def named(kernel, arguments):
     }
 
 
-def on_all_processors(kernel, arguments, folder):
+def on_all_processors(maker, law, arguments, folder):
     """Return what `evaluated` does for each of `PROCESSORS`, by name; two are compiled for at a time."""
     with ThreadPoolExecutor(2) as pool:
         done = {
-            name: pool.submit(evaluated, kernel, arguments, environment, folder / name)
+            name: pool.submit(evaluated, maker, (law, arguments), environment, folder / name)
             for name, environment in PROCESSORS.items()
         }
     return {name: one.result() for name, one in done.items()}
 
 
-def evaluated(kernel, arguments, environment, folder):
+def evaluated(maker, arguments, environment, folder):
     """Compile for a processor, evaluate contacts once, and return what the arguments are then, and the machine code."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
     done = subprocess.run(
-        [sys.executable, "-c", EVALUATE, kernel.py_func.__module__, kernel.py_func.__name__],
+        [sys.executable, "-c", EVALUATE, maker.__module__, maker.__name__],
         input=pickle.dumps(arguments), capture_output=True, check=True, cwd=ROOT,
         env=inherited | environment | {"PDEM_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
@@ -90,21 +89,21 @@ def evaluated(kernel, arguments, environment, folder):
 @pytest.fixture(scope="module")
 def contacts():
     """Return the arguments of the kernel for contacts of a crowd that have lasted for a step."""
-    particles, lists, ended = crowd(11, 500, 0), PairContacts(), ExactSums(ENDED)
+    particles, lists, ended = crowd(11, 500, 0), PairContacts(LAW), ExactSums(ENDED)
     lists.take_candidates(near_pairs(particles), particles, ended)
-    kick, given = kick_of(NO_WALLS, 1e-4, MOTION), []
+    kick, given = kick_of(NO_WALLS, 1e-4, MOTION, fixed_of(particles)), []
     with pytest.MonkeyPatch.context() as monkeypatch:
-        kernel = evaluate.evaluate_pairs
+        kernel = evaluate.pair_kernel(LAW)
 
         def noted(*arguments):
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(evaluate, "evaluate_pairs", noted)
+        monkeypatch.setattr(lists, "_kernel", noted)
         for _ in range(2):
             particles.column("position")[:500] += 1e-3 * particles.column("velocity")[:500]
-            lists.begin(particles, LAW.density, packed=False)
-            lists.evaluate(False, particles, OPEN, LAW, ended, kick)
+            lists.begin(particles, PARAMETERS.density, packed=False)
+            lists.evaluate(False, particles, OPEN, PARAMETERS, ended, kick)
     assert lists.count > CHUNK
     return given
 
@@ -112,14 +111,13 @@ def contacts():
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_contact_loops_are_vector_code_without_gathers_and_right_on_any_processor(contacts, tmp_path):
     found = {}
-    for name, (after, code) in on_all_processors(evaluate.evaluate_pairs, contacts, tmp_path).items():
+    for name, (after, code) in on_all_processors(evaluate.pair_kernel, LAW, contacts, tmp_path).items():
         assert not re.findall(r"gather[dq]|scatter[dq]pd", code), name
         if WIDE and name != "SSE2":
             # four at a time; of two, as in SSE2, the compiler expects nothing where coefficients come one by one
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 8, name
-            # seven of the law, one of particles that go on to the next step
-            assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 8, name
-        found[name] = named(evaluate.evaluate_pairs, after)
+            assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 7, name
+        found[name] = named(evaluate.pair_kernel(LAW), after)
     for bundle, column in (
         ("particles", "force"), ("particles", "torque"), ("particles", "velocity"), ("contacts", "forces"),
         ("particles", "angular_velocity"), ("contacts", "history"),
@@ -191,28 +189,28 @@ def wall_contacts():
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        kernel = wall_kernels.evaluate_walls
+        walls = simulation.system.walls
+        kernel = wall_kernels.wall_kernel(walls.law)
 
         def noted(*arguments):
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(wall_kernels, "evaluate_walls", noted)
+        monkeypatch.setattr(walls, "_kernel", noted)
         simulation.advance(2)
-    assert simulation.system.walls.count > 2 * BLOCK
-    return given
+    assert walls.count > 2 * BLOCK
+    return walls.law, given
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts, tmp_path):
-    found = {}
-    for name, (after, code) in on_all_processors(
-        wall_kernels.evaluate_walls, wall_contacts, tmp_path
-    ).items():
+    found, (law, contacts) = {}, wall_contacts
+    for name, (after, code) in on_all_processors(wall_kernels.wall_kernel, law, contacts, tmp_path).items():
         if WIDE and name != "SSE2":
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 7, name  # six of the law, one before it
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 9, name  # five, and four
-        found[name] = named(wall_kernels.evaluate_walls, after)
+        found[name] = named(wall_kernels.wall_kernel(law), after)
     for bundle, column in (("work", "force"), ("work", "total"), ("now", "counts"), ("now", "history")):
         assert_same(*(getattr(after[bundle], column) for after in found.values()))
 
@@ -221,14 +219,15 @@ def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts,
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_contacts, workers, first):
     """Other workers, and other particles before them, put contacts into other lanes of other vectors."""
-    found = []
+    found, (law, contacts) = [], wall_contacts
+    kernel = wall_kernels.wall_kernel(law)
     for many, begin in ((1, 0), (workers, first)):
-        given = named(wall_kernels.evaluate_walls, copy.deepcopy(wall_contacts))
+        given = named(kernel, copy.deepcopy(contacts))
         near, work = given["near"], given["work"]
         count = len(near.near)
         room = len(work.force) + 8 * (count + many)
         given["work"] = work._replace(
-            seen=np.zeros((wall_kernels.SEEN, many), np.int64), history=np.zeros(many * HISTORY * BLOCK),
+            seen=np.zeros((wall_kernels.SEEN, many), np.int64), history=np.zeros(many * law.columns * BLOCK),
             columns=np.zeros(many * WALL_COLUMNS),
             **{name: np.zeros(room, np.int32) for name in ("row", "particle", "owner")},
         )  # fmt: skip
@@ -237,12 +236,12 @@ def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_co
         )  # fmt: skip
         for name in ("now", "before"):
             given[name] = given[name]._replace(counts=given[name].counts[begin:].copy())
-        wall_kernels.evaluate_walls(*plain(*given.values()))
+        kernel(*plain(*given.values()))
         left = first if begin == 0 else 0
         begun = given["near"].start[left]
         found.append((
             given["work"].total[1 + left : count + 1 - (first - left)], given["work"].force[begun:],
-            given["now"].history[WALL_HISTORY * (begun + 1) :], given["now"].counts[left : count - begin],
+            given["now"].history[given["now"].width * (begun + 1) :], given["now"].counts[left : count - begin],
         ))  # fmt: skip
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.geometry.double_hierarchy import OUTPUT_FULL, resolve_h2
-from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
 from pdem.contact.geometry.query import wall_contacts
+from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.sphere_facet import nearest_feature, sphere_touches_facet
 from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 from pdem.containers.mesh import Mesh

@@ -34,6 +34,22 @@ from pdem.contact.geometry.facet_rows import (
     sort_by_distance,
     sort_by_facet,
 )
+from pdem.contact.geometry.scratch_columns import (
+    DISTANCE,
+    FACET,
+    FEATURE,
+    KEY,
+    KIND,
+    NX,
+    NY,
+    NZ,
+    ON_EDGE,
+    ON_FACET,
+    RX,
+    RY,
+    RZ,
+    WEIGHT,
+)
 from pdem.contact.geometry.sphere_facet import nearest_within
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import inlined
@@ -114,7 +130,7 @@ def resolve_h2(
         _drop_hidden(radius, real, integer, first, count)
     written = 0
     for row in range(first, first + count):
-        if integer[row, 3] == 0:
+        if integer[row, WEIGHT] == 0:
             continue
         if written >= room:
             return OUTPUT_FULL
@@ -128,14 +144,18 @@ def write_nominated(
     sphere: Sphere, row: int, at: int, real: NDArray[np.float64], integer: NDArray[np.int64], found: Found
 ) -> None:
     """Write the contact that a row of the scratch stands for to the row `at`."""
-    found.facet[at], found.kind[at], found.feature[at] = integer[row, 0], integer[row, 1], integer[row, 2]
-    found.overlap[at] = found.energetic[at] = sphere.radius - real[row, 1]
+    found.facet[at], found.kind[at], found.feature[at] = (
+        integer[row, FACET],
+        integer[row, KIND],
+        integer[row, FEATURE],
+    )
+    found.overlap[at] = found.energetic[at] = sphere.radius - real[row, DISTANCE]
     found.weight[at] = 1
-    found.point[at, 0] = sphere.x - real[row, 2]
-    found.point[at, 1] = sphere.y - real[row, 3]
-    found.point[at, 2] = sphere.z - real[row, 4]
+    found.point[at, 0] = sphere.x - real[row, RX]
+    found.point[at, 1] = sphere.y - real[row, RY]
+    found.point[at, 2] = sphere.z - real[row, RZ]
     for axis in range(3):
-        found.normal[at, axis] = real[row, 5 + axis]
+        found.normal[at, axis] = real[row, NX + axis]
 
 
 @inlined
@@ -159,29 +179,29 @@ def nominate(
         distance = math.sqrt(squared)
         if not distance < radius:
             continue
-        integer[row, 0] = facet
-        integer[row, 1] = kind
-        integer[row, 2] = feature
-        integer[row, 3] = 1
-        real[row, 0] = distance * (1.0 + kind * DISTANCE_BIAS)
-        real[row, 1] = distance
-        real[row, 2] = rx
-        real[row, 3] = ry
-        real[row, 4] = rz
-        if kind == 0 or distance <= NO_DIRECTION * radius:
+        integer[row, FACET] = facet
+        integer[row, KIND] = kind
+        integer[row, FEATURE] = feature
+        integer[row, WEIGHT] = 1
+        real[row, KEY] = distance * (1.0 + kind * DISTANCE_BIAS)
+        real[row, DISTANCE] = distance
+        real[row, RX] = rx
+        real[row, RY] = ry
+        real[row, RZ] = rz
+        if kind == ON_FACET or distance <= NO_DIRECTION * radius:
             towards = (
                 rx * surface.normals[facet, 0]
                 + ry * surface.normals[facet, 1]
                 + rz * surface.normals[facet, 2]
             )
             sign = -1.0 if towards < 0.0 else 1.0
-            real[row, 5] = sign * surface.normals[facet, 0]
-            real[row, 6] = sign * surface.normals[facet, 1]
-            real[row, 7] = sign * surface.normals[facet, 2]
+            real[row, NX] = sign * surface.normals[facet, 0]
+            real[row, NY] = sign * surface.normals[facet, 1]
+            real[row, NZ] = sign * surface.normals[facet, 2]
         else:
-            real[row, 5] = rx / distance
-            real[row, 6] = ry / distance
-            real[row, 7] = rz / distance
+            real[row, NX] = rx / distance
+            real[row, NY] = ry / distance
+            real[row, NZ] = rz / distance
         row += 1
     return row - first
 
@@ -197,15 +217,15 @@ def _is_minimum(
     member_facets: NDArray[np.int64],
 ) -> bool:
     """Tell whether all touched facets around an edge or vertex nominate it, and `row` speaks for them."""
-    kind = integer[row, 1]
-    feature = integer[row, 2]
+    kind = integer[row, KIND]
+    feature = integer[row, FEATURE]
     speaker = -1
     for place in range(member_start[feature], member_start[feature + 1]):
         other = row_of(member_facets[place], integer, first, count)
         if other >= 0:
-            if integer[other, 1] != kind or integer[other, 2] != feature:
+            if integer[other, KIND] != kind or integer[other, FEATURE] != feature:
                 return False
-            if speaker < 0 or loop_before(integer[other, 0], integer[speaker, 0], surface):
+            if speaker < 0 or loop_before(integer[other, FACET], integer[speaker, FACET], surface):
                 speaker = other
     return speaker == row
 
@@ -216,10 +236,10 @@ def _keep_minima(
 ) -> int:
     """Move the local minima of the distance, each feature once, to the front; return their number."""
     for row in range(first, first + count):
-        kind = integer[row, 1]
-        if kind == 0:
-            minimum = row == first or integer[row - 1, 0] != integer[row, 0]
-        elif kind == 1:
+        kind = integer[row, KIND]
+        if kind == ON_FACET:
+            minimum = row == first or integer[row - 1, FACET] != integer[row, FACET]
+        elif kind == ON_EDGE:
             minimum = _is_minimum(
                 row, integer, first, count, surface, surface.edge_facet_start, surface.edge_facet_ids
             )
@@ -227,10 +247,10 @@ def _keep_minima(
             minimum = _is_minimum(
                 row, integer, first, count, surface, surface.vertex_facet_start, surface.vertex_facet_ids
             )
-        integer[row, 3] = 1 if minimum else 0
+        integer[row, WEIGHT] = 1 if minimum else 0
     target = first
     for row in range(first, first + count):
-        if integer[row, 3] == 1:
+        if integer[row, WEIGHT] == 1:
             move(real, integer, row, target)
             target += 1
     if (
@@ -241,7 +261,7 @@ def _keep_minima(
             if nearer(real, integer, row, nearest, surface):
                 nearest = row
         move(real, integer, nearest, first)
-        integer[first, 3] = 1
+        integer[first, WEIGHT] = 1
         target += 1
     return target - first
 
@@ -253,11 +273,11 @@ def _drop_hidden(
     """Mark the contacts whose point does not rise above the tangent plane at a nearer contact."""
     for row in range(first + 1, first + count):
         for other in range(first, row):
-            dx = real[other, 2] - real[row, 2]
-            dy = real[other, 3] - real[row, 3]
-            dz = real[other, 4] - real[row, 4]
-            rise = dx * real[other, 5] + dy * real[other, 6] + dz * real[other, 7]
+            dx = real[other, RX] - real[row, RX]
+            dy = real[other, RY] - real[row, RY]
+            dz = real[other, RZ] - real[row, RZ]
+            rise = dx * real[other, NX] + dy * real[other, NY] + dz * real[other, NZ]
             apart = math.sqrt(dx * dx + dy * dy + dz * dz)
             if rise <= ANGLE_TOLERANCE * apart + LENGTH_TOLERANCE * radius:
-                integer[row, 3] = 0
+                integer[row, WEIGHT] = 0
                 break

@@ -1,12 +1,21 @@
 """Rows of the scratch in which the double hierarchy works: one per touched facet, sorted in place.
 
-A row is spread over two tables, real numbers and integers, whose columns are given below.
+A row is spread over two tables, one of real numbers, `KEY` to `NZ`, and one of integers, `FACET` to `SIDE`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.scratch_columns import (
+    FACET,
+    FEATURE,
+    INTEGER_COLUMNS,
+    KEY,
+    KIND,
+    ON_FACET,
+    REAL_COLUMNS,
+)
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
@@ -14,12 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
-
-REAL_COLUMNS = 8
-"""Columns of the real scratch: sort key, distance, vector from the point to the centre (3), normal (3)."""
-
-INTEGER_COLUMNS = 4
-"""Columns of the integer scratch: facet, kind, feature, whether it is a contact."""
 
 
 @inlined
@@ -45,7 +48,7 @@ def sort_by_facet(real: NDArray[np.float64], integer: NDArray[np.int64], first: 
     """Sort rows by facet; candidates usually come sorted, and then this is one pass."""
     for row in range(first + 1, first + count):
         at = row
-        while at > first and integer[at - 1, 0] > integer[at, 0]:
+        while at > first and integer[at - 1, FACET] > integer[at, FACET]:
             swap(real, integer, at - 1, at)
             at -= 1
 
@@ -69,13 +72,13 @@ def nearer(
     real: NDArray[np.float64], integer: NDArray[np.int64], one: int, other: int, surface: SurfaceArrays
 ) -> bool:
     """Tell which row comes first: the nearer, then by kind, then by the vertices of the feature."""
-    if real[one, 0] != real[other, 0]:
-        return real[one, 0] < real[other, 0]
-    if integer[one, 1] != integer[other, 1]:
-        return integer[one, 1] < integer[other, 1]
-    if integer[one, 1] == 0:
-        return loop_before(integer[one, 2], integer[other, 2], surface)
-    return integer[one, 2] < integer[other, 2]  # edges are numbered by their vertices
+    if real[one, KEY] != real[other, KEY]:
+        return real[one, KEY] < real[other, KEY]
+    if integer[one, KIND] != integer[other, KIND]:
+        return integer[one, KIND] < integer[other, KIND]
+    if integer[one, KIND] == ON_FACET:
+        return loop_before(integer[one, FEATURE], integer[other, FEATURE], surface)
+    return integer[one, FEATURE] < integer[other, FEATURE]  # edges are numbered by their vertices
 
 
 @inlined
@@ -96,10 +99,10 @@ def row_of(facet: int, integer: NDArray[np.int64], first: int, count: int) -> in
     low, high = first, first + count
     while low < high:
         middle = (low + high) // 2
-        if integer[middle, 0] < facet:
+        if integer[middle, FACET] < facet:
             low = middle + 1
         else:
             high = middle
-    if low < first + count and integer[low, 0] == facet:
+    if low < first + count and integer[low, FACET] == facet:
         return low
     return -1

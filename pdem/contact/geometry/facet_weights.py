@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.scratch_columns import ON_EDGE, ON_FACET
 from pdem.contact.geometry.sphere_facet import edge_side, nearest_on_outline
 from pdem.foundation.geometry_kernels import geometry_kernel
 
@@ -11,21 +12,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.geometry.surface_arrays import SurfaceArrays
+
 
 @geometry_kernel
 def facet_weights(
-    x: float,
-    y: float,
-    z: float,
+    point: tuple[float, float, float],
     kind: int,
     feature: int,
     facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     weights_out: NDArray[np.float64],
     row: int,
 ) -> None:
@@ -33,12 +29,12 @@ def facet_weights(
 
     Parameters
     ----------
-    x, y, z : float
+    point : tuple of float
         The contact point [m].
     kind, feature, facet : int
         The contact: kind of feature, its number, and a facet that has it.
-    vertices, normals, facet_start, facet_vertices, facet_edges, edges : ndarray
-        As in `pdem.contact.geometry.sphere_facet.nearest_feature`.
+    surface : SurfaceArrays
+        The walls.
     weights_out : ndarray, shape (M, P), float64
         ``weights_out[row, a]`` becomes the weight of the facet's node a (in the order of its loop), 0 beyond
         its last; P is at least the number of its nodes.
@@ -55,53 +51,32 @@ def facet_weights(
     """
     for node in range(weights_out.shape[1]):
         weights_out[row, node] = 0.0
-    if kind == 0:
-        total = _inside_weights(
-            x,
-            y,
-            z,
-            facet,
-            vertices,
-            normals,
-            facet_start,
-            facet_vertices,
-            facet_edges,
-            edges,
-            weights_out,
-            row,
-        )
-        if total > 0.0:
+    if kind == ON_FACET:
+        if _inside_weights(point, facet, surface, weights_out, row) > 0.0:
             return
-        kind, feature, _, _, _, _ = nearest_on_outline(
-            x, y, z, facet, vertices, facet_start, facet_vertices, facet_edges, edges
-        )
+        kind, feature, _, _, _, _ = nearest_on_outline(point[0], point[1], point[2], facet, surface)
         for node in range(weights_out.shape[1]):
             weights_out[row, node] = 0.0
-    _outline_weights(
-        x, y, z, kind, feature, facet, vertices, facet_start, facet_vertices, edges, weights_out, row
-    )
+    _outline_weights(point, kind, feature, facet, surface, weights_out, row)
 
 
 @geometry_kernel
 def _outline_weights(
-    x: float,
-    y: float,
-    z: float,
+    point: tuple[float, float, float],
     kind: int,
     feature: int,
     facet: int,
-    vertices: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     weights_out: NDArray[np.float64],
     row: int,
 ) -> None:
     """Weights on an edge (H2 eq. 30) or a vertex: linear between its ends, or 1."""
+    x, y, z = point
+    vertices = surface.vertices
     low = high = feature
     part = 0.0
-    if kind == 1:
-        low, high = edges[feature, 0], edges[feature, 1]
+    if kind == ON_EDGE:
+        low, high = surface.edges[feature, 0], surface.edges[feature, 1]
         along = length = 0.0
         ends = (x - vertices[low, 0], y - vertices[low, 1], z - vertices[low, 2])
         for axis in range(3):
@@ -109,52 +84,44 @@ def _outline_weights(
             along += ends[axis] * side
             length += side * side
         part = min(max(along / length, 0.0), 1.0)
-    begin = facet_start[facet]
-    for place in range(begin, facet_start[facet + 1]):
-        if facet_vertices[place] == low:
+    begin = surface.facet_start[facet]
+    for place in range(begin, surface.facet_start[facet + 1]):
+        if surface.facet_vertices[place] == low:
             weights_out[row, place - begin] = 1.0 - part
-        elif facet_vertices[place] == high:
+        elif surface.facet_vertices[place] == high:
             weights_out[row, place - begin] = part
 
 
 @geometry_kernel
 def _inside_weights(
-    x: float,
-    y: float,
-    z: float,
+    point: tuple[float, float, float],
     facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
     weights_out: NDArray[np.float64],
     row: int,
 ) -> float:
     """Wachspress weights of a point inside a facet; returns their sum before it was divided out."""
-    begin, end = facet_start[facet], facet_start[facet + 1]
+    x, y, z = point
+    vertices = surface.vertices
+    begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
     count = end - begin
     largest = 0.0
     for place in range(begin, end):
-        side, _ = edge_side(x, y, z, place, facet, vertices, normals, facet_vertices, facet_edges, edges)
+        side, _ = edge_side(x, y, z, place, facet, surface)
         largest = max(largest, side)
     if not largest > 0.0:
         return 0.0
     total = 0.0
     for node in range(count):
         before = (node + count - 1) % count
-        after = facet_vertices[begin + (node + 1) % count]
+        after = surface.facet_vertices[begin + (node + 1) % count]
         product, _ = edge_side(
-            vertices[after, 0], vertices[after, 1], vertices[after, 2], begin + before,
-            facet, vertices, normals, facet_vertices, facet_edges, edges,
-        )  # fmt: skip
+            vertices[after, 0], vertices[after, 1], vertices[after, 2], begin + before, facet, surface
+        )
         product = max(product, 0.0)
         for other in range(count):
             if other not in (node, before):
-                side, _ = edge_side(
-                    x, y, z, begin + other, facet, vertices, normals, facet_vertices, facet_edges, edges
-                )
+                side, _ = edge_side(x, y, z, begin + other, facet, surface)
                 product *= max(side, 0.0) / largest
         weights_out[row, node] = product
         total += product

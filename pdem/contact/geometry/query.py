@@ -8,12 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pdem.contact.geometry.double_hierarchy import resolve_h2
-from pdem.contact.geometry.facet_rows import INTEGER_COLUMNS
 from pdem.contact.geometry.facet_weights import facet_weights
+from pdem.contact.geometry.scratch_columns import INTEGER_COLUMNS
 from pdem.contact.geometry.signed_features import signed_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
-from pdem.contact.law.pair_table import COEFFICIENTS
 from pdem.containers.mesh import Mesh
 from pdem.containers.surface import Surface, surface_of
 from pdem.foundation.errors import InputError
@@ -75,14 +74,11 @@ def wall_contacts(centre: ArrayLike, radius: float, mesh: Mesh, method: str = "s
     contacts = np.zeros(len(columns["kind"]), dtype=contact_dtype(mesh.largest_order))
     for name, column in columns.items():
         contacts[name] = column
-    weights = np.zeros((len(contacts), mesh.largest_order))
+    weights, surface = np.zeros((len(contacts), mesh.largest_order)), SurfaceArrays.of(mesh)
     for row, contact in enumerate(contacts):
         # an edge that ends at a hanging node is none of its facet: there the point alone tells
         named = (int(contact["kind"]), int(contact["feature"])) if contact["feature"] >= 0 else (0, -1)
-        facet_weights(
-            *contact["point"].tolist(), *named, int(contact["facet"]), mesh.vertices, mesh.facet_normals,
-            *mesh.topology[:4], weights, row,
-        )  # fmt: skip
+        facet_weights(tuple(contact["point"].tolist()), *named, int(contact["facet"]), surface, weights, row)
     contacts["weights"] = weights
     return contacts
 
@@ -105,7 +101,7 @@ def _signed_features(
     surface = _surface(mesh)
     parts = surface.mesh
     near = _facets_near(np.array(centre), radius, parts)
-    powers = Powers(np.zeros(COEFFICIENTS), 0)
+    powers = Powers(np.ones(1), 0)
     columns = signed_features(Sphere(*centre, radius), near, parts, SurfaceArrays.of(parts), powers)
     order = np.lexsort((columns["kind"], -columns["overlap"]))
     found: dict[str, NDArray[Any]] = {name: column[order] for name, column in columns.items()}

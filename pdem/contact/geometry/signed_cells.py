@@ -17,6 +17,19 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.facet_rows import row_of
+from pdem.contact.geometry.scratch_columns import (
+    DISTANCE,
+    FACET,
+    FEATURE,
+    KIND,
+    ON_EDGE,
+    ON_FACET,
+    ON_VERTEX,
+    RX,
+    RY,
+    RZ,
+    SIDE,
+)
 from pdem.contact.geometry.solid_cells import edge_coefficient, faces, vertex_coefficient
 from pdem.contact.geometry.sphere_facet import from_edge, from_vertex
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -56,20 +69,20 @@ def count_feature(
     last: int,
 ) -> None:
     """Add to the count of a facet, edge or vertex, seen from the facet of a row."""
-    if kind == 0:
+    if kind == ON_FACET:
         tally[row, 0] += count
         return
     owner = (
         surface.edge_facet_ids[surface.edge_facet_start[feature]]
-        if kind == 1
+        if kind == ON_EDGE
         else surface.vertex_facet_ids[surface.vertex_facet_start[feature]]
     )
-    at = row if integer[row, 0] == owner else row_of(owner, integer, first, last - first)
+    at = row if integer[row, FACET] == owner else row_of(owner, integer, first, last - first)
     if at < 0:  # out of reach by rounding: its force is nothing
         return
     begin, end = surface.facet_start[owner], surface.facet_start[owner + 1]
     place = begin
-    if kind == 1:
+    if kind == ON_EDGE:
         while surface.facet_edges[place] != feature:
             place += 1
         tally[at, 1 + place - begin] += count
@@ -90,21 +103,23 @@ def count_cells(
 ) -> None:
     """Count all cells within reach of a sphere in `tally`.
 
-    Rows ``first:last`` of `integer` are the touched facets, with the feature that each nominates and, in the last
-    column, the side of its body that the centre is on: 0 if all of the touched part is seen from there, as of all
-    walls that are no closed bodies.
+    Rows ``first:last`` of `integer` are the touched facets, with the feature that each nominates and, in the column
+    `SIDE`, the side of its body that the centre is on: 0 if all of the touched part is seen from there, as of all walls
+    that are no closed bodies.
     """
     x, y, z, radius = sphere
     reach = radius * radius
     for row in range(first, last):
-        facet, side = integer[row, 0], integer[row, 5]
+        facet, side = integer[row, FACET], integer[row, SIDE]
         begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
         sides = end - begin
         seen = 1
         if side != 0:
             seen = faces(sphere, side, facet, surface)
         if seen != 0:
-            count_feature(1, integer[row, 1], integer[row, 2], row, surface, integer, tally, first, last)
+            count_feature(
+                1, integer[row, KIND], integer[row, FEATURE], row, surface, integer, tally, first, last
+            )
         for place in range(begin, end):
             edge = surface.facet_edges[place]
             if surface.edge_facet_ids[surface.edge_facet_start[edge]] == facet:
@@ -119,7 +134,7 @@ def count_cells(
                         vertex = nearest_end(x, y, z, edge, surface)
                         _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
                         if squared < reach:
-                            count_feature(count, 2, vertex, row, surface, integer, tally, first, last)
+                            count_feature(count, ON_VERTEX, vertex, row, surface, integer, tally, first, last)
             vertex = surface.facet_vertices[place]
             if surface.vertex_facet_ids[surface.vertex_facet_start[vertex]] == facet:
                 _, _, _, squared = from_vertex(x, y, z, vertex, surface.vertices)
@@ -142,15 +157,15 @@ def feature_of(
     integer: NDArray[np.int64],
 ) -> tuple[int, int, float, float, float, float]:
     """Return kind and number of the feature of a slot, and the vector [m] and distance from its nearest point."""
-    facet = integer[row, 0]
+    facet = integer[row, FACET]
     if slot == 0:
-        return 0, facet, real[row, 2], real[row, 3], real[row, 4], real[row, 1]
+        return ON_FACET, facet, real[row, RX], real[row, RY], real[row, RZ], real[row, DISTANCE]
     begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
     place = begin + slot - 1
     if place < end:
         edge = surface.facet_edges[place]
         _, rx, ry, rz, squared = from_edge(x, y, z, edge, surface.vertices, surface.edges)
-        return 1, edge, rx, ry, rz, math.sqrt(squared)
+        return ON_EDGE, edge, rx, ry, rz, math.sqrt(squared)
     vertex = surface.facet_vertices[place - (end - begin)]
     rx, ry, rz, squared = from_vertex(x, y, z, vertex, surface.vertices)
-    return 2, vertex, rx, ry, rz, math.sqrt(squared)
+    return ON_VERTEX, vertex, rx, ry, rz, math.sqrt(squared)

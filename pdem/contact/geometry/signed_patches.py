@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.geometry.double_hierarchy import NO_DIRECTION, OUTPUT_FULL
 from pdem.contact.geometry.facet_rows import move, sort_by_facet
+from pdem.contact.geometry.scratch_columns import FACET, NX, NY, NZ, PATCH, SIDE, WEIGHT
 from pdem.contact.geometry.signed_cells import count_cells, feature_of
-from pdem.contact.geometry.signed_pieces import REDUCED, drop_repeated_pieces, join_pieces
+from pdem.contact.geometry.signed_pieces import REDUCED, STATE, drop_repeated_pieces, join_pieces
 from pdem.contact.geometry.solid_cells import side_of_body
-from pdem.contact.law.pair_table import COEFFICIENTS, HERTZIAN
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
 
 SIGNED_COLUMNS = 6
-"""Columns of the integer scratch here: those of the double hierarchy (the last of which holds the number of weighted
-features that the row stands for), then the row that this one hangs together with, and the side of the body."""
+"""Columns of the integer scratch here: all that `pdem.contact.geometry.facet_rows` names."""
 
 RING = 1e-9
 """A sum that falls short of its nearest feature's energy by less than this part of it is rounding."""
@@ -32,13 +31,13 @@ class Powers(NamedTuple):
 
     Attributes
     ----------
-    coefficients : array
-        The pair table, flat.
+    powers : array
+        Of each pair of materials, 1.5 or 1.
     pair : int
-        Its row of the sphere's material with material 0.
+        That of the sphere's material with material 0.
     """
 
-    coefficients: NDArray[np.float64]
+    powers: NDArray[np.float64]
     pair: int
 
 
@@ -46,7 +45,7 @@ class Powers(NamedTuple):
 def is_hertzian(facet: int, surface: SurfaceArrays, powers: Powers) -> bool:
     """Tell whether the force of a facet on a sphere grows with the power 3/2 of the overlap, else with it."""
     material = surface.wall_material[surface.facet_wall[facet]]
-    return bool(powers.coefficients[COEFFICIENTS * (powers.pair + material) + HERTZIAN] > 0.5)
+    return bool(powers.powers[powers.pair + material] > 1.25)
 
 
 @inlined_geometry
@@ -64,9 +63,9 @@ def _direction(
 ) -> tuple[float, float, float]:
     """Return the unit normal of a feature towards the centre."""
     if slot <= 0:
-        return real[row, 5], real[row, 6], real[row, 7]
+        return real[row, NX], real[row, NY], real[row, NZ]
     if distance <= NO_DIRECTION * radius:
-        facet = integer[row, 0]
+        facet = integer[row, FACET]
         nx, ny, nz = surface.normals[facet, 0], surface.normals[facet, 1], surface.normals[facet, 2]
         sign = -1.0 if rx * nx + ry * ny + rz * nz < 0.0 else 1.0
         return sign * nx, sign * ny, sign * nz
@@ -86,12 +85,12 @@ def _sort_once(
     sort_by_facet(real, integer, first, count)
     kept = first
     for row in range(first + 1, first + count):
-        if integer[row, 0] != integer[kept, 0]:
+        if integer[row, FACET] != integer[kept, FACET]:
             kept += 1
             if kept != row:
                 move(real, integer, row, kept)
     for row in range(first, kept + 1):
-        for slot in range(_slots(integer[row, 0], surface)):
+        for slot in range(_slots(integer[row, FACET], surface)):
             tally[row, slot] = 0
     return kept + 1
 
@@ -116,13 +115,13 @@ def _tell_sides(
     """Write into the rows on which side of their closed body the centre is, 0 where it makes no difference."""
     body, side = -1, 0
     for row in range(first, last):
-        facet = integer[row, 0]
-        integer[row, 5] = 0
+        facet = integer[row, FACET]
+        integer[row, SIDE] = 0
         if surface.facet_side[facet] != 0:
             if surface.facet_body[facet] != body:
                 body = surface.facet_body[facet]
                 side = side_of_body(x, y, z, body, surface, real, integer, first, last)
-            integer[row, 5] = side
+            integer[row, SIDE] = side
 
 
 @inlined_geometry
@@ -132,10 +131,10 @@ def _count_features(
     """Write into the rows how many of their features push; return how many there are."""
     total = 0
     for row in range(first, last):
-        integer[row, 3] = 0
-        for slot in range(_slots(integer[row, 0], surface)):
-            integer[row, 3] += 1 if tally[row, slot] != 0 else 0
-        total += integer[row, 3]
+        integer[row, WEIGHT] = 0
+        for slot in range(_slots(integer[row, FACET], surface)):
+            integer[row, WEIGHT] += 1 if tally[row, slot] != 0 else 0
+        total += integer[row, WEIGHT]
     return total
 
 
@@ -168,16 +167,16 @@ def sum_patches(
         _count_features(integer, tally, first, last, surface)
     written = 0
     for root in range(first, last):
-        if (total == 1 and integer[root, 3] == 0) or (total > 1 and integer[root, 4] != root):
+        if (total == 1 and integer[root, WEIGHT] == 0) or (total > 1 and integer[root, PATCH] != root):
             continue
         number = 0
         fx = fy = fz = energy = deepest = 0.0
         near_x = near_y = near_z = 0.0
-        hertzian = is_hertzian(integer[root, 0], surface, powers)
+        hertzian = is_hertzian(integer[root, FACET], surface, powers)
         for row in range(root, last if total > 1 else root + 1):
-            if integer[row, 3] == 0 or (total > 1 and integer[row, 4] != root):
+            if integer[row, WEIGHT] == 0 or (total > 1 and integer[row, PATCH] != root):
                 continue
-            facet = integer[row, 0]
+            facet = integer[row, FACET]
             for slot in range(_slots(facet, surface)):
                 weight = tally[row, slot]
                 if weight == 0:
@@ -209,7 +208,7 @@ def sum_patches(
         written += 1
         found.weight[at] = number
         alone = deepest * deepest * (math.sqrt(deepest) if hertzian else 1.0)
-        if number == 1 or (energy < (1.0 - RING) * alone and integer[root, 5] != REDUCED):
+        if number == 1 or (energy < (1.0 - RING) * alone and integer[root, STATE] != REDUCED):
             continue
         force = math.sqrt(fx * fx + fy * fy + fz * fz)
         overlap = force ** (2.0 / 3.0) if hertzian else force

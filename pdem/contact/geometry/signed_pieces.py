@@ -5,6 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.contact.geometry.facet_rows import row_of
+from pdem.contact.geometry.scratch_columns import (
+    DISTANCE,
+    FACET,
+    FEATURE,
+    KIND,
+    PATCH,
+    RX,
+    RY,
+    RZ,
+    SIDE,
+    WEIGHT,
+)
 from pdem.contact.geometry.signed_cells import count_feature
 from pdem.contact.geometry.sphere_facet import from_edge, from_vertex, nearest_within
 from pdem.contact.geometry.surface_arrays import Sphere
@@ -16,8 +28,12 @@ if TYPE_CHECKING:
 
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
+NEAREST, STATE = WEIGHT, SIDE
+"""While pieces are compared, the row that speaks for a piece has other numbers in these columns: the nearest row of the
+piece, and `REDUCED` if the piece has lost its nearest feature to another one."""
+
 REDUCED = -2
-"""In the last column of the integer scratch: the piece has lost its nearest feature to another one."""
+"""In the column `STATE`."""
 
 SAME_PLACE = 1e-4
 """A point nearer to a piece than this part of the radius lies on it: narrower gaps and lower steps are none."""
@@ -26,9 +42,9 @@ SAME_PLACE = 1e-4
 @inlined_geometry
 def _find(row: int, integer: NDArray[np.int64]) -> int:
     """Return the row that speaks for all that hang together with this one."""
-    while integer[row, 4] != row:
-        integer[row, 4] = integer[integer[row, 4], 4]
-        row = integer[row, 4]
+    while integer[row, PATCH] != row:
+        integer[row, PATCH] = integer[integer[row, PATCH], PATCH]
+        row = integer[row, PATCH]
     return row
 
 
@@ -38,7 +54,7 @@ def _unite(row: int, facet: int, integer: NDArray[np.int64], first: int, count: 
     other = row_of(facet, integer, first, count)
     if other >= 0:
         one, other = _find(row, integer), _find(other, integer)
-        integer[max(one, other), 4] = min(one, other)
+        integer[max(one, other), PATCH] = min(one, other)
 
 
 @inlined_geometry
@@ -48,10 +64,10 @@ def join_pieces(
     """Find which touched facets hang together by edges and vertices within reach."""
     x, y, z, radius = sphere
     for row in range(first, first + count):
-        integer[row, 4] = row
+        integer[row, PATCH] = row
     reach = radius * radius
     for row in range(first, first + count):
-        facet = integer[row, 0]
+        facet = integer[row, FACET]
         for place in range(surface.facet_start[facet], surface.facet_start[facet + 1]):
             edge, vertex = surface.facet_edges[place], surface.facet_vertices[place]
             within, _, _, _, squared = from_edge(x, y, z, edge, surface.vertices, surface.edges)
@@ -67,7 +83,8 @@ def join_pieces(
 @inlined_geometry
 def _is_nearer(one: int, other: int, real: NDArray[np.float64]) -> bool:
     """Order pieces, by their nearest rows, by distance."""
-    return bool(real[one, 1] < real[other, 1] or (real[one, 1] == real[other, 1] and one < other))
+    mine, others = real[one, DISTANCE], real[other, DISTANCE]
+    return bool(mine < others or (mine == others and one < other))
 
 
 @inlined_geometry
@@ -87,25 +104,35 @@ def drop_repeated_pieces(
     x, y, z, radius = sphere
     limit = SAME_PLACE * radius
     for row in range(first, last):
-        integer[row, 4] = _find(row, integer)
-        integer[row, 3] = integer[row, 5] = -1
+        integer[row, PATCH] = _find(row, integer)
+        integer[row, NEAREST] = integer[row, STATE] = -1
     for row in range(first, last):  # the nearest row of each piece, kept with the row that speaks for it
-        root = integer[row, 4]
-        if integer[root, 3] < 0 or real[row, 1] < real[integer[root, 3], 1]:
-            integer[root, 3] = row
+        root = integer[row, PATCH]
+        if integer[root, NEAREST] < 0 or real[row, DISTANCE] < real[integer[root, NEAREST], DISTANCE]:
+            integer[root, NEAREST] = row
     for root in range(first, last):
-        near = integer[root, 3]
+        near = integer[root, NEAREST]
         if near < 0:
             continue
-        px, py, pz = x - real[near, 2], y - real[near, 3], z - real[near, 4]
+        px, py, pz = x - real[near, RX], y - real[near, RY], z - real[near, RZ]
         for row in range(first, last):
-            other = integer[row, 4]
-            if other == root or not _is_nearer(integer[other, 3], near, real):
+            other = integer[row, PATCH]
+            if other == root or not _is_nearer(integer[other, NEAREST], near, real):
                 continue
-            kind, _, _, _, _, squared = nearest_within(Sphere(px, py, pz, limit), integer[row, 0], surface)
+            kind, _, _, _, _, squared = nearest_within(
+                Sphere(px, py, pz, limit), integer[row, FACET], surface
+            )
             if kind >= 0 and squared <= limit * limit:
                 count_feature(
-                    -1, integer[near, 1], integer[near, 2], near, surface, integer, tally, first, last
+                    -1,
+                    integer[near, KIND],
+                    integer[near, FEATURE],
+                    near,
+                    surface,
+                    integer,
+                    tally,
+                    first,
+                    last,
                 )
-                integer[root, 5] = REDUCED
+                integer[root, STATE] = REDUCED
                 break

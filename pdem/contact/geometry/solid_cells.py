@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.scratch_columns import DISTANCE, FACET, FEATURE, KIND, ON_EDGE, ON_VERTEX
 from pdem.contact.geometry.sphere_facet import edge_side, from_vertex, plane_height
 from pdem.foundation.geometry_kernels import inlined_geometry
 
@@ -79,34 +80,30 @@ def side_of_body(
     near = -1
     low, high = math.inf, -math.inf
     for row in range(first, last):
-        facet = integer[row, 0]
+        facet = integer[row, FACET]
         if surface.facet_body[facet] == body:
-            if near < 0 or real[row, 1] < real[near, 1]:
+            if near < 0 or real[row, DISTANCE] < real[near, DISTANCE]:
                 near = row
-            height = surface.facet_side[facet] * plane_height(
-                x, y, z, facet, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices
-            )
+            height = surface.facet_side[facet] * plane_height(x, y, z, facet, surface)
             low, high = min(low, height), max(high, height)
     if low > 0.0 or high < 0.0:
         return 0
-    kind, feature = integer[near, 1], integer[near, 2]
+    kind, feature = integer[near, KIND], integer[near, FEATURE]
     begin, end = 0, 1
-    if kind == 1:
+    if kind == ON_EDGE:
         begin, end = surface.edge_facet_start[feature], surface.edge_facet_start[feature + 1]
-    elif kind == 2:
+    elif kind == ON_VERTEX:
         begin, end = surface.vertex_facet_start[feature], surface.vertex_facet_start[feature + 1]
     total = 0.0
     for member in range(begin, end):
         facet = feature
         share = 1.0
-        if kind == 1:
+        if kind == ON_EDGE:
             facet = surface.edge_facet_ids[member]
-        elif kind == 2:
+        elif kind == ON_VERTEX:
             facet = surface.vertex_facet_ids[member]
             share = corner_angle(feature, facet, surface)
-        height = plane_height(
-            x, y, z, facet, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices
-        )
+        height = plane_height(x, y, z, facet, surface)
         total += share * surface.facet_side[facet] * height
     return -1 if total < 0.0 else 1
 
@@ -115,9 +112,7 @@ def side_of_body(
 def faces(sphere: Sphere, side: int, facet: int, surface: SurfaceArrays) -> int:
     """Return 1 if a facet faces a centre on this side of its body, else 0."""
     x, y, z, radius = sphere
-    height = plane_height(
-        x, y, z, facet, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices
-    )
+    height = plane_height(x, y, z, facet, surface)
     return 1 if side * surface.facet_side[facet] * height > -IN_PLANE * radius else 0
 
 
@@ -138,16 +133,7 @@ def edge_seen(sphere: Sphere, side: int, edge: int, surface: SurfaceArrays) -> i
         my += surface.vertices[surface.facet_vertices[place], 1]
         mz += surface.vertices[surface.facet_vertices[place], 2]
     part = 1.0 / (end - begin)
-    height = plane_height(
-        mx * part,
-        my * part,
-        mz * part,
-        one,
-        surface.vertices,
-        surface.normals,
-        surface.facet_start,
-        surface.facet_vertices,
-    )
+    height = plane_height(mx * part, my * part, mz * part, one, surface)
     return 1 if side * surface.facet_side[one] * height < 0.0 else 0
 
 
@@ -169,18 +155,7 @@ def vertex_seen(sphere: Sphere, side: int, vertex: int, surface: SurfaceArrays) 
         for turn in range(2):
             at = place if turn == 0 else before
             edge = surface.facet_edges[at]
-            depth, length = edge_side(
-                x,
-                y,
-                z,
-                at,
-                facet,
-                surface.vertices,
-                surface.normals,
-                surface.facet_vertices,
-                surface.facet_edges,
-                surface.edges,
-            )
+            depth, length = edge_side(x, y, z, at, facet, surface)
             inside = inside and depth >= 0.0
             far = surface.edges[edge, 1] if surface.edges[edge, 0] == vertex else surface.edges[edge, 0]
             along = dx * (surface.vertices[far, 0] - surface.vertices[vertex, 0])
@@ -191,19 +166,7 @@ def vertex_seen(sphere: Sphere, side: int, vertex: int, surface: SurfaceArrays) 
                 best = cosine
                 seen = edge_seen(sphere, side, edge, surface)
         if inside:
-            height = (
-                plane_height(
-                    x,
-                    y,
-                    z,
-                    facet,
-                    surface.vertices,
-                    surface.normals,
-                    surface.facet_start,
-                    surface.facet_vertices,
-                )
-                / distance
-            )
+            height = plane_height(x, y, z, facet, surface) / distance
             cosine = math.sqrt(max(1.0 - height * height, 0.0))
             if cosine > best:
                 best = cosine

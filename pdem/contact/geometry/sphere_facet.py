@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pdem.contact.geometry.scratch_columns import ON_EDGE, ON_FACET, ON_VERTEX
 from pdem.contact.geometry.surface_arrays import Sphere
 from pdem.foundation.geometry_kernels import inlined_geometry
 
@@ -19,26 +20,15 @@ if TYPE_CHECKING:
 
     from pdem.contact.geometry.surface_arrays import SurfaceArrays
 
-FACET, EDGE, VERTEX = 0, 1, 2
-"""Kinds of features, in the order of the contact type hierarchy."""
-
 NEAR_TIE = 1e-10
 """Squared distances of two edges that differ by less than this part are compared from their common vertex."""
 
 
 @inlined_geometry
-def plane_height(
-    x: float,
-    y: float,
-    z: float,
-    facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-) -> float:
+def plane_height(x: float, y: float, z: float, facet: int, surface: SurfaceArrays) -> float:
     """Return the distance [m] of a point from a facet's plane (H2 eq. 16), positive along its normal."""
-    base = facet_vertices[facet_start[facet]]
+    vertices, normals = surface.vertices, surface.normals
+    base = surface.facet_vertices[surface.facet_start[facet]]
     return (
         (x - vertices[base, 0]) * normals[facet, 0]
         + (y - vertices[base, 1]) * normals[facet, 1]
@@ -48,16 +38,7 @@ def plane_height(
 
 @inlined_geometry
 def edge_side(
-    x: float,
-    y: float,
-    z: float,
-    place: int,
-    facet: int,
-    vertices: NDArray[np.float64],
-    normals: NDArray[np.float64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    x: float, y: float, z: float, place: int, facet: int, surface: SurfaceArrays
 ) -> tuple[float, float]:
     """Tell on which side of one edge of a facet a point lies (H2 eqs. 18-19).
 
@@ -69,7 +50,8 @@ def edge_side(
     length_squared : float
         Squared length [m2] of the edge.
     """
-    edge = facet_edges[place]
+    vertices, normals, edges = surface.vertices, surface.normals, surface.edges
+    edge = surface.facet_edges[place]
     low = edges[edge, 0]
     high = edges[edge, 1]
     ex = vertices[high, 0] - vertices[low, 0]
@@ -83,7 +65,7 @@ def edge_side(
         + (ez * wx - ex * wz) * normals[facet, 1]
         + (ex * wy - ey * wx) * normals[facet, 2]
     )
-    if facet_vertices[place] != low:
+    if surface.facet_vertices[place] != low:
         side = -side
     return side, ex * ex + ey * ey + ez * ez
 
@@ -172,15 +154,13 @@ def nearest_within(
         The sphere.
     facet : int
         The facet.
-    vertices, normals : ndarray, shapes (V, 3) and (F, 3)
-        Present positions [m] and unit normals.
-    facet_start, facet_vertices, facet_edges, edges : ndarray
-        Loops and edges as in `Mesh`.
+    surface : SurfaceArrays
+        The walls.
 
     Returns
     -------
     kind, feature : int
-        `FACET`, `EDGE` or `VERTEX` and its number; kind -1 if the facet is dismissed. What is not
+        `ON_FACET`, `ON_EDGE` or `ON_VERTEX` and its number; kind -1 if the facet is dismissed. What is not
         dismissed may still be a little farther than the radius: compare `squared`.
     rx, ry, rz : float
         Vector [m] from the nearest point to the centre.
@@ -195,60 +175,31 @@ def nearest_within(
     is why a touched surface yields a contact.
     """
     x, y, z, radius = sphere
-    height = plane_height(
-        x, y, z, facet, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices
-    )
+    height = plane_height(x, y, z, facet, surface)
     section = radius * radius - height * height
     if section < 0.0:
         return -1, facet, 0.0, 0.0, 0.0, 0.0
     inside = True
     for place in range(surface.facet_start[facet], surface.facet_start[facet + 1]):
-        side, length = edge_side(
-            x,
-            y,
-            z,
-            place,
-            facet,
-            surface.vertices,
-            surface.normals,
-            surface.facet_vertices,
-            surface.facet_edges,
-            surface.edges,
-        )
+        side, length = edge_side(x, y, z, place, facet, surface)
         if side < 0.0:
             inside = False
             if side * side > section * length:
                 return -1, facet, 0.0, 0.0, 0.0, 0.0
     if inside:
         nx, ny, nz = surface.normals[facet, 0], surface.normals[facet, 1], surface.normals[facet, 2]
-        return 0, facet, height * nx, height * ny, height * nz, height * height
-    return nearest_on_outline(
-        x,
-        y,
-        z,
-        facet,
-        surface.vertices,
-        surface.facet_start,
-        surface.facet_vertices,
-        surface.facet_edges,
-        surface.edges,
-    )
+        return ON_FACET, facet, height * nx, height * ny, height * nz, height * height
+    return nearest_on_outline(x, y, z, facet, surface)
 
 
 @inlined_geometry
 def nearest_on_outline(
-    x: float,
-    y: float,
-    z: float,
-    facet: int,
-    vertices: NDArray[np.float64],
-    facet_start: NDArray[np.int64],
-    facet_vertices: NDArray[np.int64],
-    facet_edges: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    x: float, y: float, z: float, facet: int, surface: SurfaceArrays
 ) -> tuple[int, int, float, float, float, float]:
     """Find the edge or vertex of a facet that is nearest to a point; returns as `nearest_within`."""
-    begin, end = facet_start[facet], facet_start[facet + 1]
+    vertices, edges = surface.vertices, surface.edges
+    facet_vertices, facet_edges = surface.facet_vertices, surface.facet_edges
+    begin, end = surface.facet_start[facet], surface.facet_start[facet + 1]
     kind, feature = -1, facet_edges[begin]
     bx, by, bz, best = 0.0, 0.0, 0.0, 0.0
     before, _, _, _, _ = from_edge(x, y, z, facet_edges[end - 1], vertices, edges)
@@ -256,18 +207,18 @@ def nearest_on_outline(
         edge = facet_edges[place]
         within, rx, ry, rz, squared = from_edge(x, y, z, edge, vertices, edges)
         if within:
-            if kind == 1:
-                nearer = edge_nearer(x, y, z, edge, squared, feature, best, vertices, edges)
+            if kind == ON_EDGE:
+                nearer = edge_nearer(x, y, z, edge, squared, feature, best, surface)
             else:
                 nearer = kind == -1 or squared <= best
             if nearer:
-                kind, feature, best = 1, edge, squared
+                kind, feature, best = ON_EDGE, edge, squared
                 bx, by, bz = rx, ry, rz
         elif not before:
             vertex = facet_vertices[place]
             rx, ry, rz, squared = from_vertex(x, y, z, vertex, vertices)
-            if kind == -1 or squared < best or (squared == best and kind == 2 and vertex < feature):
-                kind, feature, best = 2, vertex, squared
+            if kind == -1 or squared < best or (squared == best and kind == ON_VERTEX and vertex < feature):
+                kind, feature, best = ON_VERTEX, vertex, squared
                 bx, by, bz = rx, ry, rz
         before = within
     return kind, feature, bx, by, bz, best
@@ -282,20 +233,20 @@ def edge_nearer(
     squared_one: float,
     other: int,
     squared_other: float,
-    vertices: NDArray[np.float64],
-    edges: NDArray[np.int64],
+    surface: SurfaceArrays,
 ) -> bool:
     """Tell which of two edges is nearer to a point, also close to a vertex that they share.
 
     There the squared distances agree in all digits. By how much each is less than the vertex's, the square
     of the projection on the edge, tells them apart.
     """
+    edges = surface.edges
     if abs(squared_one - squared_other) <= NEAR_TIE * max(squared_one, squared_other):
         for end in range(2):
             vertex = edges[one, end]
             if vertex == edges[other, 0] or vertex == edges[other, 1]:
-                gain_one = _gain(x, y, z, one, vertex, vertices, edges)
-                gain_other = _gain(x, y, z, other, vertex, vertices, edges)
+                gain_one = _gain(x, y, z, one, vertex, surface)
+                gain_other = _gain(x, y, z, other, vertex, surface)
                 if gain_one != gain_other:
                     return gain_one > gain_other
     if squared_one != squared_other:
@@ -304,16 +255,9 @@ def edge_nearer(
 
 
 @inlined_geometry
-def _gain(
-    x: float,
-    y: float,
-    z: float,
-    edge: int,
-    vertex: int,
-    vertices: NDArray[np.float64],
-    edges: NDArray[np.int64],
-) -> float:
+def _gain(x: float, y: float, z: float, edge: int, vertex: int, surface: SurfaceArrays) -> float:
     """Return by how much an edge's squared distance is less than that of one of its vertices."""
+    vertices, edges = surface.vertices, surface.edges
     low, high = edges[edge, 0], edges[edge, 1]
     ex = vertices[high, 0] - vertices[low, 0]
     ey = vertices[high, 1] - vertices[low, 1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.geometry.facet_rows import REAL_COLUMNS
+from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

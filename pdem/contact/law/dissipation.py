@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.contact.law.forces import ROLLED, STORED
+import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.foundation.sums import ExactSums
 
 
-ENERGIES = slice(STORED, ROLLED + 1)
-"""Columns of a history: what is stored tangentially, and what normal damping, sliding and rolling have dissipated."""
+ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting")
+"""Terms of the ledger to which energies of contacts that have ended go, and of particles that have gone [J]."""
 
 
-def add_dissipated(sums: ExactSums, energies: NDArray[np.float64]) -> None:
-    """Add the energies of some contacts to the sums ``normal_damping``, ``sliding`` and ``rolling``.
+def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
+    """Add the accounts of some contacts to the terms of the ledger that they go to when a contact ends.
 
-    What was stored tangentially when a contact ends is counted as sliding.
+    What was stored is lost then.
 
     Parameters
     ----------
     sums : ExactSums
-        With sums of these names [J].
-    energies : (4, n) array
-        Columns `ENERGIES` of the histories of contacts that have ended.
+        With sums of these terms [J].
+    law : ContactLaw
+        Whose accounts they are.
+    accounts : (accounts, n) array
+        The last columns of the histories of contacts that have ended.
     """
-    if energies.shape[1] == 0:
-        return
-    sums.add_rows(("sliding", "normal_damping", "sliding", "rolling"), energies)
+    if accounts.size:
+        sums.add_rows([one.ended for one in law.energies], np.ascontiguousarray(accounts))

@@ -16,7 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.motion.integration import Motion
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.motion.integration import FixedColumns, Motion
 
 
 class Candidates(NamedTuple):
@@ -83,17 +84,20 @@ class Contacts(NamedTuple):
     candidate : int32 array
         By history index.
     history : array
-        Flat, in blocks of `pdem.contact.pairs.stages.BLOCK` contacts, column behind column.
+        Flat, in blocks of `pdem.contact.law.contact_law.BLOCK` contacts, column behind column.
     forces : array
-        Flat; by force index a row of `pdem.contact.pairs.stages.FORCE_ROW` numbers.
-    ended : (4, workers * ENDS) array
-        Energies of contacts that have just ended, those of worker w from ``w * ENDS`` on.
+        Flat; by force index a row of `pdem.contact.pairs.layout.FORCE_ROW` numbers.
+    ended : (accounts, workers * ENDS) array
+        Accounts of contacts that have just ended, those of worker w from ``w * ENDS`` on.
+    width : int
+        Columns of a history.
     """
 
     candidate: NDArray[np.int32]
     history: NDArray[np.float64]
     forces: NDArray[np.float64]
     ended: NDArray[np.float64]
+    width: int
 
 
 class Rows(NamedTuple):
@@ -161,6 +165,15 @@ class StepParameters(NamedTuple):
     frequency: NDArray[np.float64]
 
 
+def parameters_of(
+    law: ContactParameters, box: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> StepParameters:
+    """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
+    return StepParameters(
+        law.dt, 1.0 / law.step, law.largest_overlap, float(len(law.density)), law.table.reshape(-1), *box
+    )
+
+
 class Kick(NamedTuple):
     """How the sum of forces acts on a particle.
 
@@ -174,8 +187,8 @@ class Kick(NamedTuple):
         Whether the next step, twice as long as `half`, is begun at once. Columns are not written then.
     gravity, free, sides : arrays
         See `pdem.motion.integration.Motion`.
-    reference, skin : (n, 3) and (n,) arrays
-        Where particles were when lists were made [m], and how far they may be from there [m].
+    reference, skin, inverse_inertia : arrays
+        See `pdem.motion.integration.FixedColumns`.
     """
 
     wall: NDArray[np.float64]
@@ -187,20 +200,18 @@ class Kick(NamedTuple):
     sides: NDArray[np.float64]
     reference: NDArray[np.float64]
     skin: NDArray[np.float64]
+    inverse_inertia: NDArray[np.float64]
 
 
 NO_WALLS = np.empty((0, 6)), np.empty(0, np.int32)
 """In a `Kick` without walls."""
-
-_NOWHERE, _NO_SKINS = np.empty((0, 3)), np.empty(0)
 
 
 def kick_of(
     wall: tuple[NDArray[np.float64], NDArray[np.int32]],
     half: float,
     motion: Motion,
-    reference: NDArray[np.float64] = _NOWHERE,
-    skin: NDArray[np.float64] = _NO_SKINS,
+    fixed: FixedColumns,
     *,
     ahead: bool = False,
 ) -> Kick:
@@ -214,12 +225,12 @@ def kick_of(
         Time for which forces act on the velocities when they have been summed [s], 0 for none.
     motion : Motion
         What all particles move by.
-    reference, skin : (n, 3) and (n,) arrays
-        As `pdem.motion.integration.drift` takes them, to begin the next step.
+    fixed : FixedColumns
+        Of owned particles.
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once.
     """
-    return Kick(*wall, half, ahead, *motion, reference, skin)
+    return Kick(*wall, half, ahead, *motion, *fixed)
 
 
 class ParticleArrays(NamedTuple):
@@ -242,3 +253,13 @@ class ParticleArrays(NamedTuple):
     angular_velocity: NDArray[np.float64]
     force: NDArray[np.float64]
     torque: NDArray[np.float64]
+
+
+class Views(NamedTuple):
+    """What kernels take that stays the same until lists are made anew; the schedule without and with ghosts."""
+
+    candidates: Candidates
+    rows: Rows
+    early: Schedule
+    late: Schedule
+    particles: ParticleArrays

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.dissipation import ENERGIES, add_dissipated
+from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
-from pdem.contact.pairs.arguments import (
-    Candidates,
-    ParticleArrays,
-    Rows,
-    Schedule,
-    StepParameters,
-)
-from pdem.contact.pairs.force_sums import sum_forces
+from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
+from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
 from pdem.containers.records import PairRecords
@@ -32,7 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.contact.law.forces import ContactParameters
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
@@ -43,18 +38,13 @@ _PIECE = 1 << 16  # contacts
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
-class _Views(NamedTuple):
-    """What kernels take that stays the same until lists are made anew; the schedule without and with ghosts."""
-
-    candidates: Candidates
-    rows: Rows
-    early: Schedule
-    late: Schedule
-    particles: ParticleArrays
-
-
 class PairContacts:
     """Candidate pairs of one detection and the contacts among them.
+
+    Parameters
+    ----------
+    law : ContactLaw
+        By which contacts are evaluated.
 
     Attributes
     ----------
@@ -67,21 +57,26 @@ class PairContacts:
         `pdem.contact.pairs.history_kernels.CHUNKS`.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
+    carried : int32 array
+        Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, law: ContactLaw) -> None:
+        self.law = law
+        self._kernel = kernels.pair_kernel(law)
         self.candidates = 0
         self.inner = 0
         self.chunk_size = CHUNK
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
-        self._storage = HistoryStorage()
+        self.carried = np.empty(0, np.int32)
+        self._storage = HistoryStorage(law)
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
         self._entry = np.empty(0, np.int32)
         self._packed = np.empty(0)
-        self._views: _Views | None = None
+        self._views: Views | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
@@ -115,7 +110,7 @@ class PairContacts:
             neighbours.invert(order, self._row_now)
         neighbours.look_up_by_row(
             self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
-            particles.column("radius"), order is not None, self._row_now, self._row, self._other,
+            particles.column("radius"), self._row_now[: 0 if order is None else len(order)], self._row, self._other,
         )  # fmt: skip
 
     def adopt(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
@@ -151,7 +146,8 @@ class PairContacts:
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        add_dissipated(ended, self._storage.at(self._storage.indices[self._lost[:missing]])[ENERGIES])
+        lost = self._storage.at(self._storage.indices[self._lost[:missing]])
+        add_dissipated(ended, self.law, lost[self.law.first_energy :])
         begins, window = self._schedule_sums(particles)
         self._storage.assign(
             self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
@@ -170,10 +166,10 @@ class PairContacts:
         """Write candidates and the rows of all owned particles."""
         parts = min(threads(), neighbours.SEGMENTS)
         self._reserve_candidates(pairs.total, owned, parts)
-        neighbours.count_entries(parts, *pairs, owned, self._kept, self._cursor)
+        neighbours.count_entries(parts, tuple(pairs), owned, self._kept, self._cursor)
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.write_rows(
-            parts, *pairs, owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
+            parts, tuple(pairs), owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
@@ -188,7 +184,8 @@ class PairContacts:
         owned, size = particles.count, self.chunk_size
         self._workers = threads()
         begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
-        steps = int(begins[-1]) + 2
+        deferred = int(begins[-1])
+        steps = deferred + 3  # behind the deferred particles stand those that are carried
         self._reserve_schedule(owned + particles.ghosts, steps)
         self._touching[: owned + particles.ghosts] = 0
         first_chunk = self._cursor  # has done its work
@@ -198,8 +195,10 @@ class PairContacts:
         schedule.list_by_chunk(owned, first_chunk, self._first_read_begin[:steps], self._first_read)
         window = schedule.reuse_window(owned, begins, first_chunk, self._last_chunk)
         if window:
-            schedule.defer(owned, window, steps - 2, first_chunk, self._last_chunk)
-            self._mark_persistent(particles, steps - 2)
+            schedule.defer(owned, window, deferred, first_chunk, self._last_chunk)
+        self._last_chunk[self.carried] = deferred + 1
+        if window:
+            self._mark_persistent(particles, deferred)
         schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
         return begins, window
 
@@ -267,7 +266,7 @@ class PairContacts:
             Owned and ghosts; velocities of the middle of the step.
         box : (period, frequency)
             Arrays (3,): length of periodic axes [m], 0 on open ones, and its inverse or 0.
-        law : Law
+        law : ContactParameters
             The return value is 0 if no contact exceeds its limit.
         ended : ExactSums
             Takes the energies of contacts that have ended.
@@ -278,30 +277,27 @@ class PairContacts:
         runs = storage.plan(ghosts, self._workers)
         if runs is None:
             return deepest, code
-        parameters = StepParameters(
-            law.dt, 1.0 / law.step, law.largest_overlap, float(len(law.density)), law.table.reshape(-1), *box
-        )
+        parameters = parameters_of(law, box)
         views = self._kernel_views(particles)
         schedule = views.late if ghosts else views.early
         while runs is not None:
-            kernels.evaluate_pairs(*plain(
+            self._kernel(*plain(
                 runs, views.candidates, storage.chunks, storage.contacts, views.rows, schedule, parameters, kick,
                 views.particles, storage.work,
             ))  # fmt: skip
             most = runs.max(axis=0).tolist()
             deepest, code = max(deepest, most[kernels.DEEP]), max(code, most[kernels.CODE])
-            for worker in np.flatnonzero(runs[:, kernels.ENDED]) if most[kernels.ENDED] else ():
-                first = worker * kernels.ENDS
-                add_dissipated(ended, storage.ended[:, first : first + runs[worker, kernels.ENDED]])
+            if most[kernels.ENDED]:
+                add_dissipated(ended, self.law, storage.just_ended(runs))
             runs = storage.rest(runs)
         return deepest, code
 
-    def _kernel_views(self, particles: Particles) -> _Views:
+    def _kernel_views(self, particles: Particles) -> Views:
         """Return what kernels take that stays the same until lists are made anew."""
         if self._views is None:
             column = particles.column
             scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
-            self._views = _Views(
+            self._views = Views(
                 self._kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
@@ -315,7 +311,8 @@ class PairContacts:
 
         Returns the largest code of these, as `evaluate` does.
         """
-        deferred = self._complete[self._complete_begin[self._storage.inner_number] : particles.count]
+        chunk = self._storage.inner_number
+        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
         worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
         sum_forces(*plain(
             worst, deferred, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
@@ -323,13 +320,25 @@ class PairContacts:
         ))  # fmt: skip
         return int(worst.max())
 
+    def sum_carried(self, particles: Particles, kick: Kick) -> None:
+        """Write the forces on the carried particles to their columns."""
+        views = self._kernel_views(particles)
+        sum_carried(*plain(
+            self.carried, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
+        ))  # fmt: skip
+
+    @property
+    def free_rows(self) -> NDArray[np.int32]:
+        """Rows of the owned particles that are not carried, each once; a view."""
+        return self._complete[: self._complete_begin[self._storage.inner_number + 1]]
+
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
         unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
 
     @property
     def histories(self) -> NDArray[np.float64]:
-        """Histories of all contacts, shape (HISTORY, count); a copy."""
+        """Histories of all contacts, shape (columns of the law, count); a copy."""
         return self._storage.histories
 
     def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:

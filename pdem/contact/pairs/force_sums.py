@@ -13,8 +13,8 @@ from pdem.contact.pairs.row_sums import sum_row
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
-from pdem.motion.integration import FINE, move, unpack_particle
-from pdem.motion.moving_blocks import BLOCK, FX, SKIN, TX, X0, move_block
+from pdem.motion.integration import FINE, FixedColumns, Motion, move, unpack_particle
+from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,14 +56,21 @@ def total_force(
 
 
 @inlined
-def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
-    """End the step of a particle, and write its columns."""
+def write_force(p: int, force: Vector, torque: Vector, particles: ParticleArrays) -> None:
+    """Write the sums of a particle to its columns."""
     for axis in range(3):
         particles.force[p, axis] = force[axis]
         particles.torque[p, axis] = torque[axis]
+
+
+@inlined
+def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: ParticleArrays) -> None:
+    """End the step of a particle, and write its columns."""
+    write_force(p, force, torque, particles)
     move(
-        p, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, kick.reference, kick.skin, particles.image,
-        particles.packed, force, torque, 0 if kick.half == 0.0 else 1, False,
+        p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides),
+        FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), particles.image, particles.packed, force, torque,
+        0 if kick.half == 0.0 else 1, False,
     )  # fmt: skip
     unpack_particle(p, particles.packed, particles.position, particles.velocity, particles.angular_velocity)
 
@@ -97,12 +104,12 @@ def sum_and_advance(
                 put3(work, w + TX, _STRIDE, torque)
                 reference = kick.reference[p, 0], kick.reference[p, 1], kick.reference[p, 2]
                 put3(work, w + X0, _STRIDE, reference)
-                work[w + SKIN] = kick.skin[p]
+                work[w + SKIN], work[w + INVERSE_INERTIA] = kick.skin[p], kick.inverse_inertia[p]
             else:
                 kick_particle(p, force, torque, kick, particles)
         if kick.ahead:
             moved = move_block(
-                at, block, count, order, 2.0 * kick.half, kick.gravity, kick.free, kick.sides, particles.image,
+                at, block, count, order, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides), particles.image,
                 particles.packed, work,
             )  # fmt: skip
             code = max(code, moved)
@@ -130,3 +137,37 @@ def sum_forces(
             worker * WORK, worker * len(order) // workers, (worker + 1) * len(order) // workers, order, Rows(*rows),
             Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles), work,
         )  # fmt: skip
+
+
+@inlined
+def sum_particle(
+    p: int,
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+) -> None:
+    """Write the sum of the forces on an owned particle to its columns."""
+    force, torque = total_force(p, rows, candidates, forces, kick)
+    write_force(p, force, torque, particles)
+
+
+@uncounted_kernel
+def sum_carried(
+    order: NDArray[np.int32],
+    rows: Rows,
+    candidates: Candidates,
+    forces: NDArray[np.float64],
+    kick: Kick,
+    particles: ParticleArrays,
+) -> None:
+    """Write the sums of the forces on the owned particles `order` to their columns; no particle is kicked.
+
+    The sums are those of `sum_forces`. What moves these particles is not the kick, but a carrier (see
+    `pdem.motion.carriers`).
+    """
+    for k in prange(len(order)):
+        sum_particle(
+            order[k], Rows(*rows), Candidates(*candidates), forces, Kick(*kick), ParticleArrays(*particles)
+        )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
@@ -91,6 +90,7 @@ def list_contacts(
 @inlined
 def _assign_in_chunk(
     chunk: int,
+    width: int,
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
@@ -103,7 +103,7 @@ def _assign_in_chunk(
     h = begin
     for k in range(first, last):
         if candidates.force_index[k] > 0:
-            source[h] = history_of(listed[candidates.force_index[k] - 1])
+            source[h] = history_of(listed[candidates.force_index[k] - 1], width)
             candidates.force_index[k] = chunks.force_begin[chunk] + h - begin
             candidate[h] = k
             touching[candidates.lower[k]] = touching[candidates.higher[k]] = UNORDERED
@@ -115,6 +115,7 @@ def _assign_in_chunk(
 @threaded_kernel
 def assign_indices(
     number: int,
+    width: int,
     listed: NDArray[np.int32],
     candidates: Candidates,
     chunks: Chunks,
@@ -126,8 +127,8 @@ def assign_indices(
 
     Parameters
     ----------
-    number : int
-        Of chunks.
+    number, width : int
+        Numbers of chunks, and of columns of a history.
     listed
         The history indices that contacts have had.
     candidates : Candidates
@@ -141,12 +142,13 @@ def assign_indices(
         Written: `UNORDERED` for particles with contacts.
     """
     for chunk in prange(number):
-        _assign_in_chunk(chunk, listed, candidates, chunks, candidate, touching, source)
+        _assign_in_chunk(chunk, width, listed, candidates, chunks, candidate, touching, source)
 
 
 @threaded_kernel
 def move_histories(
     number: int,
+    width: int,
     begin: NDArray[np.int64],
     contacts: NDArray[np.int32],
     ends: NDArray[np.int64],
@@ -154,11 +156,11 @@ def move_histories(
     history: NDArray[np.float64],
     scratch: NDArray[np.float64],
 ) -> None:
-    """Move the histories of so many chunks from where they have been, column by column.
+    """Move the histories of so many chunks, of `width` columns, from where they have been, column by column.
 
     `ends` are the sums of `contacts` up to each chunk; `scratch` has room for one number of each contact.
     """
-    for column in range(HISTORY):
+    for column in range(width):
         behind = BLOCK * column
         for chunk in prange(number):
             first, at = np.uint64(begin[chunk]), np.uint64(ends[chunk] - contacts[chunk])
@@ -169,6 +171,6 @@ def move_histories(
             last = begin[chunk] + contacts[chunk]
             at = ends[chunk] - last
             for h in range(begin[chunk], last):
-                history[history_of(h) + behind] = scratch[np.uint64(at + h)]
+                history[history_of(h, width) + behind] = scratch[np.uint64(at + h)]
             for h in range(last, begin[chunk] + whole_lanes(contacts[chunk])):
-                history[history_of(h) + behind] = 0.0
+                history[history_of(h, width) + behind] = 0.0

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.forces import HISTORY
 from pdem.contact.pairs import history_kernels as kernels
 from pdem.contact.pairs.arguments import Chunks, Contacts
 from pdem.contact.pairs.evaluate import (
     BEGIN,
     END,
+    ENDED,
     ENDS,
     FREE_FORCE,
     FREE_FORCE_END,
@@ -30,6 +30,7 @@ from pdem.foundation.transposition import LANES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.pairs.arguments import Candidates
 
 _MARGIN = 1.05  # less than for other arrays: histories take most of the memory
@@ -45,13 +46,20 @@ class HistoryStorage:
     How many contacts a chunk of candidates is going to have is not known when lists are made: it has some indices to
     spare, and moves to where a worker has a larger range in reserve when these do not suffice.
 
+    Parameters
+    ----------
+    law : ContactLaw
+        Its histories.
+
     Attributes
     ----------
+    width : int
+        Columns of a history.
     size : int
         Candidates of a chunk.
     inner, candidates : int
         Candidates between owned particles, and all.
-    history : (room / BLOCK, HISTORY, BLOCK) array
+    history : (room / BLOCK, width, BLOCK) array
         Histories of contacts, in blocks.
     forces : ForceStorage
         What contacts do to their particles.
@@ -59,18 +67,19 @@ class HistoryStorage:
         Room for the stages of the contact law.
     candidate : (room,) int32 array
         By history index.
-    ended : (4, workers * ENDS) array
-        Energies of contacts that have just ended.
+    ended : (accounts, workers * ENDS) array
+        Accounts of contacts that have just ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, law: ContactLaw) -> None:
+        self.width, self._accounts = law.columns, len(law.energies)
         self.size, self.inner, self.candidates = CHUNK, 0, 0
-        self.history = np.zeros((0, HISTORY, BLOCK))
+        self.history = np.zeros((0, self.width, BLOCK))
         self.forces, self.work = ForceStorage(), np.zeros(0)
         self.candidate = np.zeros(0, np.int32)
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self.ended = np.zeros((4, 0))
+        self.ended = np.zeros((self._accounts, 0))
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
         self._reserved = np.zeros((0, RUN - FREE_HISTORY), np.int64)
@@ -108,7 +117,7 @@ class HistoryStorage:
     @property
     def contacts(self) -> Contacts:
         """Contacts as kernels take them; views."""
-        return Contacts(self.candidate, self.history.reshape(-1), self.forces.forces, self.ended)
+        return Contacts(self.candidate, self.history.reshape(-1), self.forces.forces, self.ended, self.width)
 
     @property
     def count(self) -> int:
@@ -128,11 +137,11 @@ class HistoryStorage:
 
     @property
     def histories(self) -> NDArray[np.float64]:
-        """Histories of all contacts, (HISTORY, count), in the order of `indices`; a copy."""
+        """Histories of all contacts, (width, count), in the order of `indices`; a copy."""
         return self.at(self.indices)
 
     def at(self, indices: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the histories with some indices, (HISTORY, n); a copy."""
+        """Return the histories with some indices, (width, n); a copy."""
         histories: NDArray[np.float64] = self.history[indices // BLOCK, :, indices % BLOCK].T
         return histories
 
@@ -143,7 +152,7 @@ class HistoryStorage:
         return self.forces.memory + sum(arrays)
 
     def load(self, histories: NDArray[np.float64]) -> None:
-        """Have contacts with these histories, (HISTORY, count), instead of those there are, until lists are made."""
+        """Have contacts with these histories, (width, count), instead of those there are, until lists are made."""
         count = histories.shape[1]
         self._reserve(BLOCK + count)
         self._reserve_listed(count)
@@ -196,11 +205,11 @@ class HistoryStorage:
         self._reserve(self._next)
         self._reserved = self._reserved[:0]
         kernels.assign_indices(
-            number, listed, candidates, self.chunks, self.candidate, touching, self._source
+            number, self.width, listed, candidates, self.chunks, self.candidate, touching, self._source
         )
         np.cumsum(contacts, out=ends)
         kernels.move_histories(
-            number, self._begin, contacts, ends, self._source, self.history.reshape(-1), scratch
+            number, self.width, self._begin, contacts, ends, self._source, self.history.reshape(-1), scratch
         )
         self._count = None
 
@@ -210,7 +219,7 @@ class HistoryStorage:
         if first == last:
             return None
         if self.ended.shape[1] < workers * ENDS:
-            self.ended = np.zeros((4, workers * ENDS))
+            self.ended = np.zeros((self._accounts, workers * ENDS))
         self._count = None
         runs = np.zeros((workers, RUN), np.int64)
         begins = worker_begins(first, last, workers)
@@ -220,6 +229,12 @@ class HistoryStorage:
         self._reserved = runs[:, FREE_HISTORY:]
         self._restock(runs)
         return runs
+
+    def just_ended(self, runs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the accounts of contacts that have ended while the runs were evaluated, (accounts, n)."""
+        firsts = ENDS * np.arange(len(runs))
+        parts = [self.ended[:, a : a + number] for a, number in zip(firsts, runs[:, ENDED], strict=True)]
+        return np.concatenate(parts, axis=1)
 
     def rest(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return runs of the chunks for which workers had no room, None if they had."""

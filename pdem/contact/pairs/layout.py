@@ -21,10 +21,12 @@ columns                         written by    meaning
 `INVERSE_MASS`                  kinematics    one over the effective mass [1/kg]
 `ARM_I`, `ARM_J`                kinematics    distances of both centres from the contact [m]
 `PAIR`                          kinematics    number of the pair of materials
-`HERTZIAN` .. `TANGENTIAL_ROOT` coefficients  row of the pair table
+`COEFFICIENTS`                  coefficients  row of the pair table
 `TANGENTIAL_X` ..               normal force  tangential velocity at the end of the step [m/s]
 `STIFFNESS`, `DAMPING`          normal force  tangential ones [N/m, N s/m]
 `SHRINK`, `SLIP_TIME`           normal force  what unloading leaves of the tangential force; time of slip [s]
+`NORMAL_STIFFNESS`, `LOAD`      normal force  [N/m]; force to which frictions are proportional [N]
+`RESISTANCE_X` ..               resistances   torque of those that remember, on the higher particle [N m]
 `FORCE_X` .., `FORCE_LIMIT`     tangential    tangential force [N]; square of the largest [N^2]
 `TORQUE_I_X` ..                 resultant     torque on the lower particle [N m]
 `FORCE_J_X` ..                  resultant     force on the higher particle [N]
@@ -38,15 +40,11 @@ from typing import Any
 
 import numpy as np
 
-from pdem.contact.law.forces import HISTORY
-from pdem.contact.law.pair_table import COEFFICIENTS
+from pdem.contact.law.contact_law import BLOCK as BLOCK
+from pdem.contact.law.contact_law import MOST_COEFFICIENTS
 from pdem.foundation.kernels import ROW, inlined
 from pdem.motion.integration import PACKED
 from pdem.motion.moving_blocks import COLUMNS
-
-BLOCK = 32
-"""Contacts, or candidates, that go through all stages at a time; a multiple of the lanes of a vector."""
-
 
 STRIDE = np.uint64(BLOCK)
 """From one column to the next."""
@@ -73,28 +71,26 @@ OVERLAP_END, OVERLAP_MIDDLE = VX_J, VY_J
 TANGENTIAL_X, TANGENTIAL_Y, TANGENTIAL_Z = CONTACT_X, CONTACT_Y, CONTACT_Z
 FORCE_X, FORCE_Y, FORCE_Z = SLIP_X, SLIP_Y, SLIP_Z
 
-DAMPING, SHRINK, SLIP_TIME = columns(2 * PACKED, 3)
-HERTZIAN, MODULUS, RATIO, GAMMA, FRICTION, ROLLING, TANGENTIAL_ROOT = columns(2 * PACKED + 3, COEFFICIENTS)
+(
+    DAMPING, SHRINK, SLIP_TIME, NORMAL_STIFFNESS, LOAD, RESISTANCE_X, RESISTANCE_Y, RESISTANCE_Z,
+) = columns(2 * PACKED, 8)  # fmt: skip
 (
     TORQUE_I_X, TORQUE_I_Y, TORQUE_I_Z, FORCE_J_X, FORCE_J_Y, FORCE_J_Z, TORQUE_J_X, TORQUE_J_Y, TORQUE_J_Z,
-) = columns(2 * PACKED + 3 + COEFFICIENTS, 9)  # fmt: skip
+) = columns(2 * PACKED + 8, 9)  # fmt: skip
 
 FORCE_ROW = 9
 """Numbers of what a contact does to its particles, which are summed later: torque on the lower one, force on the higher
 one, torque on the higher one, three each."""
 
-STAGED = 2 * PACKED + 3 + COEFFICIENTS + FORCE_ROW
+COEFFICIENTS = tuple(columns(2 * PACKED + 8 + FORCE_ROW, MOST_COEFFICIENTS))
+"""Row of the pair table, as many columns as the law has coefficients."""
+
+STAGED = 2 * PACKED + 8 + FORCE_ROW + MOST_COEFFICIENTS
 """Columns of all stages."""
 
 WORK = max(BLOCK * STAGED, COLUMNS) + 64
 """Numbers of the columns of one worker, for contacts or for particles that are advanced, and some to keep those of the
 next worker away: a cache line that two workers write to goes to and fro between them."""
-
-(
-    H_FORCE_X, H_FORCE_Y, H_FORCE_Z, H_NORMAL, H_VELOCITY_X, H_VELOCITY_Y, H_VELOCITY_Z, H_STORED, H_DAMPED, H_SLID,
-    H_ROLLED, H_OVERLAP,
-) = columns(0, HISTORY)  # fmt: skip
-"""Where the columns of a block of histories begin, see `pdem.contact.law.forces.HISTORY`."""
 
 
 @inlined
@@ -104,9 +100,17 @@ def column_of(at: int, c: int) -> Any:
 
 
 @inlined
-def history_column(first: int, c: int) -> Any:
-    """Return the place of the number of contact `c` in the first column of the block of histories from `first` on."""
-    return np.uint64(HISTORY * first) + np.uint64(c)
+def history_column(first: int, c: int, width: int) -> Any:
+    """Return the place of the number of contact `c` in the first column of the block of histories from `first` on.
+
+    `width` is the number of columns of a history.
+    """
+    return np.uint64(width * first) + np.uint64(c)
+
+
+def history_place(column: int) -> Any:
+    """Return where a column of a block of histories begins."""
+    return np.uint64(BLOCK * column)
 
 
 @inlined

@@ -4,7 +4,8 @@ A worker evaluates one chunk of candidates after the other, and sums the forces 
 candidates has been evaluated; its row is prefetched before the first of them is. The force of a contact is needed for
 as many chunks as lie between the first and the last one of a particle: where most particles are complete soon, few
 forces have to be kept at a time. Particles for which that takes too long are *deferred*: their forces are summed at the
-end of the step.
+end of the step. Behind these stand particles that a carrier moves (`pdem.motion.carriers`): their forces are summed at
+the end of the step, too, and no particle is kicked by them. Where there are none, no particle costs anything for it.
 """
 
 from __future__ import annotations
@@ -108,14 +109,17 @@ def mark_persistent(
     last_chunk: NDArray[np.int32],
     persistent: NDArray[np.bool_],
 ) -> None:
-    """Mark the chunks whose forces are needed until the end: those with a candidate of a deferred particle."""
+    """Mark the chunks whose forces are needed until the end of the step.
+
+    These have a candidate of a particle that is deferred or carried: its `last_chunk` is `deferred` or greater.
+    """
     inner = candidates.inner
     for number in prange(len(persistent)):
         first, last = chunk_range(number, size, inner, candidates.total)
         needed = first >= inner
         for k in range(first, min(last, inner)):
             lower, higher = candidates.lower[k], candidates.higher[k]
-            needed |= (last_chunk[lower] == deferred) | (last_chunk[higher] == deferred)
+            needed |= (last_chunk[lower] >= deferred) | (last_chunk[higher] >= deferred)
         persistent[number] = needed
 
 

@@ -15,30 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.forces import TINY, limited_force, normal_force, square_root, tangential_force
-from pdem.contact.law.pair_table import COEFFICIENTS
-from pdem.contact.pairs.history import UNKNOWN, prefetch_history
+from pdem.contact.law.parts import TINY
+from pdem.contact.pairs.history import prefetch_history
 from pdem.contact.pairs.layout import (
     ARM_I,
     ARM_J,
     BLOCK,
+    COEFFICIENTS,
     CONTACT_X,
-    DAMPING,
-    FORCE_J_X,
-    FORCE_LIMIT,
     FORCE_ROW,
-    FORCE_X,
-    FRICTION,
-    GAMMA,
-    H_DAMPED,
-    H_FORCE_X,
-    H_NORMAL,
-    H_OVERLAP,
-    H_ROLLED,
-    H_SLID,
-    H_STORED,
-    H_VELOCITY_X,
-    HERTZIAN,
     INERTIA,
     INVERSE_MASS,
     INVERSE_MASS_I,
@@ -47,7 +32,6 @@ from pdem.contact.pairs.layout import (
     MATERIAL_I,
     MATERIAL_J,
     MIDDLE_X,
-    MODULUS,
     NORMAL_X,
     OVERLAP_BEGIN,
     OVERLAP_END,
@@ -56,19 +40,11 @@ from pdem.contact.pairs.layout import (
     RADIUS,
     RADIUS_I,
     RADIUS_J,
-    RATIO,
-    ROLLING,
     ROLLING_X,
-    SHRINK,
-    SLIP_TIME,
     SLIP_X,
     SPIN,
-    STIFFNESS,
     STRIDE,
-    TANGENTIAL_ROOT,
-    TANGENTIAL_X,
     TORQUE_I_X,
-    TORQUE_J_X,
     VELOCITY_X,
     VX_I,
     VX_J,
@@ -77,13 +53,12 @@ from pdem.contact.pairs.layout import (
     X_I,
     X_J,
     column_of,
-    history_column,
     row_of,
 )
-from pdem.foundation.geometry_kernels import nearest_image
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA, nearest_image
 from pdem.foundation.kernels import ROW, inlined
 from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
-from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, scale3
+from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
 
 if TYPE_CHECKING:
@@ -165,7 +140,7 @@ def gather_particles(
     """
     for c in range(0, count, ROWS):
         h, w = np.uint64(first) + np.uint64(c), column_of(at, c)
-        prefetch_history(first + BLOCK + c, ROWS, contacts.history)
+        prefetch_history(first + BLOCK + c, ROWS, contacts.width, contacts.history)
         a, b, d, e = (
             contacts.candidate[h] & ROW,
             contacts.candidate[h + ONE] & ROW,
@@ -235,98 +210,35 @@ def contact_kinematics(
         work[w + OVERLAP_BEGIN] = overlap + parameters.dt * dot3(v, m)
         work[w + SPIN] = 0.5 * spin
         work[w + RADIUS], work[w + MASS], work[w + INVERSE_MASS] = ri * share, mass, inverse_mass
-        work[w + INERTIA] = 0.4 * mass * smaller * smaller
+        work[w + INERTIA] = SPHERE_INERTIA * mass * smaller * smaller
         work[w + ARM_I], work[w + ARM_J] = ri - overlap * share, rj - overlap * (1.0 - share)
         work[w + PAIR] = pair
         others += 1 if pair != materials else 0
     return others
 
 
+NO_MATERIALS = -1.0
+"""In place of a pair of materials: the columns of coefficients hold those of no pair."""
+
+
 @inlined
 def gather_coefficients(
-    at: int, count: int, coefficients: NDArray[np.float64], work: NDArray[np.float64]
+    at: int, count: int, width: int, coefficients: NDArray[np.float64], work: NDArray[np.float64]
 ) -> float:
     """Write the coefficients of each contact into columns; return the pair of materials if it is the same of all.
 
-    Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise -1 is
-    returned, which is no pair.
+    Then it is written for a whole block, and needs not be written again until another pair comes. Otherwise
+    `NO_MATERIALS` is returned. `width` is the number of columns of the pair table.
     """
     first, same = work[np.uint64(at) + PAIR], True
     for c in range(count):
         same &= work[column_of(at, c) + PAIR] == first
     for c in range(BLOCK if same else count):
         w = column_of(at, c)
-        base = COEFFICIENTS * int(first if same else work[w + PAIR])
-        for column in range(COEFFICIENTS):
-            work[w + HERTZIAN + np.uint64(BLOCK * column)] = coefficients[base + column]
-    return first if same else -1.0
-
-
-@inlined
-def normal_force_stage(
-    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
-) -> None:  # fmt: skip
-    """Third stage: normal forces of the contacts of a block, whose histories begin with the index `first`."""
-    for c in range(count):
-        h, w = history_column(first, c), column_of(at, c)
-        u = get3(work, w + CONTACT_X, STRIDE)
-        normal, lost, tx, ty, tz, stiffness, damping, shrink, slip_time = normal_force(
-            dt, rate, work[w + OVERLAP_END], work[w + OVERLAP_BEGIN], get3(work, w + NORMAL_X, STRIDE), u,
-            work[w + RADIUS], work[w + MASS], work[w + INVERSE_MASS],
-            (work[w + HERTZIAN], work[w + MODULUS], work[w + RATIO], work[w + GAMMA]),
-            history[h + H_OVERLAP] > UNKNOWN, history[h + H_NORMAL], get3(history, h + H_VELOCITY_X, STRIDE),
-        )  # fmt: skip
-        history[h + H_NORMAL] = normal
-        put3(history, h + H_VELOCITY_X, STRIDE, u)
-        history[h + H_DAMPED] += lost
-        history[h + H_OVERLAP] = work[w + OVERLAP_END]
-        put3(work, w + TANGENTIAL_X, STRIDE, (tx, ty, tz))
-        work[w + STIFFNESS], work[w + DAMPING] = stiffness, damping * work[w + TANGENTIAL_ROOT]
-        work[w + SHRINK], work[w + SLIP_TIME] = shrink, slip_time
-
-
-@inlined
-def tangential_force_stage(
-    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
-) -> None:  # fmt: skip
-    """Fourth stage: tangential forces, not yet all within Coulomb's limit."""
-    for c in range(count):
-        h, w = history_column(first, c), column_of(at, c)
-        gx, gy, gz, stored, fx, fy, fz, limit = tangential_force(
-            dt, rate, get3(work, w + NORMAL_X, STRIDE), get3(work, w + SLIP_X, STRIDE),
-            get3(history, h + H_VELOCITY_X, STRIDE), work[w + SPIN], work[w + MASS], history[h + H_NORMAL],
-            work[w + STIFFNESS], work[w + DAMPING], work[w + SHRINK], work[w + SLIP_TIME], work[w + FRICTION],
-            get3(history, h + H_FORCE_X, STRIDE),
-        )  # fmt: skip
-        put3(history, h + H_FORCE_X, STRIDE, (gx, gy, gz))
-        history[h + H_SLID] += history[h + H_STORED] - stored
-        history[h + H_STORED] = stored
-        put3(work, w + FORCE_X, STRIDE, (fx, fy, fz))
-        work[w + FORCE_LIMIT] = limit
-
-
-@inlined
-def resultant_stage(
-    at: int, first: int, count: int, dt: float, rate: float, work: NDArray[np.float64], history: NDArray[np.float64]
-) -> None:  # fmt: skip
-    """Last stage: Coulomb's limit, rolling resistance, and what these contacts do to their particles."""
-    for c in range(count):
-        h, w = history_column(first, c), column_of(at, c)
-        n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)
-        normal, arm_i, arm_j = history[h + H_NORMAL], work[w + ARM_I], work[w + ARM_J]
-        fx, fy, fz, resistance, slid, rolled = limited_force(
-            dt, rate, get3(work, w + FORCE_X, STRIDE), work[w + FORCE_LIMIT], get3(work, w + TANGENTIAL_X, STRIDE),
-            r, work[w + ROLLING] * work[w + RADIUS] * normal, work[w + INERTIA],
-        )  # fmt: skip
-        history[h + H_SLID] -= slid
-        history[h + H_ROLLED] -= rolled
-        q, a = cross3(n, (fx, fy, fz)), scale3(resistance, r)
-        put3(
-            work, w + TORQUE_I_X, STRIDE,
-            (-arm_i * q[0] - a[0], -arm_i * q[1] - a[1], -arm_i * q[2] - a[2]),
-        )  # fmt: skip
-        put3(work, w + FORCE_J_X, STRIDE, (normal * n[0] + fx, normal * n[1] + fy, normal * n[2] + fz))
-        put3(work, w + TORQUE_J_X, STRIDE, (a[0] - arm_j * q[0], a[1] - arm_j * q[1], a[2] - arm_j * q[2]))
+        base = width * int(first if same else work[w + PAIR])
+        for column in range(width):
+            work[w + COEFFICIENTS[0] + np.uint64(BLOCK * column)] = coefficients[base + column]
+    return first if same else NO_MATERIALS
 
 
 @inlined

@@ -46,6 +46,8 @@ class WallParameters(NamedTuple):
         Number of materials.
     coefficients : array
         The pair table, flat.
+    powers : array
+        By row of that: with which power of the overlap elastic forces grow.
     """
 
     dt: float
@@ -54,6 +56,7 @@ class WallParameters(NamedTuple):
     shortened: float
     materials: int
     coefficients: NDArray[np.float64]
+    powers: NDArray[np.float64]
 
 
 class WallMotion(NamedTuple):
@@ -92,9 +95,11 @@ class WallRecord(NamedTuple):
     kind, feature, facet : int8, int64 and int64 arrays
         What each touches.
     history : array
-        Flat, `WALL_HISTORY` numbers each, one row on: the row 0 is that of a contact that begins.
+        Flat, `width` numbers each, one row on: the row 0 is that of a contact that begins.
     counts : int32 array
         Number of contacts of each particle near a wall.
+    width, normal : int
+        Columns of the history of a wall contact, and the first of its normal, which stands behind those of the law.
     """
 
     kind: NDArray[np.int8]
@@ -102,6 +107,8 @@ class WallRecord(NamedTuple):
     facet: NDArray[np.int64]
     history: NDArray[np.float64]
     counts: NDArray[np.int32]
+    width: int
+    normal: int
 
 
 class WallWork(NamedTuple):

@@ -9,12 +9,12 @@ import numpy as np
 from pdem.contact.geometry.signed_features import signed_features, with_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
-from pdem.contact.law.dissipation import ENERGIES, add_dissipated
-from pdem.contact.law.forces import HISTORY, OVERLAP, ROLLED, SLID, STORED, ContactParameters
-from pdem.contact.law.pair_table import HERTZIAN
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
-from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, add_driven_loads
+from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
 from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
 from pdem.contact.walls.storage import WallRoom, WallRows
 from pdem.containers.records import WallRecords
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.detection.facet_blocks import FacetBlocks
     from pdem.motion.walls import MovingWalls
@@ -41,6 +42,8 @@ class WallContacts:
 
     Parameters
     ----------
+    law : ContactLaw
+        By which contacts are evaluated.
     walls : MovingWalls
         All walls.
     materials : sequence of int
@@ -63,10 +66,11 @@ class WallContacts:
     """
 
     def __init__(
-        self, walls: MovingWalls, materials: Sequence[int], method: str, lever_arm: str = "radius",
-        blocks: FacetBlocks | None = None,
+        self, law: ContactLaw, walls: MovingWalls, materials: Sequence[int], method: str,
+        lever_arm: str = "radius", blocks: FacetBlocks | None = None,
     ) -> None:  # fmt: skip
-        self.walls = walls
+        self.law, self.walls = law, walls
+        self._kernel = kernels.wall_kernel(law)
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
@@ -74,14 +78,14 @@ class WallContacts:
         self._candidates = np.empty(0, np.int64)
         self._near = np.empty(0, np.int32)
         self._make_lists(0)
-        self._new, self._old = WallRows(0, 0), WallRows(0, 0)
+        self._new, self._old = WallRows(law, 0, 0), WallRows(law, 0, 0)
         self._room = self._make_room(0)
         self.total = np.zeros((1, 6))
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
 
     def _make_room(self, rows: int) -> WallRoom:
-        return WallRoom(rows, self.walls.mesh.largest_order if self._signed else 0)
+        return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
 
     def _make_lists(self, near: int) -> None:
         self._near_rows = np.empty(near, np.int32)
@@ -180,7 +184,7 @@ class WallContacts:
         if rows > len(self._new.kind) or near > len(self._new.counts):
             rows = with_spare(max(rows, len(self._new.kind)))
             room = len(self._near_rows)
-            self._new, self._old = WallRows(rows, room), WallRows(rows, room)
+            self._new, self._old = WallRows(self.law, rows, room), WallRows(self.law, rows, room)
             self._room = self._make_room(rows)
         if near >= len(self.total):
             self.total = np.zeros((with_spare(near), 6))
@@ -195,12 +199,12 @@ class WallContacts:
         )  # fmt: skip
         self.end(records.history, lost[:missing], ended)
 
-    @staticmethod
-    def end(history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
+    def end(self, history: NDArray[np.float64], rows: NDArray[np.int32], ended: ExactSums) -> None:
         """Add the energies of contacts that have ended, rows of `history`, to the sums."""
-        add_dissipated(ended, history[ENERGIES, rows])
-        if len(rows):
-            ended.add("wall_work", history[HISTORY + 3, rows])
+        law = self.law
+        add_dissipated(ended, law, history[law.first_energy : law.columns, rows])
+        if len(rows) and law.has_ledger:
+            ended.add("wall_work", history[law.columns + 3, rows])
 
     def evaluate(self, packed: NDArray[np.float64], law: ContactParameters, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
@@ -216,8 +220,9 @@ class WallContacts:
             self._shortened,
             len(law.density),
             law.table.reshape(-1),
+            law.powers,
         )
-        kernels.evaluate_walls(*plain(
+        self._kernel(*plain(
             self._room.tally, self._near_facets(packed), parameters, self._surface, self._motion,
             self._room.found(self._new), work, self._new.record, self._old.record,
         ))  # fmt: skip
@@ -248,12 +253,15 @@ class WallContacts:
         )  # fmt: skip
 
     def measure(
-        self, particles: Particles, packed: NDArray[np.float64], density: NDArray[np.float64],
-        table: NDArray[np.float64], ended: ExactSums,
-    ) -> None:  # fmt: skip
+        self,
+        particles: Particles,
+        packed: NDArray[np.float64],
+        parameters: ContactParameters,
+        ended: ExactSums,
+    ) -> None:
         """Find overlaps, points and forces of contacts taken over from records; their histories stay."""
         carried = self.carry(particles)
-        self.evaluate(packed, ContactParameters(density, table, 0.0, 1.0, np.inf), ended)
+        self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
 
     def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -289,10 +297,10 @@ class WallContacts:
         return owner, self._new.history[rows + 1, OVERLAP], self._materials[wall]
 
     def energies(self) -> NDArray[np.float64]:
-        """Return the energies of all contacts, (5, n): from `STORED` to `ROLLED` and the work of the walls [J]."""
-        rows = self._contact_rows()[1] + 1
+        """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""
+        rows, law = self._contact_rows()[1] + 1, self.law
         history = self._new.history
-        return np.vstack((history[rows, STORED : ROLLED + 1].T, history[rows, HISTORY + 3]))
+        return np.vstack((history[rows, law.first_energy : law.columns].T, history[rows, law.columns + 3]))
 
     def loads(self) -> ExactSums:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
@@ -312,17 +320,15 @@ class WallContacts:
         rows[self._near] = np.diff(self._start[: len(self._near) + 1])
         return rows
 
-    def loaded(
-        self, particles: Particles, step: float, density: NDArray[np.float64], table: NDArray[np.float64]
-    ) -> dict[str, NDArray[Any]]:
+    def loaded(self, particles: Particles, parameters: ContactParameters) -> dict[str, NDArray[Any]]:
         """Return the contacts and their forces on the walls, particle by particle; patches by their features.
 
         Parameters
         ----------
-        particles, density, table
-            As in `evaluate`.
-        step : float
-            Length of the step evaluated [s].
+        particles : Particles
+            Owned ones.
+        parameters : ContactParameters
+            Those of the step evaluated.
 
         Returns
         -------
@@ -334,14 +340,15 @@ class WallContacts:
         point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
         weight, match = room.weight[rows], room.match[rows]
         force = room.force[rows]
-        slid = self._new.history[rows + 1, SLID] - self._old.history[match, SLID]
+        column = self.law.place("sliding")
+        slid = self._new.history[rows + 1, column] - self._old.history[match, column]
         columns = {
             "id": particles.column("id")[owner], "kind": self._new.kind[rows],
             "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
             "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
             "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
-            "sliding": slid / step,
+            "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
         }  # fmt: skip
         if not self._signed:
             return columns
@@ -349,30 +356,28 @@ class WallContacts:
         def features_of(contact: int) -> tuple[dict[str, NDArray[Any]], bool]:
             p = int(owner[contact])
             q = self.total_row[p] - 1
-            pair = int(particles.column("material")[p]) * len(density)
+            pair = int(particles.column("material")[p]) * len(parameters.density)
             wall = self._materials[self.walls.facet_wall[columns["facet"][contact]]]
             x, y, z = particles.column("position")[p].tolist()
             sphere = Sphere(x, y, z, float(particles.column("radius")[p]))
             near = self._candidates[self._start[q] : self._end[q]]
-            powers = Powers(table.reshape(-1), pair)
+            powers = Powers(parameters.powers, pair)
             found = signed_features(sphere, near, self.walls.mesh, self._surface, powers)
-            return found, bool(table[pair + wall, HERTZIAN] > 0.5)
+            return found, bool(parameters.powers[pair + wall] > 1.25)
 
         return with_features(columns, normal, features_of)
 
-    def driven_loads(
-        self, particles: Particles, density: NDArray[np.float64], table: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
         """Return what particles of this rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
 
         See `pdem.contact.walls.driven_loads`.
         """
         walls, column = self.walls, particles.column
         limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
-        add_driven_loads(
+        driven_kernel(self.law)(
             self._near_facets(np.empty(0)), self._new.record, self._room.point, self._room.force, walls.facet_wall,
             DrivenWalls(walls.driven_row, walls.along, walls.about, walls.centre, self._materials),
-            Spheres(column("radius"), column("material"), density), table.reshape(-1), limbs,
+            Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
         )  # fmt: skip
         normalise(limbs)
         return limbs

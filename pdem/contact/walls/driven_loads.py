@@ -6,19 +6,21 @@ Exact sums, because they feed back: a driven wall moves with the same bits on an
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.contact.law.forces import HISTORY, OVERLAP
-from pdem.contact.law.pair_table import COEFFICIENTS, DAMPING, HERTZIAN, STIFFNESS, TANGENTIAL_RATIO
-from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.contact_law import OVERLAP
+from pdem.contact.law.elastic import elastic_of
 from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernels import kernel
+from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.walls.arguments import NearFacets, WallRecord
 
 DRIVEN_LOADS = 8
@@ -54,52 +56,74 @@ class Spheres(NamedTuple):
     density: NDArray[np.float64]
 
 
-@kernel
-def add_driven_loads(
-    near: NearFacets,
-    now: WallRecord,
-    point: NDArray[np.float64],
-    force: NDArray[np.float64],
-    facet_wall: NDArray[np.int32],
-    walls: DrivenWalls,
-    spheres: Spheres,
-    coefficient: NDArray[np.float64],
-    limbs: NDArray[np.int64],
-) -> None:
-    """Add the `DRIVEN_LOADS` of all contacts with driven walls to exact sums; see `add_loads`."""
-    materials, history = len(spheres.density), now.history
-    along, about, centre = walls.along, walls.about, walls.centre
-    for q in range(len(near.near)):
-        p = near.near[q]
-        for c in range(near.start[q], near.start[q] + now.counts[q]):
-            w = facet_wall[now.facet[c]]
-            if walls.row[w] < 0:
-                continue
-            fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
-            ax, ay, az = point[c, 0] - centre[w, 0], point[c, 1] - centre[w, 1], point[c, 2] - centre[w, 2]
-            row = DRIVEN_LOADS * walls.row[w]
-            add_exactly(limbs[row], fx)
-            add_exactly(limbs[row + 1], fy)
-            add_exactly(limbs[row + 2], fz)
-            add_exactly(limbs[row + 3], ay * fz - az * fy - force[c, 3])
-            add_exactly(limbs[row + 4], az * fx - ax * fz - force[c, 4])
-            add_exactly(limbs[row + 5], ax * fy - ay * fx - force[c, 5])
-            dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
-            dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
-            dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
-            squared = dx * dx + dy * dy + dz * dz
-            if squared == 0.0:
-                continue
-            h = WALL_HISTORY * (c + 1)
-            nx, ny, nz = history[h + HISTORY], history[h + HISTORY + 1], history[h + HISTORY + 2]
-            straight = (nx * dx + ny * dy + nz * dz) ** 2
-            aside = max(squared - straight, 0.0)
-            base = COEFFICIENTS * (spheres.material[p] * materials + walls.material[w])
-            overlap = max(history[h + OVERLAP], 0.0)
-            root = math.sqrt(spheres.radius[p] * overlap) if coefficient[base + HERTZIAN] > 0.5 else 1.0
-            stiffness = coefficient[base + STIFFNESS] * root
-            mass = sphere_mass(spheres.density[spheres.material[p]], spheres.radius[p])
-            damping = 2.0 * coefficient[base + DAMPING] * math.sqrt(mass * stiffness)
-            ratio = coefficient[base + TANGENTIAL_RATIO]
-            add_exactly(limbs[row + 6], stiffness * (straight + ratio * aside))
-            add_exactly(limbs[row + 7], damping * (straight + math.sqrt(ratio) * aside))
+def _resistance_of(law: ContactLaw) -> Any:
+    """Make the function that returns stiffness and damping of a contact, and tangential over normal stiffness."""
+    elastic, coefficients_of, width = elastic_of(law), coefficients_reader(law, range(law.width)), law.width
+    has_spring = law.is_spring
+
+    @inlined_closure
+    def resistance(
+        overlap: float, radius: float, mass: float, pair: int, table: NDArray[np.float64]
+    ) -> tuple[float, float, float]:
+        k = coefficients_of(table, width * pair)
+        _, factor, _ = elastic(overlap, radius, k)
+        stiffness = k.modulus * factor
+        ratio = k.ratio if has_spring else 0.0
+        return stiffness, 2.0 * k.damping * math.sqrt(mass * stiffness), ratio
+
+    return resistance
+
+
+@cache
+def driven_kernel(law: ContactLaw) -> Any:
+    """Make the kernel that adds the `DRIVEN_LOADS` of all contacts with driven walls to exact sums.
+
+    As `pdem.contact.walls.evaluate.add_loads` does; it takes the pair table, flat, besides.
+    """
+    resistance, may_pull = _resistance_of(law), law.may_pull
+
+    @versioned_kernel(law.version)
+    def add_driven_loads(
+        near: NearFacets, now: WallRecord, point: NDArray[np.float64], force: NDArray[np.float64],
+        facet_wall: NDArray[np.int32], walls: DrivenWalls, spheres: Spheres, coefficients: NDArray[np.float64],
+        limbs: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        materials, history = len(spheres.density), now.history
+        along, about, centre = walls.along, walls.about, walls.centre
+        for q in range(len(near.near)):
+            p = near.near[q]
+            for c in range(near.start[q], near.start[q] + now.counts[q]):
+                w = facet_wall[now.facet[c]]
+                if walls.row[w] < 0:
+                    continue
+                fx, fy, fz = -force[c, 0], -force[c, 1], -force[c, 2]
+                ax, ay, az = (
+                    point[c, 0] - centre[w, 0],
+                    point[c, 1] - centre[w, 1],
+                    point[c, 2] - centre[w, 2],
+                )
+                row = DRIVEN_LOADS * walls.row[w]
+                add_exactly(limbs[row], fx)
+                add_exactly(limbs[row + 1], fy)
+                add_exactly(limbs[row + 2], fz)
+                add_exactly(limbs[row + 3], ay * fz - az * fy - force[c, 3])
+                add_exactly(limbs[row + 4], az * fx - ax * fz - force[c, 4])
+                add_exactly(limbs[row + 5], ax * fy - ay * fx - force[c, 5])
+                dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
+                dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
+                dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
+                squared = dx * dx + dy * dy + dz * dz
+                if squared == 0.0:
+                    continue
+                h = now.width * (c + 1)
+                n = h + now.normal
+                straight = (history[n] * dx + history[n + 1] * dy + history[n + 2] * dz) ** 2
+                aside = max(squared - straight, 0.0)
+                overlap = history[h + OVERLAP] if may_pull else max(history[h + OVERLAP], 0.0)
+                mass = sphere_mass(spheres.density[spheres.material[p]], spheres.radius[p])
+                pair = spheres.material[p] * materials + walls.material[w]
+                stiffness, damping, ratio = resistance(overlap, spheres.radius[p], mass, pair, coefficients)
+                add_exactly(limbs[row + 6], stiffness * (straight + ratio * aside))
+                add_exactly(limbs[row + 7], damping * (straight + math.sqrt(ratio) * aside))
+
+    return add_driven_loads

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pdem.contact.walls.stages import WALL_HISTORY
 from pdem.foundation.kernels import kernel
 
 if TYPE_CHECKING:
@@ -119,8 +118,8 @@ def scatter_records(
         now.kind[row] = kind[record]
         now.feature[row] = feature[record]
         now.facet[row] = facet[record]
-        for column in range(WALL_HISTORY):
-            now.history[WALL_HISTORY * (row + 1) + column] = history[column, record]
+        for column in range(now.width):
+            now.history[now.width * (row + 1) + column] = history[column, record]
     return missing
 
 

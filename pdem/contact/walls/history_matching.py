@@ -16,8 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.law.forces import HISTORY, OVERLAP
-from pdem.contact.walls.stages import WALL_HISTORY
+from pdem.contact.law.contact_law import OVERLAP
 from pdem.foundation.kernels import inlined
 
 if TYPE_CHECKING:
@@ -59,11 +58,12 @@ def match_patches(
             for o in range(first, first + old_count):
                 if before.kind[o] < 0 or facet_wall[before.facet[o]] != facet_wall[facet[c]]:
                     continue
-                at = WALL_HISTORY * (o + 1)
+                at = before.width * (o + 1)
+                n = at + before.normal
                 old_reach = radius - old[at + OVERLAP]
-                dx = reach * normal[c, 0] - old_reach * old[at + HISTORY]
-                dy = reach * normal[c, 1] - old_reach * old[at + HISTORY + 1]
-                dz = reach * normal[c, 2] - old_reach * old[at + HISTORY + 2]
+                dx = reach * normal[c, 0] - old_reach * old[n]
+                dy = reach * normal[c, 1] - old_reach * old[n + 1]
+                dz = reach * normal[c, 2] - old_reach * old[n + 2]
                 apart = dx * dx + dy * dy + dz * dz
                 if apart < best:
                     best, new_row, old_row = apart, c, o
@@ -95,7 +95,7 @@ def match_features(
         best = SAME_DIRECTION
         for o in range(first, first + old_count if match[c] == 0 else first):
             if before.kind[o] >= 0 and facet_wall[before.facet[o]] == facet_wall[found.facet[c]]:
-                n = WALL_HISTORY * (o + 1) + HISTORY
+                n = before.width * (o + 1) + before.normal
                 along = (
                     found.normal[c, 0] * before.history[n]
                     + found.normal[c, 1] * before.history[n + 1]

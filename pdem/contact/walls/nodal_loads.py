@@ -108,10 +108,7 @@ def _share(
         f, what, number = facet[contact], np.int64(kind[contact]), feature[contact]
         if features[contact] > 1:  # the resultant of a patch is at no feature of its own
             what, number, _, _, _, _ = nearest_feature(x, y, z, f, surface)
-        facet_weights(
-            x, y, z, what, number, f, surface.vertices, surface.normals, surface.facet_start, surface.facet_vertices,
-            surface.facet_edges, surface.edges, weights, 0,
-        )  # fmt: skip
+        facet_weights((x, y, z), what, number, f, surface, weights, 0)
         begin = surface.facet_start[f]
         for place in range(begin, surface.facet_start[f + 1]):
             for axis in range(3):

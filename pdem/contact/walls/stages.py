@@ -6,19 +6,19 @@ is the first body, the sphere the second one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.forces import HISTORY, TINY, square_root
-from pdem.contact.pairs.history import UNKNOWN
+from pdem.contact.law.contact_law import UNKNOWN
+from pdem.contact.law.parts import TINY
+from pdem.contact.pairs.law_stages import H_OVERLAP
 from pdem.contact.pairs.layout import (
     ARM_I,
     ARM_J,
     BLOCK,
     CONTACT_X,
     FORCE_J_X,
-    H_OVERLAP,
     INERTIA,
     INVERSE_MASS,
     INVERSE_MASS_J,
@@ -45,21 +45,29 @@ from pdem.contact.pairs.layout import (
     row_of,
 )
 from pdem.contact.pairs.stages import ONE, THREE, TWO
-from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
+from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import ROW, inlined
 from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
-from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3
+from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.geometry.surface_arrays import Found
+    from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallRecord, WallWork
     from pdem.foundation.vectors import Vector
 
-WALL_HISTORY = HISTORY + 4
-"""Columns of a wall contact's history: those of the law, the normal (3), the work done by the wall [J]."""
+WALL_EXTRA = 4
+"""Columns of a wall contact's history behind those of the law: the normal (3), the work done by the wall [J]."""
+
+
+def wall_columns_of(law: ContactLaw) -> int:
+    """Return the number of columns of a wall contact's history."""
+    return law.columns + WALL_EXTRA
+
 
 (
     POINT_X, _, _, OLD_NORMAL_X, _, _, WALL_WORK_DONE, WALL_VELOCITY_X, _, _, WALL_SPIN_X, _, _, OVERLAP_ENERGETIC,
@@ -76,38 +84,55 @@ LOAD = 6
 """Numbers of what a contact does to its particle: force (3) [N], moment about the contact (3) [N m]."""
 
 _gather_sphere = rows_to_columns(PACKED, BLOCK)
-_gather_law = rows_to_columns(HISTORY, BLOCK)
-_gather_rest = rows_to_columns(WALL_HISTORY - HISTORY, BLOCK)
-_scatter_law = columns_to_rows(HISTORY, BLOCK)
-_scatter_rest = columns_to_rows(WALL_HISTORY - HISTORY, BLOCK)
+_gather_extra = rows_to_columns(WALL_EXTRA, BLOCK)
+_scatter_extra = columns_to_rows(WALL_EXTRA, BLOCK)
 
 
-@inlined
-def gather_contacts(
-    at: int, law: int, first: int, count: int, packed: NDArray[np.float64], before: WallRecord, work: WallWork
-) -> None:
-    """Write the packed rows of the particles of contacts, and the histories that these continue, into columns.
+def gather_of(law: ContactLaw) -> Any:
+    """Make the function that writes particles of contacts, and the histories that these continue, into columns."""
+    columns, width = law.columns, wall_columns_of(law)
+    gather_history = rows_to_columns(columns, BLOCK)
 
-    Contacts are those from the place `first` on in the order of evaluation. What is the law's of a history goes into a
-    block of `work.history` from the number `law` on, the rest into the columns from `at` on.
-    """
-    row, particle, match = work.row, work.particle, work.match
-    for c in range(0, count, ROWS):
-        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
-        _gather_sphere(
-            packed, row_of(particle[k]), row_of(particle[k + ONE]), row_of(particle[k + TWO]),
-            row_of(particle[k + THREE]), work.columns, w + X_J,
-        )  # fmt: skip
-        i, j, m, n = (
-            WALL_HISTORY * match[row[k] & ROW],
-            WALL_HISTORY * match[row[k + ONE] & ROW],
-            WALL_HISTORY * match[row[k + TWO] & ROW],
-            WALL_HISTORY * match[row[k + THREE] & ROW],
-        )
-        _gather_law(before.history, i, j, m, n, work.history, np.uint64(law) + np.uint64(c))
-        _gather_rest(
-            before.history, i + HISTORY, j + HISTORY, m + HISTORY, n + HISTORY, work.columns, w + OLD_NORMAL_X
-        )
+    @inlined_closure
+    def gather_contacts(
+        at: int,
+        block: int,
+        first: int,
+        count: int,
+        packed: NDArray[np.float64],
+        before: WallRecord,
+        work: WallWork,
+    ) -> None:
+        """Do so for contacts from the place `first` on in the order of evaluation.
+
+        What is the law's of a history goes into a block of `work.history` from the number `block` on, the rest into the
+        columns from `at` on.
+        """
+        row, particle, match = work.row, work.particle, work.match
+        for c in range(0, count, ROWS):
+            k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+            _gather_sphere(
+                packed, row_of(particle[k]), row_of(particle[k + ONE]), row_of(particle[k + TWO]),
+                row_of(particle[k + THREE]), work.columns, w + X_J,
+            )  # fmt: skip
+            i, j, m, n = (
+                width * match[row[k] & ROW],
+                width * match[row[k + ONE] & ROW],
+                width * match[row[k + TWO] & ROW],
+                width * match[row[k + THREE] & ROW],
+            )
+            gather_history(before.history, i, j, m, n, work.history, np.uint64(block) + np.uint64(c))
+            _gather_extra(
+                before.history,
+                i + columns,
+                j + columns,
+                m + columns,
+                n + columns,
+                work.columns,
+                w + OLD_NORMAL_X,
+            )
+
+    return gather_contacts
 
 
 @inlined
@@ -138,7 +163,7 @@ def matrix_rows(numbers: NDArray[np.float64], which: int) -> tuple[Vector, Vecto
 
 @inlined_geometry
 def wall_kinematics(
-    at: int, law: int, begin: int, end: int, wall: int, materials: float, parameters: WallParameters,
+    at: int, block: int, begin: int, end: int, wall: int, materials: float, parameters: WallParameters,
     motion: WallMotion, work: WallWork,
 ) -> int:  # fmt: skip
     """Find arms, motion at the contact, effective mass and inertia, for contacts that follow each other at one wall.
@@ -157,7 +182,7 @@ def wall_kinematics(
     dt, shortened, numbers = parameters.dt, parameters.shortened, work.columns
     others = 0
     for c in range(begin, end):
-        w, h = column_of(at, c), np.uint64(law) + np.uint64(c)
+        w, h = column_of(at, c), np.uint64(block) + np.uint64(c)
         n, old = get3(numbers, w + NORMAL_X, STRIDE), get3(numbers, w + OLD_NORMAL_X, STRIDE)
         mx, my, mz = n[0] + old[0], n[1] + old[1], n[2] + old[2]
         inverse = 1.0 / max(square_root(mx * mx + my * my + mz * mz), TINY)
@@ -188,7 +213,7 @@ def wall_kinematics(
         earlier = overlap + dt * exact_dot3(v, m)
         # the force of a patch does not follow from the displacement along its normal
         scaled = overlap * work.history[h + H_OVERLAP] / max(energetic, TINY)
-        bulk = 0.4 * radius * radius
+        bulk = SPHERE_INERTIA * radius * radius
         inertia = bulk / (numbers[w + INVERSE_MASS_J] + bulk * trace)
         kind = numbers[w + MATERIAL_J] * parameters.materials + pair
         put3(numbers, w + CONTACT_X, STRIDE, u)
@@ -212,7 +237,7 @@ def wall_kinematics(
 
 @inlined
 def walls_kinematics(
-    at: int, law: int, first: int, count: int, materials: float, facet_wall: NDArray[np.int32],
+    at: int, block: int, first: int, count: int, materials: float, facet_wall: NDArray[np.int32],
     found: Found, parameters: WallParameters, motion: WallMotion, work: WallWork,
 ) -> int:  # fmt: skip
     """Do so for all contacts of a block, wall by wall."""
@@ -222,38 +247,59 @@ def walls_kinematics(
         end = begin + 1
         while end < count and facet_wall[found.facet[work.row[first + end]]] == wall:
             end += 1
-        others += wall_kinematics(at, law, begin, end, wall, materials, parameters, motion, work)
+        others += wall_kinematics(at, block, begin, end, wall, materials, parameters, motion, work)
         begin = end
     return others
 
 
 @inlined_geometry
-def scatter_contacts(
-    at: int, law: int, first: int, count: int, dt: float, work: WallWork, now: WallRecord
-) -> None:
-    """Add the work of the walls, and write histories of contacts to their rows."""
-    numbers, row = work.columns, work.row
+def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work: WallWork) -> None:
+    """Note normals and overlaps by energy, and add the work of the walls if there is a ledger."""
+    numbers = work.columns
     for c in range(count):
-        w, h = column_of(at, c), np.uint64(law) + np.uint64(c)
+        w, h = column_of(at, c), np.uint64(block) + np.uint64(c)
         put3(numbers, w + OLD_NORMAL_X, STRIDE, get3(numbers, w + NORMAL_X, STRIDE))
-        force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + TORQUE_I_X, STRIDE)
-        power = exact_dot3(force, get3(numbers, w + WALL_VELOCITY_X, STRIDE)) - exact_dot3(
-            moment, get3(numbers, w + WALL_SPIN_X, STRIDE)
-        )
-        numbers[w + WALL_WORK_DONE] += numbers[w + COUNTED] * power * dt
+        if ledger:
+            force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + TORQUE_I_X, STRIDE)
+            power = exact_dot3(force, get3(numbers, w + WALL_VELOCITY_X, STRIDE)) - exact_dot3(
+                moment, get3(numbers, w + WALL_SPIN_X, STRIDE)
+            )
+            numbers[w + WALL_WORK_DONE] += numbers[w + COUNTED] * power * dt
         work.history[h + H_OVERLAP] = numbers[w + OVERLAP_ENERGETIC]
-    for c in range(0, count, ROWS):
-        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
-        a, b, d, e = (
-            WALL_HISTORY * ((row[k] & ROW) + 1),
-            WALL_HISTORY * ((row[k + ONE] & ROW) + 1),
-            WALL_HISTORY * ((row[k + TWO] & ROW) + 1),
-            WALL_HISTORY * ((row[k + THREE] & ROW) + 1),
-        )
-        _scatter_law(work.history, np.uint64(law) + np.uint64(c), now.history, a, b, d, e)
-        _scatter_rest(
-            numbers, w + OLD_NORMAL_X, now.history, a + HISTORY, b + HISTORY, d + HISTORY, e + HISTORY
-        )
+
+
+def scatter_of(law: ContactLaw) -> Any:
+    """Make the function that writes histories of contacts to their rows."""
+    columns, width, ledger = law.columns, wall_columns_of(law), law.has_ledger
+    scatter_history = columns_to_rows(columns, BLOCK)
+
+    @inlined_closure
+    def scatter_contacts(
+        at: int, block: int, first: int, count: int, dt: float, work: WallWork, now: WallRecord
+    ) -> None:
+        """Do so for contacts from the place `first` on in the order of evaluation."""
+        add_wall_work(at, block, count, dt, ledger, work)
+        row = work.row
+        for c in range(0, count, ROWS):
+            k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+            a, b, d, e = (
+                width * ((row[k] & ROW) + 1),
+                width * ((row[k + ONE] & ROW) + 1),
+                width * ((row[k + TWO] & ROW) + 1),
+                width * ((row[k + THREE] & ROW) + 1),
+            )
+            scatter_history(work.history, np.uint64(block) + np.uint64(c), now.history, a, b, d, e)
+            _scatter_extra(
+                work.columns,
+                w + OLD_NORMAL_X,
+                now.history,
+                a + columns,
+                b + columns,
+                d + columns,
+                e + columns,
+            )
+
+    return scatter_contacts
 
 
 @inlined

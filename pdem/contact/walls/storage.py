@@ -6,40 +6,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.geometry.facet_rows import REAL_COLUMNS
+from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.surface_arrays import Found
-from pdem.contact.law.forces import HISTORY, OVERLAP
-from pdem.contact.pairs.history import UNKNOWN
-from pdem.contact.pairs.layout import BLOCK
+from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
 from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.evaluate import SEEN, TILE
-from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, WALL_HISTORY
+from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
 from pdem.foundation.arrays import line_zeros, with_spare
 from pdem.foundation.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.contact.law.contact_law import ContactLaw
+
 
 class WallRows:
     """Contacts of one evaluation: kind, feature, facet and history by row; their number by particle near a wall.
 
-    Histories, of shape (rows + 1, `WALL_HISTORY`), are one row on: row 0 is that of a contact that begins.
+    Histories, of shape (rows + 1, columns), are one row on: row 0 is that of a contact that begins.
     """
 
-    def __init__(self, rows: int, particles: int) -> None:
+    def __init__(self, law: ContactLaw, rows: int, particles: int) -> None:
+        self._normal = law.columns
         self.kind = np.zeros(rows, np.int8)
         self.feature = np.zeros(rows, np.int64)
         self.facet = np.zeros(rows, np.int64)
-        self.history = line_zeros((rows + 1, WALL_HISTORY))
+        self.history = line_zeros((rows + 1, wall_columns_of(law)))
         self.history[0, OVERLAP] = UNKNOWN
         self.counts = np.zeros(particles, np.int32)
 
     @property
     def record(self) -> WallRecord:
         """Contacts as kernels take them; views."""
-        return WallRecord(self.kind, self.feature, self.facet, self.history.reshape(-1), self.counts)
+        return WallRecord(
+            self.kind, self.feature, self.facet, self.history.reshape(-1), self.counts, self.history.shape[1],
+            self._normal,
+        )  # fmt: skip
 
 
 class WallRoom:
@@ -47,6 +51,8 @@ class WallRoom:
 
     Parameters
     ----------
+    law : ContactLaw
+        By which they are evaluated.
     rows : int
         For so many contacts.
     largest_order : int
@@ -66,7 +72,8 @@ class WallRoom:
         See `pdem.contact.geometry.surface_arrays.Scratch`.
     """
 
-    def __init__(self, rows: int, largest_order: int) -> None:
+    def __init__(self, law: ContactLaw, rows: int, largest_order: int) -> None:
+        self._width = law.columns
         self.force = np.zeros((rows, LOAD))
         self._real, self._integer = np.empty((rows, REAL_COLUMNS)), np.empty((rows, SIGNED_COLUMNS), np.int64)
         self.point, self.normal = np.empty((rows, 3)), np.empty((rows, 3))
@@ -93,7 +100,7 @@ class WallRoom:
         if room > self._lists.shape[1]:
             self._lists = np.empty((3, with_spare(room)), np.int32)
         if workers * WALL_COLUMNS > len(self._columns):
-            self._history = line_zeros(workers * HISTORY * BLOCK)
+            self._history = line_zeros(workers * self._width * BLOCK)
             self._columns = line_zeros(workers * WALL_COLUMNS)
         seen = np.zeros((SEEN, workers), np.int64)
         row, particle, owner = self._lists

@@ -1,0 +1,88 @@
+"""Ways of cutting space among ranks, by the name that a case gives them.
+
+One more is an entry here with its name in `pdem.containers.exchange.PartitionMethod`. Ghosts need no knowledge of it:
+they follow from the extents of what each rank owns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from decomposition.cuts import Cuts, cut, longest_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import PartitionMethod
+
+    Floats = NDArray[np.float64]
+
+
+class Parts(Protocol):
+    """A division of space in parts."""
+
+    def owners(self, position: Floats) -> NDArray[np.int64]:
+        """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
+        ...
+
+
+class Partitioner(Protocol):
+    """A way of dividing space in parts of equal work."""
+
+    def __call__(
+        self, position: Floats, parts: int, weights: Floats | None = None, before: Any = None
+    ) -> Parts:
+        """Divide particles into parts of equal weight; the same on every rank for the same arguments.
+
+        Parameters
+        ----------
+        position : (n, 3) array
+            Of the particles [m]; n may be 0.
+        parts : int
+            How many.
+        weights : (n,) array, optional
+            Work of each particle; equal unless given.
+        before : Parts, optional
+            The present division, made by the same partitioner: as little as possible should move.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class AxisCuts:
+    """Cuts in two across an axis, each half again, and so on, see `decomposition.cuts`.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        Axes that may be cut across.
+    """
+
+    axes: tuple[int, ...] = (0, 1, 2)
+
+    def __call__(
+        self, position: Floats, parts: int, weights: Floats | None = None, before: Cuts | None = None
+    ) -> Cuts:
+        """Divide particles into parts of equal weight."""
+        return cut(position, parts, self.axes, weights, before)
+
+
+def bisection(lower: Sequence[float], upper: Sequence[float]) -> AxisCuts:
+    """Return recursive coordinate bisection of a box: each part is cut across the longest of its extents."""
+    return AxisCuts()
+
+
+def slabs(lower: Sequence[float], upper: Sequence[float]) -> AxisCuts:
+    """Return cuts across the longest axis of a box alone."""
+    return AxisCuts((longest_axis(lower, upper),))
+
+
+PARTITIONERS: dict[PartitionMethod, Callable[[Sequence[float], Sequence[float]], Partitioner]] = {
+    "bisection": bisection,
+    "slabs": slabs,
+}
+"""By name, what makes the partitioner of a box, of its corners [m]."""

@@ -1,0 +1,166 @@
+"""How fast lists of near pairs are made: per method, number of particles, size ratio and number of threads.
+
+One detection is what a run does when its lists are stale: particles to cells, cells sorted, pairs found, rows
+of candidates per particle in the order of ids, and the histories of contacts carried over.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
+from pdem.contact.law.dissipation import ENDED
+from pdem.contact.law.friction import MINDLIN
+from pdem.contact.law.hertz import HERTZ
+from pdem.contact.pairs.contacts import PairContacts
+from pdem.containers.particles import Particles
+from pdem.containers.records import PairRecords
+from pdem.detection.cell_sizes import automatic_cell_sizes
+from pdem.detection.id_table import indexed
+from pdem.detection.overhead import search_times, uncorrelated_spheres
+from pdem.detection.searches import make_search
+from pdem.foundation.kernels import set_threads
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.detection.searches import PairFinder
+
+FRACTION = 0.4
+"""Volume of the spheres over that of the box."""
+
+SKIN = 0.1
+"""Reach of lists beyond contact over the radius."""
+
+_REPETITIONS = 5
+_SYSTEMS = (
+    # method, particles, size ratio
+    *(("hgrid", 100_000, ratio) for ratio in (1.0, 2.0, 10.0, 50.0, 100.0, 1000.0)),
+    *(("hgrid", count, 10.0) for count in (10_000, 1_000_000)),
+    *(("linked-cell", 100_000, ratio) for ratio in (1.0, 10.0)),
+    *((method, 100_000, 1.0) for method in ("nbs", "sorting", "screening")),
+)
+
+
+LAW = ContactLaw([Recipe(PartUse(HERTZ), tangential=PartUse(MINDLIN), keys={"friction": 0.5})])
+"""Of contacts whose histories are carried over."""
+
+
+@dataclass(frozen=True)
+class DetectionResult:
+    """What one system has shown.
+
+    Attributes
+    ----------
+    method : str
+        Of detection.
+    particles, threads : int
+        Their numbers.
+    ratio : float
+        Largest over smallest radius.
+    levels : int
+        Of the grid.
+    pairs, checks, accesses : float
+        Near pairs, distance tests and visits of cells per particle.
+    nanoseconds : float
+        A whole detection, per particle [ns].
+    search, lists : float
+        Its parts [ns]: finding the pairs; rows of candidates, histories carried over.
+    memory : float
+        Bytes per particle held by search and lists.
+    """
+
+    method: str
+    particles: int
+    threads: int
+    ratio: float
+    levels: int
+    pairs: float
+    checks: float
+    accesses: float
+    nanoseconds: float
+    search: float
+    lists: float
+    memory: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for a file."""
+        return {"name": "detection", **asdict(self)}
+
+    def __str__(self) -> str:
+        """Return the line that users see."""
+        return (
+            f"detection by {self.method}, {self.particles} particles, ratio {self.ratio:g}, {self.levels} levels, "
+            f"{self.threads} threads: {self.nanoseconds:.0f} ns per particle (search {self.search:.0f}, lists "
+            f"{self.lists:.0f}); {self.pairs:.2f} pairs, {self.checks:.1f} tests, {self.accesses:.1f} visits, "
+            f"{self.memory:.0f} bytes per particle"
+        )
+
+
+def measure_detection(threads: int) -> Iterator[DetectionResult]:
+    """Time full detections of uncorrelated spheres at equal volume fraction, on one thread and on `threads`."""
+    for method, count, ratio in _SYSTEMS:
+        system = _spheres(count, ratio)
+        for number in sorted({1, threads}):
+            set_threads(number)
+            yield _measured(method, ratio, number, *system)
+    set_threads(threads)
+
+
+def _measured(
+    method: str, ratio: float, threads: int, particles: Particles, edge: float, sizes: NDArray[np.float64]
+) -> DetectionResult:
+    count = particles.count
+    search = make_search(method, sizes, np.zeros(3), np.full(3, edge), "top-down", 3)
+    search.sort(particles.position, particles.radius, count)
+    particles.reorder(search.order(count).copy())
+    reach = (1.0 + SKIN) * particles.radius
+    contacts = _contacts(search, particles, reach)
+    times = [_detect(search, contacts, particles, reach) for _ in range(_REPETITIONS + 1)]
+    finding, listing = (1e9 * median(part) / count for part in zip(*times[1:], strict=True))
+    return DetectionResult(
+        method, count, threads, ratio, len(sizes) if method == "hgrid" else 1, contacts.candidates / count,
+        search.checks / count, search.accesses / count, finding + listing, finding, listing,
+        (search.memory + contacts.memory) / count,
+    )  # fmt: skip
+
+
+def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.float64]]:
+    """Return spheres anywhere in a periodic box, its edge [m], and the sizes of the levels [m]."""
+    position, radii, edge = uncorrelated_spheres(count, ratio, FRACTION)
+    sizes = automatic_cell_sizes(
+        (1.0 + SKIN) * radii, density=count / edge**3, dimension=3, overhead=search_times().overhead
+    ).sizes
+    return Particles({"id": np.arange(count), "radius": radii, "position": position}), edge, sizes
+
+
+def _detect(
+    search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any
+) -> tuple[float, float]:
+    """Make the lists anew; return the times of search and of lists [s]."""
+    begun = time.perf_counter()
+    near = search.search(particles.position, reach, particles.count)
+    found = time.perf_counter()
+    contacts.carry(particles)
+    contacts.take_candidates(near, particles, ExactSums(ENDED))
+    return found - begun, time.perf_counter() - found
+
+
+def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairContacts:
+    """Return lists in which every second candidate has a history, as if those touched."""
+    contacts, ended = PairContacts(LAW), ExactSums(ENDED)
+    contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
+    ids, half = particles.id, slice(0, contacts.candidates, 2)
+    lower, higher = ids[contacts.lower[half]], ids[contacts.higher[half]]
+    records = PairRecords(lower, higher, np.zeros((LAW.columns, len(lower))))
+    contacts.adopt(records, particles, indexed(ids))
+    contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
+    return contacts

@@ -1,0 +1,1 @@
+"""The same cases with LAMMPS, on the same machine."""

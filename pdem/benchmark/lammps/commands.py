@@ -1,0 +1,195 @@
+"""A problem in the language of LAMMPS: contact laws, walls, neighbour lists.
+
+Two styles. ``granular`` is the same law as pdem's: Hertz, damping ``2 gamma sqrt(m k_n)`` with the same gamma, no
+tension, Mindlin's tangential force kept as a force and rescaled on unloading, tangential damping in the same
+ratio, Coulomb's limit. Without friction and damping the two agree to rounding. What remains different:
+
+* Velocity: LAMMPS takes that of the middle of the step for all damping; pdem extrapolates normal damping to the end
+  and solves for the part the normal force itself brings about.
+* Beginning: pdem's first damping of a contact is a mean from the touch on, and slip is counted from the touch on.
+* History: LAMMPS projects it and its growth onto the tangent plane of the end of the step; pdem's grows in that of the
+  middle and turns with the contact about its normal. LAMMPS' option ``synchronized_verlet`` is left off: it has
+  the middle's plane too, but in the version at hand also gives normal forces the middle's direction, and costs time.
+* Sliding: LAMMPS keeps tangential damping inside Coulomb's limit; pdem damps only what sticks, and limits the damping
+  to what stays stable.
+* Contact point: LAMMPS takes both arms shorter by half the overlap for torques and whole radii for velocities; pdem
+  divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii. Rebounds of
+  sticking impacts differ by about twice the overlap over the radius for it.
+
+``gran/hertz/history`` is LAMMPS' fastest: history is a displacement that is not rescaled, damping grows with the
+contact radius, so that restitution depends on speed. Its coefficient is chosen to equal pdem's in the deepest
+moment of a typical impact (see `typical_contact_radius`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.benchmark.cases import Skipped
+
+if TYPE_CHECKING:
+    from pdem.benchmark.lammps.problem import Law, Problem
+
+STYLES = ("granular", "gran/hertz/history")
+"""The same law, and the fastest."""
+
+TSUJI = math.sqrt(5.0 / 6.0)
+"""gamma over the logarithmic decrement by which ``coeff_restitution`` has its damping."""
+
+MOST_NEIGHBOURS = 20000
+_LEAST_DAMPING = 1e-9
+"""LAMMPS divides by gamma_n at walls: in its place where there is none [1/(m s)]."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What does not change LAMMPS' results but its speed.
+
+    Attributes
+    ----------
+    skin : float
+        Of the neighbour lists [m].
+    collections : tuple of float
+        Largest diameters of the collections by size [m], for style ``multi``; empty for style ``bin``.
+    newton : bool
+        Whether pairs with periodic images are computed once.
+    suffix : str
+        Of accelerated styles, ``omp`` (with one thread) or empty.
+    """
+
+    skin: float
+    collections: tuple[float, ...] = field(default=())
+    newton: bool = False
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        """Return the settings as LAMMPS calls them."""
+        style = f"multi, {len(self.collections)} collections" if self.collections else "bin"
+        parts = [f"neighbor {self.skin:.3g} {style}", f"newton {'on' if self.newton else 'off'}"]
+        return ", ".join([*parts, f"suffix {self.suffix}"] if self.suffix else parts)
+
+
+def commands_before(problem: Problem, settings: Settings) -> list[str]:
+    """Return the commands up to the box."""
+    box = " ".join(
+        f"{low!r} {high!r}" for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
+    )
+    suffix = [f"package {settings.suffix} 1", f"suffix {settings.suffix}"] if settings.suffix else []
+    return [
+        *suffix,
+        "units si",
+        "atom_style sphere",
+        "atom_modify map array",
+        "boundary " + " ".join("p" if axis else "s" for axis in problem.periodic),
+        f"newton {'on' if settings.newton else 'off'}",
+        "comm_modify vel yes",
+        f"region box block {box}",
+        "create_box 1 box",
+    ]
+
+
+def commands_after(problem: Problem, style: str, settings: Settings) -> list[str]:
+    """Return the commands that follow the particles, and take no step."""
+    gravity = float(np.linalg.norm(problem.gravity))
+    lines = [*_pair_commands(problem, style), *neighbour_commands(settings), "fix motion all nve/sphere"]
+    if gravity > 0.0:
+        x, y, z = (problem.gravity / gravity).tolist()
+        lines.append(f"fix gravity all gravity {gravity!r} vector {x!r} {y!r} {z!r}")
+    if problem.floor is not None:
+        law = _law(problem, problem.floor.law, style, is_wall=True)
+        lines.append(f"fix floor all wall/gran {law} zplane {problem.floor.height!r} NULL")
+    return [*lines, f"timestep {problem.step!r}", "thermo 0"]
+
+
+def neighbour_commands(settings: Settings) -> list[str]:
+    """Return the commands for the neighbour lists."""
+    every = f"neigh_modify delay 0 every 1 check yes one {MOST_NEIGHBOURS} page {20 * MOST_NEIGHBOURS}"
+    if not settings.collections:
+        return [f"neighbor {float(settings.skin)!r} bin", every]
+    limits = " ".join(repr(limit) for limit in settings.collections)
+    return [
+        f"neighbor {float(settings.skin)!r} multi",
+        every,
+        f"neigh_modify collection/interval {len(settings.collections)} {limits}",
+        "comm_modify mode multi",
+    ]
+
+
+def collections_of(problem: Problem, count: int) -> tuple[float, ...]:
+    """Return the largest diameters of `count` collections, each the same factor larger than the last."""
+    radius = problem.particles["radius"]
+    smallest, ratio = 2.0 * float(radius.min()), problem.size_ratio * (1.0 + 1e-9)
+    return tuple(smallest * ratio ** ((number + 1) / count) for number in range(count))
+
+
+def _pair_commands(problem: Problem, style: str) -> list[str]:
+    law = _law(problem, problem.law, style, is_wall=False)
+    if style == "granular":
+        return ["pair_style granular", f"pair_coeff * * {law}"]
+    return [f"pair_style gran/{law}", "pair_coeff * *"]
+
+
+def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
+    """Return the coefficients of a law between spheres or of a wall, with the words that begin them."""
+    normal, tangential = 2.0 / 3.0 * law.stiffness, law.tangential_ratio * law.stiffness
+    share = math.sqrt(law.tangential_ratio)
+    if style == "granular":
+        coefficients = (
+            f"hertz {normal!r} {restitution_of(law)!r} tangential mindlin_rescale/force {tangential!r} "
+            f"{share!r} {law.friction!r} damping coeff_restitution limit_damping"
+        )
+        return f"granular {coefficients}" if is_wall else coefficients
+    damping = _viscoelastic_damping(problem, law)
+    return (
+        f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 "
+        "limit_damping"
+    )
+
+
+def restitution_of(law: Law) -> float:
+    """Return what LAMMPS has to be told as restitution to damp with the same gamma.
+
+    LAMMPS' damping coefficient is ``2 sqrt(5/6) b sqrt(m k_n)``, b = -ln e / sqrt(pi^2 + ln^2 e), which makes e the
+    restitution of contacts that may pull. pdem's gamma is that of contacts that do not.
+
+    Raises
+    ------
+    Skipped
+        If no restitution gives that much damping.
+    """
+    decrement = law.damping / TSUJI
+    if decrement >= 1.0:
+        raise Skipped(
+            f"LAMMPS has no restitution for a damping factor of {law.damping:.3g}; below 0.91 it has"
+        )
+    return math.exp(-math.pi * decrement / math.sqrt(1.0 - decrement**2))
+
+
+def _viscoelastic_damping(problem: Problem, law: Law) -> float:
+    """Return gamma_n [1/(m s)] of a damping coefficient gamma_n a m equal to pdem's at the typical contact."""
+    mass, contact_radius = typical_contact_radius(problem, law)
+    return max(2.0 * law.damping * math.sqrt(law.stiffness / (mass * contact_radius)), _LEAST_DAMPING)
+
+
+def typical_contact_radius(problem: Problem, law: Law) -> tuple[float, float]:
+    """Return effective mass [kg] and contact radius [m] in the deepest moment of a typical impact.
+
+    Of two particles of the mean radius at the root mean square relative speed, or that of a fall by one radius
+    if that is more.
+    """
+    particles = problem.particles
+    radius = float(particles["radius"].mean())
+    mass = 0.5 * float(np.interp(radius, *_masses(problem)))
+    fall = 2.0 * float(np.linalg.norm(problem.gravity)) * radius
+    squared = max(2.0 * float((particles["velocity"] ** 2).sum(axis=1).mean()), fall, 1e-12)
+    overlap = (15.0 / 8.0 * mass * squared / (law.stiffness * math.sqrt(0.5 * radius))) ** 0.4
+    return mass, math.sqrt(0.5 * radius * overlap)
+
+
+def _masses(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(problem.particles["radius"])
+    return problem.particles["radius"][order], problem.particles["mass"][order]

@@ -1,0 +1,230 @@
+"""How fast simulations run on this machine: particle-steps per second, and where the time goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pdem.benchmark.cases import DETECTION, Skipped, find_case
+from pdem.benchmark.detection import measure_detection
+from pdem.benchmark.resident_memory import MemoryWatch
+from pdem.benchmark.roofline import limits_of
+from pdem.output.summary import quantity
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pdem.benchmark.cases import BenchCase, Prepared
+
+WARM_UP_STEPS = 800
+"""Lists have grown and the skin has been tuned by then."""
+LIMITED = "dense-bed"
+"""Cases whose names begin so are shown beside what the machine can do at most."""
+PARTS = 3
+"""The measured steps are timed in as many parts; the rate is that of the median part."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one case has shown.
+
+    Attributes
+    ----------
+    name : str
+        Of the case.
+    particles, steps, cores : int
+        Number of particles, steps measured, threads of all ranks.
+    facets : int
+        Of its walls.
+    contacts_per_particle : float
+        At the end.
+    rate : float
+        Particle-steps per second, of the median of `PARTS` parts.
+    rates : tuple of float
+        Of each part.
+    nanoseconds : dict of float
+        Time of each phase on rank 0 per particle-step [ns].
+    bytes_per_particle : float
+        Held by particles, contacts and lists. Meshes are not in it, but are in what follows.
+    resident_bytes_per_particle : float
+        By which the processes of all ranks have grown from before the case was made to their peak while it was
+        measured. With few particles it is mostly what the case needs besides.
+    resident_bytes : int
+        That peak, of the whole processes; memory that ranks share is in each of them.
+    detections_per_1000_steps : float
+        How often lists were made.
+    """
+
+    name: str
+    particles: int
+    steps: int
+    cores: int
+    facets: int
+    contacts_per_particle: float
+    rate: float
+    rates: tuple[float, ...]
+    nanoseconds: dict[str, float]
+    bytes_per_particle: float
+    resident_bytes_per_particle: float
+    resident_bytes: int
+    detections_per_1000_steps: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for a file."""
+        return {**asdict(self), "rate_per_core": self.rate / self.cores}
+
+    def __str__(self) -> str:
+        """Return the lines that users see."""
+        spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
+        walls = f"{self.facets} facets, " if self.facets > 1 else ""
+        head = (
+            f"{self.name}: {self.particles} particles, {walls}"
+            f"{self.contacts_per_particle:.2f} contacts per particle, "
+            f"{quantity(self.rate)} particle-steps/s, {quantity(self.rate / self.cores)} per core "
+            f"(parts differ by {spread:.0f} %), {self.bytes_per_particle:.0f} bytes per particle held "
+            f"and {self.resident_bytes_per_particle:.0f} resident, "
+            f"{self.detections_per_1000_steps:.1f} detections per 1000 steps"
+        )
+        phases = ", ".join(
+            f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05
+        )
+        return f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all"
+
+
+class Outcome(Protocol):
+    """What one measurement has shown: a line for users (its text) and a dictionary for a file."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for a file."""
+        ...
+
+
+def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
+    """Measure the case of this name; yield what it shows as it is done. Collective.
+
+    Parameters
+    ----------
+    name : str
+        One of `pdem.benchmark.cases.names_of_cases`.
+    communicator, threads, steps
+        As for `measure`.
+
+    Raises
+    ------
+    Skipped
+        If the case cannot be had here.
+    """
+    if name != DETECTION:
+        yield from measure(find_case(name), communicator, threads, steps)
+    elif communicator is not None and communicator.size > 1:
+        raise Skipped("lists are timed on one rank; leave mpirun away")
+    else:
+        yield from measure_detection(threads)
+
+
+def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
+    """Prepare a case and time it; of dense beds also yield what the machine could do at most. Collective.
+
+    Parameters
+    ----------
+    case : BenchCase
+        The case.
+    communicator : mpi4py communicator or None
+        The ranks.
+    threads : int
+        Of each rank.
+    steps : int or None
+        To be timed; by default as many as make the case's number of particle-steps.
+
+    Raises
+    ------
+    Skipped
+        If it cannot be had here.
+    """
+    watch = MemoryWatch()
+    simulation = warmed_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
+    watch.begin()
+    steps = steps_of(case, simulation, PARTS) if steps is None else steps
+    detections = simulation.system.detections
+    rates = [timed(simulation, part) for part in parts_of(steps, PARTS)]
+    detections = simulation.system.detections - detections
+    result = result_of(case.name, simulation, rates, steps, detections, watch)
+    yield result
+    if case.name.startswith(LIMITED):
+        yield limits_of(case.name, simulation, result.rate)
+
+
+def warm_up_of(case: BenchCase) -> int:
+    """Return how many steps a case takes before it is measured."""
+    return WARM_UP_STEPS if case.warm_up_steps is None else case.warm_up_steps
+
+
+def warmed_up(start: Prepared, communicator: Any, threads: int, steps: int) -> Simulation:
+    """Return a simulation that has taken `steps` from a case's start. Collective."""
+    simulation = Simulation(
+        start.case,
+        communicator,
+        threads=threads,
+        state=start.state,
+        particles=start.particles,
+        meshes=start.meshes,
+    )
+    simulation.advance(steps)
+    simulation.phases.count_anew()
+    return simulation
+
+
+def steps_of(case: BenchCase, simulation: Simulation, parts: int) -> int:
+    """Return the number of steps that make the case's number of particle-steps, at least one per part."""
+    return max(parts, round(case.particle_steps / max(simulation.measures().particles, 1)))
+
+
+def parts_of(steps: int, count: int) -> list[int]:
+    """Return the steps of `count` parts of nearly the same length, without empty ones."""
+    ends = [round(steps * part / count) for part in range(count + 1)]
+    return [end - begin for begin, end in pairwise(ends) if end > begin]
+
+
+def timed(simulation: Simulation, steps: int) -> float:
+    """Take steps; return particle-steps per second."""
+    particles = simulation.measures().particles
+    clock = time.perf_counter()
+    simulation.advance(steps)
+    return particles * steps / (time.perf_counter() - clock)
+
+
+def result_of(
+    name: str,
+    simulation: Simulation,
+    rates: Sequence[float],
+    steps: int,
+    detections: int,
+    watch: MemoryWatch,
+) -> Result:
+    """Return what a simulation has shown over `steps` steps, timed in parts, since phases were counted anew."""
+    own = simulation.system.memory(), watch.grown(), watch.peak()  # measures need memory of their own
+    measured, exchange = simulation.measures(), simulation.system.exchange
+    held, grown, resident = exchange.add(np.array(own, np.int64)[:, None])[:, 0].tolist()
+    work = max(measured.particles, 1) * steps
+    phases = sorted(simulation.phases.seconds.items(), key=lambda item: -item[1])
+    return Result(
+        name=name,
+        particles=measured.particles,
+        steps=steps,
+        cores=exchange.size * exchange.threads,
+        facets=sum(len(mesh.facet_start) - 1 for mesh in simulation.meshes),
+        contacts_per_particle=measured.contacts_per_particle,
+        rate=median(rates),
+        rates=tuple(rates),
+        nanoseconds={phase: 1e9 * seconds / work for phase, seconds in phases},
+        bytes_per_particle=held / max(measured.particles, 1),
+        resident_bytes_per_particle=grown / max(measured.particles, 1),
+        resident_bytes=resident,
+        detections_per_1000_steps=1000.0 * detections / steps,
+    )

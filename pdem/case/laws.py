@@ -1,0 +1,245 @@
+"""From the interactions of a case to the parts of contact laws, with the values of their keys."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+import traceback
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.materials import LAW_KEYS
+from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
+from pdem.contact.law.check import check_part
+from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
+from pdem.contact.law.models import LAWS, PARTS, LawModel
+from pdem.contact.law.parts import MaterialProperties, Pair
+from pdem.foundation.errors import CaseError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pdem.case.materials import Interaction
+    from pdem.case.schema import CaseData
+    from pdem.contact.law.parts import Key
+
+    Location = tuple[str | int, ...]
+
+ELASTIC = MaterialProperties(1000.0, 1e7, 0.3)
+"""A material as it might be, for trials of laws."""
+
+FROM_FILE = "python:"
+"""Begin of the name of a law that is in a file: ``python:FILE.py:NAME``."""
+
+
+def interaction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
+    """Yield what is wrong with the laws and keys of an interaction; keys of laws in files are left to `recipe_of`."""
+    if interaction.law.startswith(FROM_FILE):
+        if interaction.law.count(":") != 2 or not interaction.law.rpartition(":")[2].isidentifier():
+            yield Problem((*where, "law"), 'must be "python:FILE.py:NAME", a file and a name in it')
+    elif interaction.law not in LAWS:
+        yield Problem((*where, "law"), f"is no contact law; {nearest_key_hint(interaction.law, list(LAWS))}")
+    else:
+        yield from _law_problems(LAWS[interaction.law], interaction, where)
+    for role in PARTS:
+        yield from _part_problems(role, interaction, where)
+    if interaction.rolling is not None and interaction.rolling_friction:
+        text = "is not allowed together with rolling_friction, which is short for a table of constant-torque"
+        yield Problem((*where, "rolling"), text)
+
+
+def _law_problems(model: LawModel, interaction: Interaction, where: Location) -> Iterator[Problem]:
+    given = interaction.law_keys
+    allowed = [*LAW_KEYS, *model.keys]
+    for name in given:
+        others = [law for law, other in LAWS.items() if name in other.keys]
+        if name not in model.keys and others:
+            yield Problem(
+                (*where, name), f'belongs to law = "{others[0]}"; {interaction.law} has no use for it'
+            )
+        elif name not in model.keys:
+            yield Problem((*where, name), unknown_key_text(name, allowed))
+    yield from _value_problems(model.keys, given, where)
+
+
+def _part_problems(role: str, interaction: Interaction, where: Location) -> Iterator[Problem]:
+    table = getattr(interaction, role)
+    if table is None:
+        return
+    models, place = PARTS[role], (*where, role)
+    model = table.get("model")
+    if model not in models:
+        names = ", ".join(f'"{name}"' for name in models) or "none is there yet"
+        text = f"must be one of {names}" if "model" in table else f"is missing; it is one of {names}"
+        yield Problem((*place, "model"), text)
+        return
+    part = models[model]
+    keys = {key.name: key for key in part.keys}
+    given = {name: value for name, value in table.items() if name != "model"}
+    for name in given:
+        if name not in keys:
+            yield Problem((*place, name), unknown_key_text(name, ["model", *keys]))
+    yield from _value_problems(keys, given, place)
+    if role == "adhesion" and interaction.law in LAWS:
+        normal = LAWS[interaction.law].normal.model
+        if normal not in part.normal:  # type: ignore[attr-defined]
+            yield Problem((*place, "model"), f"needs a law of elastic spheres, and {interaction.law} is none")
+
+
+def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Location) -> Iterator[Problem]:
+    for name, key in keys.items():
+        if name not in given:
+            if key.required:
+                unit = f" ({key.unit})" if key.unit else ""
+                yield Problem(
+                    (*where, name),
+                    f"is missing; {key.text[:1].lower()}{key.text[1:] or 'the law needs it.'}{unit}",
+                )
+        elif (text := _wrong(key, given[name])) is not None:
+            yield Problem((*where, name), text)
+
+
+def _wrong(key: Key, value: Any) -> str | None:
+    """Return what is wrong with the value of a key, None if nothing is."""
+    if key.choices:
+        return (
+            None if value in key.choices else f"must be one of {', '.join(repr(one) for one in key.choices)}"
+        )
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "must be a number"
+    if not math.isfinite(value):
+        return "must be a finite number"
+    if key.above is not None and not value > key.above:
+        return f"must be greater than {key.above:g}"
+    if key.at_least is not None and not value >= key.at_least:
+        return f"must be at least {key.at_least:g}"
+    if key.at_most is not None and not value <= key.at_most:
+        return f"must be at most {key.at_most:g}"
+    return None
+
+
+def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
+    """Return what the contacts of an interaction are made of.
+
+    Raises
+    ------
+    CaseError
+        If its law is in a file that cannot be used, or lacks a key that this law needs, or has one of no use.
+    """
+    model = LAWS.get(interaction.law) or _from_file(interaction.law, directory, where)
+    if interaction.law.startswith(FROM_FILE):
+        problems = list(_law_problems(model, interaction, ()))
+        if problems:
+            raise CaseError("\n".join(problem.line(where, {}) for problem in problems))
+    keys = {"friction": interaction.friction, "restitution": interaction.restitution}
+    own = {**{key.name: key.default for key in model.keys.values()}, **interaction.law_keys}
+    uses = {
+        role: None if part is None else PartUse(part, {**own, **keys})
+        for role, part in (
+            ("tangential", model.tangential),
+            ("rolling", model.rolling),
+            ("twisting", model.twisting),
+        )
+    }
+    for role, table in interaction.parts.items():
+        part = PARTS[role][table["model"]]
+        values = {**{key.name: key.default for key in part.keys}, **table}
+        uses[role] = PartUse(part, {name: value for name, value in values.items() if name != "model"})
+    recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
+    try:
+        for use in recipe.uses:
+            check_part(use.part, Pair(ELASTIC, ELASTIC, {**keys, **own, **use.keys}))
+    except InputError as error:
+        raise CaseError(f'{where}.law = "{interaction.law}": {error}') from None
+    return recipe
+
+
+def recipes_of(case: CaseData) -> dict[str, Recipe]:
+    """Return the recipe of every interaction of a case, by its key.
+
+    Raises
+    ------
+    CaseError
+        See `recipe_of`.
+    """
+    return {
+        key: recipe_of(interaction, case.directory, f"{case.source}: interactions.{key}")
+        for key, interaction in case.interactions.items()
+    }
+
+
+def law_of(case: CaseData) -> ContactLaw:
+    """Return the contact law of a case.
+
+    Raises
+    ------
+    CaseError
+        See `recipe_of`.
+    """
+    recipes = list(recipes_of(case).values()) or [Recipe(PartUse(LAWS["linear"].normal))]
+    return ContactLaw(recipes, energies=case.output.energies)
+
+
+def material_properties(case: CaseData) -> list[MaterialProperties]:
+    """Return the materials of a case as contact laws take them."""
+    return [
+        MaterialProperties(one.density or 0.0, one.youngs_modulus or math.inf, one.poisson_ratio or 0.0)
+        for one in case.materials.values()
+    ]
+
+
+def _from_file(name: str, directory: Path, where: str) -> LawModel:
+    """Return a law by ``python:FILE.py:NAME``; the file is looked for in `directory`."""
+    if not name.startswith(FROM_FILE):
+        raise CaseError(
+            f'{where}.law = "{name}": a script made this law, and it is not known here; put it into a file and name '
+            f'that: law = "python:FILE.py:NAME"'
+        )
+    file, variable = name.removeprefix(FROM_FILE).rsplit(":", 1)
+    path = directory / file
+    members = _members(path, f'{where}.law = "{name}"')
+    if variable not in members:
+        laws = [key for key, value in members.items() if isinstance(value, LawModel)]
+        hint = (
+            nearest_key_hint(variable, laws) if laws else "the file makes none: NAME = pdem.contact_law(...)"
+        )
+        raise CaseError(f'{where}.law = "{name}": {path} has no {variable}; {hint}')
+    if not isinstance(members[variable], LawModel):
+        kind = type(members[variable]).__name__
+        raise CaseError(
+            f'{where}.law = "{name}": {variable} of {path} is a {kind}, no contact law; make one by '
+            f"{variable} = pdem.contact_law(...)"
+        )
+    return members[variable]
+
+
+@cache
+def _loaded(path: Path, changed: int, where: str) -> dict[str, Any]:
+    """Return the variables that a file defines; `changed` is when it was written."""
+    spec = importlib.util.spec_from_file_location(f"pdem_law_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise CaseError(f"{where}: {path}, line {error.lineno}: {error.msg}; mend it") from None
+    except Exception as error:
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == str(path)
+        ]
+        at = f", line {lines[-1]}" if lines else ""
+        raise CaseError(f"{where}: {path}{at}: {type(error).__name__}: {error}") from None
+    return vars(module)
+
+
+def _members(path: Path, where: str) -> dict[str, Any]:
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise CaseError(
+            f"{where}: {path} cannot be read: {error.strerror}; paths are relative to the folder of the case"
+        ) from None
+    return _loaded(path.resolve(), changed, where)

@@ -1,0 +1,119 @@
+"""The sections of a case together, as they stand in its file: what checks and limits are found from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import tomli_w
+from pydantic import Field, PrivateAttr, model_validator
+
+from pdem.case.base import Section
+from pdem.case.materials import Interaction, Material, split_pair
+from pdem.case.motions import Moving
+from pdem.case.particles import ParticleGroup, with_domain
+from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
+from pdem.case.walls import Wall
+
+TEXT_SOURCE = "case"
+"""Name in messages of a case that is in no file."""
+
+
+class CaseData(Section):
+    """All sections of a case, each valid by itself. What they have to be together `pdem.case.checks` says.
+
+    Attributes
+    ----------
+    title : str
+        One line for people.
+    time, domain, detection, decomposition, limits, output : Section
+        The tables of the same names.
+    materials : dict of str to Material
+        By name; the index of a material is its place in this order.
+    interactions : dict of str to Interaction
+        By ``"a-b"``; use `interaction` to look one up.
+    particles : tuple of ParticleGroup
+        The groups, whose particles are numbered one group after the other.
+    walls : tuple of Wall
+        The meshes.
+    motions : dict of str to Moving
+        By name: frames that carry walls and each other.
+    """
+
+    title: str = ""
+    time: Time
+    domain: Domain
+    materials: dict[str, Material] = Field(default_factory=dict)
+    interactions: dict[str, Interaction] = Field(default_factory=dict)
+    particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
+    walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    motions: dict[str, Moving] = Field(default_factory=dict)
+    detection: Detection = Detection()
+    decomposition: Decomposition = Decomposition()
+    limits: Limits = Limits()
+    output: Output
+
+    _path: Path | None = PrivateAttr(default=None)
+    _directory: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_from_other_sections(cls, document: Any) -> Any:
+        return _completed(document) if isinstance(document, dict) else document
+
+    @property
+    def path(self) -> Path | None:
+        """The file the case was read from, None for a case from text."""
+        return self._path
+
+    @property
+    def directory(self) -> Path:
+        """Base of the relative paths in the case."""
+        return self._directory
+
+    @property
+    def source(self) -> str:
+        """Name of the case in messages: its file if it has one."""
+        return str(self._path) if self._path else TEXT_SOURCE
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file that the case names."""
+        return self._directory / name
+
+    def to_toml(self) -> str:
+        """Return the case as TOML, every default written out; reading it again gives the same case."""
+        return tomli_w.dumps(self.model_dump(mode="python", exclude_none=True))
+
+    def interaction(self, first: str, second: str) -> Interaction | None:
+        """Return the interaction of two materials, in either order; None if the case has none."""
+        key = self.interaction_key(first, second)
+        return None if key is None else self.interactions[key]
+
+    def interaction_key(self, first: str, second: str) -> str | None:
+        """Return the key of the interaction of two materials, in either order; None if the case has none."""
+        for key in self.interactions:
+            for pair in split_pair(key, self.materials):
+                if pair in ((first, second), (second, first)):
+                    return key
+        return None
+
+    def material_index(self, name: str) -> int:
+        """Return the place of a material in the order of the case."""
+        return list(self.materials).index(name)
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with those defaults that depend on other sections."""
+    document = dict(document)
+    groups = document.get("particles")
+    if isinstance(groups, list):
+        document["particles"] = [with_domain(group, document.get("domain")) for group in groups]
+    time, output = document.get("time"), document.get("output", {})
+    if not isinstance(output, dict):
+        return document
+    end = time.get("end") if isinstance(time, dict) else None
+    # A stand-in keeps a wrong end from being reported three times more.
+    usable = isinstance(end, (int, float)) and not isinstance(end, bool) and 1e-300 < end < 1e300
+    length = float(end) if usable and end is not None else 1.0
+    document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}
+    return document

@@ -1,0 +1,310 @@
+"""The contact law of a case: which parts it is made of, and what follows from them.
+
+A case has one law, made for all of its pairs of materials together. Where pairs use different models of a part, all of
+them are evaluated and one is chosen by the pair; what no pair uses is not there: neither columns nor instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.law.parts import (
+    AdhesionPart,
+    Energy,
+    HistoryColumn,
+    MaterialProperties,
+    NormalPart,
+    Pair,
+    Part,
+    ResistancePart,
+    TangentialPart,
+    vector,
+)
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BASE = (
+    HistoryColumn("overlap", "m"),
+    HistoryColumn("normal_force", "N"),
+    *vector("velocity", "m/s", -1),
+)
+"""What every contact remembers. The overlap comes first and is `UNKNOWN` in the first step of a contact."""
+
+UNKNOWN = -np.inf
+"""Overlap in the history of a contact that was none in the last step."""
+
+BLOCK = 32
+"""Contacts, or candidates, that go through all stages at a time; a multiple of the lanes of a vector. Histories lie in
+blocks of so many, column behind column."""
+
+OVERLAP = 0
+"""Column of the overlap in every history."""
+
+MOST_COEFFICIENTS = 24
+"""Columns of a pair table, for which kernels have room."""
+
+NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
+
+
+@dataclass(frozen=True)
+class PartUse:
+    """A part of a law with what the case says of it, by the names of its keys."""
+
+    part: Any
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the contacts of two materials are made of.
+
+    Attributes
+    ----------
+    normal, adhesion, tangential, rolling, twisting : PartUse or None
+        The parts; there is always a normal one.
+    keys : mapping of str to float
+        What all parts may ask for: ``friction`` and ``restitution``.
+    """
+
+    normal: PartUse
+    adhesion: PartUse | None = None
+    tangential: PartUse | None = None
+    rolling: PartUse | None = None
+    twisting: PartUse | None = None
+    keys: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def elastic(self) -> tuple[NormalPart, AdhesionPart | None]:
+        """The normal part and the adhesion that comes with it."""
+        return self.normal.part, None if self.adhesion is None else self.adhesion.part
+
+    @property
+    def uses(self) -> list[PartUse]:
+        """All parts there are."""
+        uses = (self.normal, self.adhesion, self.tangential, self.rolling, self.twisting)
+        return [use for use in uses if use is not None]
+
+    @property
+    def resistances(self) -> list[PartUse]:
+        """Resistances to rolling and twisting."""
+        return [use for use in (self.rolling, self.twisting) if use is not None]
+
+
+def _by_name(options: Iterable[Any]) -> list[Any]:
+    """Return different options in an order that does not depend on the case file."""
+    return [found for _, found in sorted({elastic_name(one): one for one in options}.items())]
+
+
+def elastic_name(option: Any) -> str:
+    """Return the name of a part, or those of a normal part and its adhesion."""
+    parts = option if isinstance(option, tuple) else (option,)
+    return "+".join(part.name for part in parts if part is not None)
+
+
+class ContactLaw:
+    """The parts of a law, and the layout of all arrays that depend on them.
+
+    Two laws with the same `version` are the same: kernels are made and kept for it.
+
+    Parameters
+    ----------
+    recipes : iterable of Recipe
+        Of all pairs of materials of a case.
+    energies : bool
+        Whether contacts keep account of stored and lost energies.
+
+    Attributes
+    ----------
+    elastics : list of (NormalPart, AdhesionPart or None)
+        Elastic models.
+    tangential : TangentialPart or None
+        The tangential force; None without friction.
+    resistances : list of ResistancePart
+        Against rolling and twisting.
+    energies : tuple of Energy
+        Accounts, the last columns of a history; empty without the ledger.
+    history : tuple of HistoryColumn
+        All columns of a history, accounts included.
+    coefficients : tuple of str
+        Columns of the pair table.
+    version : str
+        Name of the law, part of the names of files of machine code.
+
+    Raises
+    ------
+    InputError
+        If pairs use tangential forces of different kinds, or there are too many coefficients.
+    """
+
+    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True) -> None:
+        recipes = list(recipes)
+        self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
+        self.tangential: TangentialPart | None = _tangential(recipes)
+        self.resistances: list[ResistancePart] = _by_name(
+            use.part for one in recipes for use in one.resistances if use.part.torque or use.keys["friction"]
+        )
+        self.has_ledger = energies
+        self.energies = self._accounts() if energies else ()
+        accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
+        memory = tuple(column for part in self._remembering() for column in part.history)
+        self.history: tuple[HistoryColumn, ...] = (*BASE, *memory, *accounts)
+        self.coefficients = self._columns()
+        if len(self.coefficients) > MOST_COEFFICIENTS:
+            raise InputError(
+                f"the contact laws of the case have {len(self.coefficients)} coefficients, more than "
+                f"{MOST_COEFFICIENTS}; use fewer different laws in one case"
+            )
+        self.version = self._version()
+
+    def __eq__(self, other: object) -> bool:
+        """Laws are equal if their versions are."""
+        return isinstance(other, ContactLaw) and other.version == self.version
+
+    def __hash__(self) -> int:
+        """Return a hash of the version."""
+        return hash(self.version)
+
+    def __repr__(self) -> str:
+        """Return the version."""
+        return f"ContactLaw({self.version})"
+
+    @property
+    def constant_torque(self) -> ResistancePart | None:
+        """The torque of constant size against rolling, None if no pair has it."""
+        return next((part for part in self.resistances if part.torque is None), None)
+
+    @property
+    def remembering(self) -> list[ResistancePart]:
+        """Resistances that are functions with a memory."""
+        return [part for part in self.resistances if part.torque is not None]
+
+    @cached_property
+    def adhesions(self) -> list[AdhesionPart]:
+        """All kinds of adhesion."""
+        return _by_name(adhesion for _, adhesion in self.elastics if adhesion is not None)
+
+    @property
+    def may_pull(self) -> bool:
+        """Whether normal forces can be negative, and contacts last while they are stretched."""
+        return bool(self.adhesions)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a history."""
+        return len(self.history)
+
+    @property
+    def width(self) -> int:
+        """Columns of the pair table."""
+        return len(self.coefficients)
+
+    @property
+    def first_energy(self) -> int:
+        """First column of a history that is an account."""
+        return self.columns - len(self.energies)
+
+    def place(self, name: str) -> int:
+        """Return the column of a history with a name; of a vector the first one. 0 if the law has none of it."""
+        names = [column.name for column in self.history]
+        return next((names.index(one) for one in (name, f"{name}_x") if one in names), 0)
+
+    def has(self, name: str) -> bool:
+        """Tell whether histories have a column of this name."""
+        return any(column.name in (name, f"{name}_x") for column in self.history)
+
+    def places_of(self, part: Part) -> list[int]:
+        """Return the columns of the history of a part."""
+        return [self.place(column.name) for column in part.history]
+
+    def places_of_coefficients(self, part: Part) -> list[int]:
+        """Return the columns of the pair table that are fields of the coefficients of a part."""
+        return [self.coefficients.index(column) for column in _columns_of(part)]
+
+    def model_of(self, recipe: Recipe) -> int:
+        """Return which of the elastic models a pair has."""
+        return [elastic_name(one) for one in self.elastics].index(elastic_name(recipe.elastic))
+
+    def row(self, recipe: Recipe, first: MaterialProperties, second: MaterialProperties) -> list[float]:
+        """Return the coefficients of a pair of materials, 0 for what it has not."""
+        pair = Pair(first, second, {**recipe.keys, **recipe.normal.keys})
+        values = {"damping": recipe.normal.part.damped(pair), "elastic_model": float(self.model_of(recipe))}
+        for use in recipe.uses:
+            given = Pair(first, second, {**pair.keys, **use.keys})
+            names = [name for name in _columns_of(use.part) if name != "modulus" or use is recipe.normal]
+            values.update(zip(names, use.part.values(given), strict=True))
+        values.update({_used(use.part): 1.0 for use in recipe.resistances})
+        return [float(values.get(name, 0.0)) for name in self.coefficients]
+
+    def powers(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each row of the pair table with which power of the overlap the elastic force grows."""
+        powers = np.array([normal.power for normal, _ in self.elastics])
+        if len(powers) == 1:
+            return np.full(len(table), powers[0])
+        return powers[table[:, self.coefficients.index("elastic_model")].astype(np.int64)]
+
+    def _remembering(self) -> list[Part]:
+        return [part for part in (self.tangential, *self.resistances) if part is not None]
+
+    def _accounts(self) -> tuple[Energy, ...]:
+        parts = [*self._remembering(), *self.adhesions]
+        names = {one.name: one for one in (NORMAL_DAMPING, *(one for part in parts for one in part.energies))}
+        return tuple(names.values())
+
+    def _columns(self) -> tuple[str, ...]:
+        several = ["elastic_model"] if len(self.elastics) > 1 else []
+        parts = [one for both in self.elastics for one in both if one is not None]
+        columns = [*several, "damping", *(column for part in parts for column in _columns_of(part))]
+        for part in self._remembering():
+            columns += _columns_of(part)
+        columns += [_used(part) for part in self.remembering]
+        return tuple(dict.fromkeys(columns))
+
+    def _version(self) -> str:
+        elastics = [elastic_name(one) for one in self.elastics]
+        others = ["friction" if self.is_spring else self.tangential.name] if self.tangential else []
+        others += [part.name for part in self.resistances]
+        return "_".join([*elastics, *others, *(["ledger"] if self.has_ledger else [])])
+
+    @property
+    def is_spring(self) -> bool:
+        """Whether the tangential force is pdem's own spring."""
+        return self.tangential is not None and self.tangential.force is None
+
+
+def _tangential(recipes: list[Recipe]) -> TangentialPart | None:
+    """Return the tangential part of a case: pdem's spring, another one, or none without friction."""
+    parts = [
+        one.tangential.part
+        for one in recipes
+        if one.tangential is not None and (one.tangential.part.force or one.keys["friction"] > 0.0)
+    ]
+    kinds = {part.name if part.force else "": part for part in parts}
+    if len(kinds) > 1:
+        names = ", ".join(sorted(part.model for part in kinds.values()))
+        raise InputError(
+            f"pairs of materials have tangential forces of different kinds ({names}); give all the same"
+        )
+    return next(iter(kinds.values()), None)
+
+
+def _columns_of(part: Part) -> list[str]:
+    """Return the names of the columns of the pair table that hold the coefficients of a part."""
+    if part.role == "normal":
+        return ["modulus", *(f"{part.name}.{name}" for name in part.coefficients if name != "modulus")]
+    if part.role == "adhesion":
+        return ["modulus", *(f"{part.name}.{name}" for name in part.coefficients)]
+    if isinstance(part, TangentialPart):
+        return [f"tangential.{name}" for name in part.coefficients]
+    return [f"{part.name}.{name}" for name in part.coefficients]
+
+
+def _used(part: Part) -> str:
+    """Return the column that is 1 where a pair has a resistance, else 0."""
+    return f"{part.name}.used"

@@ -1,0 +1,73 @@
+"""The elastic contact of two bodies in plain numbers, for limits of the time step and checks before a run."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.law.parts import MaterialProperties, Pair, fields_of, tuple_type
+
+if TYPE_CHECKING:
+    from pdem.contact.law.contact_law import PartUse, Recipe
+
+_HALVINGS = 60
+_SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
+
+
+class ContactSpring:
+    """The elastic force between two materials, as their law has it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Of the pair.
+    first, second : MaterialProperties
+        The materials.
+    """
+
+    def __init__(self, recipe: Recipe, first: MaterialProperties, second: MaterialProperties) -> None:
+        self._recipe, self._materials = recipe, (first, second)
+        self._normal = recipe.normal.part
+        self.coefficients = self._coefficients_of(recipe.normal)
+
+    def _coefficients_of(self, use: PartUse) -> Any:
+        pair = Pair(*self._materials, {**self._recipe.keys, **self._recipe.normal.keys, **use.keys})
+        values = dict(zip(use.part.coefficients, use.part.values(pair), strict=True))
+        names = fields_of(use.part)
+        if "modulus" in names and "modulus" not in values:
+            values["modulus"] = self.coefficients.modulus
+        return tuple_type(names)(**values)
+
+    def force(self, overlap: float, radius: float) -> float:
+        """Return the elastic force [N] at an overlap [m] of a pair of effective radius [m], without adhesion."""
+        return float(self._normal.elastic(overlap, radius, self.coefficients)[0])
+
+    def stiffness(self, overlap: float, radius: float) -> float:
+        """Return the stiffness [N/m]."""
+        _, factor = self._normal.elastic(overlap, radius, self.coefficients)
+        return float(self.coefficients.modulus * factor)
+
+    def depth(self, mass: float, radius: float, speed: float) -> float:
+        """Return the largest overlap [m] of an elastic impact of effective mass [kg] at a speed [m/s]."""
+        wanted, low, high = 0.5 * mass * speed * speed, 0.0, radius
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            enough = self._normal.energy(middle, radius, self.coefficients) >= wanted
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def duration(self, mass: float, radius: float, speed: float) -> float:
+        """Return about how long an impact lasts [s]: pi sqrt(m / k) with the stiffness at its largest overlap.
+
+        That is less than it is where the stiffness grows.
+        """
+        deepest = self.depth(mass, radius, speed) if speed > 0.0 else _SMALL * radius
+        stiffness = self.stiffness(deepest, radius)
+        return math.pi * math.sqrt(mass / stiffness) if stiffness > 0.0 else math.inf
+
+    def adhesive_stiffness(self, radius: float) -> float:
+        """Return the largest stiffness that adhesion alone brings about [N/m], 0 without any."""
+        use = self._recipe.adhesion
+        if use is None or use.part.stiffness is None:
+            return 0.0
+        return float(use.part.stiffness(radius, self._coefficients_of(use)))

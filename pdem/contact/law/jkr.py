@@ -1,0 +1,133 @@
+"""Adhesion of elastic spheres after Johnson, Kendall and Roberts, Proc. R. Soc. Lond. A 324 (1971) 301.
+
+With the contact radius a, the effective modulus E and radius R, and the work of adhesion w per area [J/m^2] (twice the
+surface energy of like materials):
+
+``F = 4 E a^3 / (3 R) - sqrt(8 pi w E a^3)``, ``overlap = a^2 / R - sqrt(2 pi w a / E)``.
+
+In units of ``a0 = (9 pi w R^2 / (2 E))^(1/3)``, ``F_c = 3/2 pi w R`` and ``delta_c = a0^2 / (2 6^(1/3) R)``, with
+``x = sqrt(a / a0)``: ``F = 4 F_c (x^6 - x^3)``, ``overlap = 6^(1/3) delta_c (2 x^4 - 4/3 x)``. A contact begins when
+the bodies touch, with a pull of 8/9 F_c; pulled apart it lasts, stretched, up to ``-delta_c`` (where the distance is
+given), or up to the largest pull F_c, at ``-0.481 delta_c`` (where the force is given). The energy is
+
+``U = F_c delta_c 6^(1/3) (16/5 x^10 - 16/3 x^7 + 4/3 x^4)``, counted from the touch; what is stored when the contact
+ends is lost: 0.936 F_c delta_c, or 0.462.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.law.parts import AdhesionPart, Energy, Key
+
+if TYPE_CHECKING:
+    from pdem.contact.law.parts import Pair
+
+SIXTH_ROOT = 6.0 ** (1.0 / 3.0)
+FOLD = 1.0 / SIXTH_ROOT
+"""Of x and of minus the overlap over ``6^(1/3) delta_c``, where a contact ends for want of distance."""
+
+LARGEST_PULL = 0.4807498567691361
+"""Minus the overlap over delta_c where the pull is largest."""
+
+ITERATIONS = 8
+"""Of Newton's method, which needs seven at most, from its bound, to the last digit."""
+
+
+def cube_root(value: float) -> float:
+    """Return the cube root of a positive number by square roots and four steps of Halley's method, in vector code."""
+    fourth = math.sqrt(math.sqrt(abs(value)))
+    sixteenth = math.sqrt(math.sqrt(fourth))
+    root = fourth * sixteenth * math.sqrt(math.sqrt(sixteenth))
+    for _ in range(4):
+        cube = root * root * root
+        root = root * (cube + 2.0 * value) / (2.0 * cube + value)
+    return root
+
+
+def contact_radius_root(depth: float) -> float:
+    """Return x for an overlap over ``6^(1/3) delta_c``: the larger root of 2 x^4 - 4/3 x = depth."""
+    depth = max(depth, -FOLD)
+    near = FOLD + math.sqrt((depth + FOLD) / 12.0) / FOLD
+    x = min(near, 1.0 + math.sqrt(math.sqrt(0.5 * max(depth, 0.0))))
+    for _ in range(ITERATIONS):
+        slope = 8.0 * x * x * x - 4.0 / 3.0
+        x = x - ((2.0 * x * x * x - 4.0 / 3.0) * x - depth) / (slope if slope > 0.0 else 1.0)
+        x = max(x, FOLD)
+    return x
+
+
+def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
+    """Return the force [N], the radius of the contact area [m], and the largest pull [N]."""
+    root = cube_root(radius)
+    size = c.size * root * root
+    x = contact_radius_root(2.0 * radius * overlap / (size * size))
+    pull = c.pull * radius
+    cube = x * x * x
+    return 4.0 * pull * cube * (cube - 1.0), size * x * x, pull
+
+
+def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
+    """Return the energy [J], 0 at the touch."""
+    root = cube_root(radius)
+    size = c.size * root * root
+    x = contact_radius_root(2.0 * radius * overlap / (size * size))
+    unit = c.pull * radius * size * size / (2.0 * radius)
+    return unit * (_shape(x) - _shape(TOUCH))
+
+
+def _shape(x: float) -> float:
+    square = x * x
+    fourth = square * square
+    return fourth * (16.0 / 5.0 * fourth * square - 16.0 / 3.0 * square * x + 4.0 / 3.0)
+
+
+TOUCH = (2.0 / 3.0) ** (1.0 / 3.0)
+"""x where the overlap is 0."""
+
+
+def gap(radius: float, c: Any) -> float:
+    """Return how far a contact can be stretched [m]."""
+    root = cube_root(radius)
+    size = c.size * root * root
+    return c.stretch * size * size / (2.0 * SIXTH_ROOT * radius)
+
+
+def stiffness(radius: float, c: Any) -> float:
+    """Return the stiffness where the force is 0 [N/m], 6/5 E a0: a bound without any load."""
+    root = cube_root(radius)
+    return 0.6 * c.modulus * c.size * root * root
+
+
+def _values(pair: Pair) -> tuple[float, float, float]:
+    work, modulus = pair.keys["work_of_adhesion"], pair.effective_modulus
+    size = (4.5 * math.pi * work / modulus) ** (1.0 / 3.0)
+    stretch = 1.0 if pair.keys["detach"] == "displacement" else LARGEST_PULL
+    return size, 1.5 * math.pi * work, stretch
+
+
+JKR = AdhesionPart(
+    role="adhesion",
+    model="jkr",
+    text="Elastic spheres that attract each other over a short range: soft, large, strongly adhesive ones.",
+    keys=(
+        Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0),
+        Key(
+            "detach",
+            "",
+            "Where a pulled contact ends: at its largest distance, or at its largest pull.",
+            default="displacement",
+            required=False,
+            choices=("displacement", "force"),
+        ),
+    ),
+    coefficients=("size", "pull", "stretch"),
+    values=_values,
+    energies=(Energy("adhesion", None, "adhesion"),),
+    elastic=elastic,
+    energy=energy,
+    gap=gap,
+    stiffness=stiffness,
+)
+"""``size`` is a0 over R^(2/3), ``pull`` F_c over R, ``stretch`` the largest distance over delta_c."""

@@ -1,0 +1,91 @@
+"""The tangential force of a contact as pdem computes it; its declaration is in `pdem.contact.law.friction`.
+
+The force grows by the velocity of the middle of a step in the tangent plane of the middle, and is then turned into the
+tangent plane of the end (Vyas, Ottino, Lueptow, Umbanhowar, Comput. Phys. Commun. 310 (2025) 109524); it is kept as a
+force, shrunk with the stiffness on unloading.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pdem.contact.law.parts import TINY
+from pdem.foundation.kernels import inlined
+from pdem.foundation.vectors import square_root
+
+if TYPE_CHECKING:
+    from pdem.contact.law.parts import Contact, Load, Step
+    from pdem.foundation.vectors import Vector
+
+WORST_ROTATION = 20.0
+"""Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
+divided by the inertia factor 0.4: in the limit of stability of tangential damping."""
+
+
+class Spring(NamedTuple):
+    """The tangential force of a contact before Coulomb's limit has been applied to its damping.
+
+    Attributes
+    ----------
+    elastic : tuple of 3 float
+        Force that is remembered [N].
+    stored : float
+        Energy in it [J].
+    force : tuple of 3 float
+        The same with damping [N].
+    limit : float
+        Square of the largest force [N^2].
+    """
+
+    elastic: Vector
+    stored: float
+    force: Vector
+    limit: float
+
+
+@inlined
+def spring_force(step: Step, contact: Contact, c: Any, load: Load, damping: float, old: Vector) -> Spring:
+    """Return the tangential force of a contact, as long as Coulomb's limit holds it only without damping.
+
+    Parameters
+    ----------
+    step, contact, load
+        See `pdem.contact.law.parts`; the stiffness of the load is the tangential one here.
+    c
+        Coefficients with the field ``friction``.
+    damping : float
+        Tangential [N s/m].
+    old : tuple of 3 float
+        Force remembered from the last step [N], zeros if there was no contact.
+    """
+    nx, ny, nz = contact.normal
+    hx, hy, hz = old
+    u, slide = contact.velocity, contact.slip
+    turn = contact.spin * step.dt
+    slips = load.time * load.stiffness
+    gx = load.shrink * (hx + turn * (ny * hz - nz * hy)) - slips * slide[0]
+    gy = load.shrink * (hy + turn * (nz * hx - nx * hz)) - slips * slide[1]
+    gz = load.shrink * (hz + turn * (nx * hy - ny * hx)) - slips * slide[2]
+    size = gx * gx + gy * gy + gz * gz
+    gn = gx * nx + gy * ny + gz * nz
+    gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
+    limit = c.friction * load.force
+    limit *= limit
+    sticks = size <= limit
+    size = size if sticks else limit
+    held, yielding = max(gx * gx + gy * gy + gz * gz, TINY), max(load.stiffness, TINY)
+    inverse = 1.0 / (held * yielding)
+    scale = square_root(size * yielding * inverse)
+    stored = 0.5 * size * held * inverse
+    gx, gy, gz = gx * scale, gy * scale, gz * scale
+
+    # Damping only where the contact sticks. It takes the velocity of the middle of the step, which lags: that
+    # stays stable while WORST_ROTATION (stiffness + 2 damping / step) is below 4 mass / step^2. Of what the stiffness
+    # leaves of this limit half is used; more would feed dense beds at coarse steps
+    rest = max(contact.mass * step.rate / WORST_ROTATION - 0.25 * load.stiffness * step.dt, 0.0)
+    damping = min(damping, rest) if sticks else 0.0
+    un = u[0] * nx + u[1] * ny + u[2] * nz
+    force = (
+        gx - damping * (u[0] - un * nx), gy - damping * (u[1] - un * ny), gz - damping * (u[2] - un * nz)
+    )  # fmt: skip
+    return Spring((gx, gy, gz), stored, force, limit)

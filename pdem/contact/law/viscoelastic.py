@@ -1,0 +1,121 @@
+"""The normal force of a contact: an elastic force and damping ``2 gamma sqrt(m k) v_n``.
+
+Two times meet in a step of central differences: positions are known at its end, velocities in its middle. Damping takes
+the velocity of the end, extrapolated from this step's and the last one's. Of that velocity the part which the normal
+force itself brings about is solved for, not extrapolated. A contact begins somewhere within a step, with damping at
+once: its first force is the mean of the force from the touch to the middle of the next step. Both together keep
+restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more.
+
+Without adhesion contacts never pull. All of it is branch-free, so that a loop over contacts becomes vector code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pdem.contact.law.elastic import elastic_of, onset_of
+from pdem.contact.law.parts import TINY
+from pdem.foundation.kernel_factory import inlined_closure
+from pdem.foundation.vectors import square_root
+
+if TYPE_CHECKING:
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.law.parts import Contact, Step
+    from pdem.foundation.vectors import Vector
+
+
+class Before(NamedTuple):
+    """What a contact remembers of the last step.
+
+    Attributes
+    ----------
+    known : bool
+        Whether the bodies touched in the last step; otherwise the other fields are zeros.
+    force : float
+        Normal force [N].
+    velocity : tuple of 3 float
+        Relative velocity at the contact in the middle of the last step [m/s].
+    """
+
+    known: bool
+    force: float
+    velocity: Vector
+
+
+class Normal(NamedTuple):
+    """The normal force of a contact, and what follows from it.
+
+    Attributes
+    ----------
+    force : float
+        [N].
+    lost : float
+        Energy that damping takes in this step [J].
+    velocity : tuple of 3 float
+        Tangential velocity at the end of the step [m/s].
+    stiffness, damping : float
+        Normal ones [N/m, N s/m].
+    shrink, time : float
+        See `pdem.contact.law.parts.Load`.
+    pull : float
+        Largest pull of adhesion [N].
+    """
+
+    force: float
+    lost: float
+    velocity: Vector
+    stiffness: float
+    damping: float
+    shrink: float
+    time: float
+    pull: float
+
+
+def normal_force_of(law: ContactLaw) -> Any:
+    """Make the function that returns the normal force of a contact.
+
+    It takes a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and `Before`, and
+    returns `Normal`.
+    """
+    elastic, onset, may_pull = elastic_of(law), onset_of(law), law.may_pull
+
+    @inlined_closure
+    def normal_force(step: Step, contact: Contact, c: Any, before: Before) -> Normal:
+        dt, n, u = step.dt, contact.normal, contact.velocity
+        gain = 0.5 * dt * contact.inverse_mass
+
+        # the first force of a contact acts from the touch to the middle of the next step, over the way `reach`
+        deep = contact.overlap if may_pull else max(contact.overlap, 0.0)
+        earlier = contact.overlap_before if may_pull else max(contact.overlap_before, 0.0)
+        gained = contact.overlap - contact.overlap_before
+        begins = (not before.known) & (contact.overlap_before < 0.1 * gained) & (dt > 0.0)
+        reach = deep + 0.5 * gained if begins else deep
+        # a contact that begins has no stiffness before: that factor is free for the one at its reach
+        force, factor, pull = elastic(deep, contact.radius, c)
+        _, other_factor, _ = elastic(reach if begins else earlier, contact.radius, c)
+        stiffness = c.modulus * factor
+
+        # velocity at the end of the step; its normal part without what the change of the normal force adds
+        half = 0.5 if before.known else 0.0
+        ex = u[0] + half * (u[0] - before.velocity[0])
+        ey = u[1] + half * (u[1] - before.velocity[1])
+        ez = u[2] + half * (u[2] - before.velocity[2])
+        en = ex * n[0] + ey * n[1] + ez * n[2]
+        tx, ty, tz = ex - en * n[0], ey - en * n[1], ez - en * n[2]
+        en -= gain * before.force
+        at_reach = other_factor if begins else factor
+        damping = 2.0 * c.damping * square_root(contact.mass * c.modulus * at_reach)
+        closing = onset(c) * reach * step.rate if begins else -en
+        normal = (force + damping * closing) / (1.0 + gain * damping)
+        normal = normal if may_pull else max(normal, 0.0)
+        en += gain * normal
+
+        # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
+        # slips from the touch on: one quotient for both
+        quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
+        return Normal(
+            normal, (force - normal) * en * dt, (tx, ty, tz), stiffness, damping, min(1.0, quotient),
+            dt * quotient if begins else dt, pull,
+        )  # fmt: skip
+
+    return normal_force

@@ -1,0 +1,332 @@
+"""The stages of the contact law over a block of contacts, made for the parts of a law.
+
+Each stage is one short loop: numbers of a contact come from columns (`pdem.contact.pairs.layout`), a scalar function of
+the law's parts (`pdem.contact.law`) computes, numbers go back into columns. `at` is where the columns of a worker
+begin, `first` the history index of the first contact of the block, ``h + place`` a number of a history.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.law.coefficients import coefficients_reader, part_reader
+from pdem.contact.law.compiled import compiled
+from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
+from pdem.contact.law.elastic import account_of
+from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
+from pdem.contact.law.parts import Contact, Load, Step
+from pdem.contact.law.spring_force import spring_force
+from pdem.contact.law.viscoelastic import Before, normal_force_of
+from pdem.contact.pairs.layout import (
+    ARM_I,
+    ARM_J,
+    COEFFICIENTS,
+    CONTACT_X,
+    DAMPING,
+    FORCE_J_X,
+    FORCE_LIMIT,
+    FORCE_X,
+    INERTIA,
+    INVERSE_MASS,
+    LOAD,
+    MASS,
+    NORMAL_STIFFNESS,
+    NORMAL_X,
+    OVERLAP_BEGIN,
+    OVERLAP_END,
+    RADIUS,
+    RESISTANCE_X,
+    ROLLING_X,
+    SHRINK,
+    SLIP_TIME,
+    SLIP_X,
+    SPIN,
+    STIFFNESS,
+    STRIDE,
+    TANGENTIAL_X,
+    TORQUE_I_X,
+    TORQUE_J_X,
+    column_of,
+    history_column,
+    history_place,
+)
+from pdem.foundation.columns import column_reader, column_writer
+from pdem.foundation.kernel_factory import inlined_closure
+from pdem.foundation.kernels import inlined
+from pdem.foundation.vectors import cross3, dot3, get3, put3, scale3
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.law.parts import ResistancePart
+    from pdem.foundation.vectors import Vector
+
+H_OVERLAP, H_NORMAL, H_VELOCITY_X = history_place(OVERLAP), history_place(1), history_place(2)
+
+
+@inlined
+def contact_at(work: NDArray[np.float64], w: int, velocity: Vector) -> Contact:
+    """Return geometry and motion of a contact from its columns; what a stage does not use is not read."""
+    return Contact(
+        work[w + OVERLAP_END], work[w + OVERLAP_BEGIN], get3(work, w + NORMAL_X, STRIDE), velocity,
+        get3(work, w + SLIP_X, STRIDE), get3(work, w + ROLLING_X, STRIDE), work[w + SPIN], work[w + RADIUS],
+        work[w + MASS], work[w + INVERSE_MASS], work[w + INERTIA],
+    )  # fmt: skip
+
+
+def stages_of(law: ContactLaw) -> Any:
+    """Make the function that evaluates the law of a block of contacts, from normal forces to resultants.
+
+    It takes `at`, `first`, the number of contacts, `Step`, the columns, and the histories.
+    """
+    normal, resistances, tangential, resultant = (
+        _normal_stage(law), _resistance_stages(law), _tangential_stage(law), _resultant_stage(law)
+    )  # fmt: skip
+
+    @inlined_closure
+    def stages(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        normal(at, first, count, step, work, history)
+        resistances(at, first, count, step, work, history)
+        tangential(at, first, count, step, work, history)
+        resultant(at, first, count, step, work, history)
+
+    return stages
+
+
+def _nothing() -> Any:
+    @inlined_closure
+    def nothing(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        """Do nothing: no pair of the case has this part."""
+
+    return nothing
+
+
+def _normal_stage(law: ContactLaw) -> Any:
+    normal_force, width = normal_force_of(law), law.columns
+    coefficients_of = coefficients_reader(law, COEFFICIENTS)
+    pulls, has_spring, has_ledger = law.may_pull, law.is_spring, law.has_ledger
+    loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
+    damped = history_place(law.place("normal_damping"))
+    write_account = account_of(law, COEFFICIENTS)
+
+    @inlined_closure
+    def normal_stage(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        for c in range(count):
+            h, w = history_column(first, c, width), column_of(at, c)
+            contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
+            before = Before(
+                history[h + H_OVERLAP] > UNKNOWN,
+                history[h + H_NORMAL],
+                get3(history, h + H_VELOCITY_X, STRIDE),
+            )
+            found = normal_force(step, contact, k, before)
+            history[h + H_NORMAL] = found.force
+            put3(history, h + H_VELOCITY_X, STRIDE, contact.velocity)
+            history[h + H_OVERLAP] = contact.overlap
+            if has_ledger:
+                history[h + damped] += found.lost
+                write_account(work, w, history, h, contact)
+                put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
+            if has_spring:
+                work[w + STIFFNESS] = k.ratio * found.stiffness
+                work[w + DAMPING] = found.damping * k.ratio_root
+            if loads:
+                work[w + NORMAL_STIFFNESS] = found.stiffness
+            if pulls:
+                work[w + LOAD] = found.force + 2.0 * found.pull
+            work[w + SHRINK], work[w + SLIP_TIME] = found.shrink, found.time
+
+    return normal_stage
+
+
+def _load_of(law: ContactLaw, stiffness: Any) -> Any:
+    """Make the function that returns the load of a contact, with the stiffness that stands in a column."""
+    pulls = law.may_pull
+
+    @inlined_closure
+    def load_of(work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int) -> Load:
+        force = work[w + LOAD] if pulls else history[h + H_NORMAL]
+        return Load(force, work[w + stiffness], work[w + SHRINK], work[w + SLIP_TIME])
+
+    return load_of
+
+
+def _tangential_stage(law: ContactLaw) -> Any:
+    if law.tangential is None:
+        return _nothing()
+    if not law.is_spring:
+        return _own_tangential_stage(law)
+    width, has_ledger, load_of = law.columns, law.has_ledger, _load_of(law, STIFFNESS)
+    coefficients_of = part_reader(law, law.tangential, COEFFICIENTS)
+    force, stored, slid = (
+        history_place(law.place(name)) for name in ("tangential_force", "tangential", "sliding")
+    )
+
+    @inlined_closure
+    def tangential_stage(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        for c in range(count):
+            h, w = history_column(first, c, width), column_of(at, c)
+            contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
+            found = spring_force(
+                step, contact, coefficients_of(work, w), load_of(work, w, history, h), work[w + DAMPING],
+                get3(history, h + force, STRIDE),
+            )  # fmt: skip
+            put3(history, h + force, STRIDE, found.elastic)
+            if has_ledger:
+                history[h + slid] += history[h + stored] - found.stored
+                history[h + stored] = found.stored
+            put3(work, w + FORCE_X, STRIDE, found.force)
+            work[w + FORCE_LIMIT] = found.limit
+
+    return tangential_stage
+
+
+def _own_tangential_stage(law: ContactLaw) -> Any:
+    """Make the stage of a tangential force that is a function of its own, and within its own limit."""
+    part = law.tangential
+    assert part is not None
+    compute, width, has_ledger = compiled(part.force), law.columns, law.has_ledger
+    coefficients_of, load_of = part_reader(law, part, COEFFICIENTS), _load_of(law, NORMAL_STIFFNESS)
+    memory = [history_place(place) for place in law.places_of(part)]
+    remembered, remember = column_reader(memory), column_writer(memory)
+    stored, slid = (history_place(law.place(name)) for name in ("tangential", "sliding"))
+
+    @inlined_closure
+    def tangential_stage(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        for c in range(count):
+            h, w = history_column(first, c, width), column_of(at, c)
+            contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
+            force, memory_now, energy = compute(
+                step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
+            )
+            remember(history, h, memory_now)
+            if has_ledger:
+                history[h + slid] += history[h + stored] - energy
+                history[h + stored] = energy
+            put3(work, w + FORCE_X, STRIDE, force)
+
+    return tangential_stage
+
+
+def _resistance_stages(law: ContactLaw) -> Any:
+    """Make the stage of all resistances with a memory; what each adds stands in columns."""
+    stages = [_resistance_stage(law, part, number == 0) for number, part in enumerate(law.remembering)]
+    if not stages:
+        return _nothing()
+    while len(stages) > 1:
+        stages[:2] = [_both(stages[0], stages[1])]
+    return stages[0]
+
+
+def _both(one: Any, other: Any) -> Any:
+    @inlined_closure
+    def both(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        one(at, first, count, step, work, history)
+        other(at, first, count, step, work, history)
+
+    return both
+
+
+def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> Any:
+    compute, width, has_ledger = compiled(part.torque), law.columns, law.has_ledger
+    coefficients_of, load_of = part_reader(law, part, COEFFICIENTS), _load_of(law, NORMAL_STIFFNESS)
+    used = COEFFICIENTS[law.coefficients.index(f"{part.name}.used")]
+    memory = [history_place(place) for place in law.places_of(part)]
+    remembered, remember = column_reader(memory), column_writer(memory)
+    stored, lost = (history_place(law.place(one.name)) for one in part.energies)
+
+    @inlined_closure
+    def resistance_stage(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        for c in range(count):
+            h, w = history_column(first, c, width), column_of(at, c)
+            contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
+            torque, memory_now, energy = compute(
+                step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
+            )
+            has = work[w + used] > 0.0
+            torque = torque[0] if has else 0.0, torque[1] if has else 0.0, torque[2] if has else 0.0
+            energy = energy if has else 0.0
+            remember(history, h, memory_now)
+            if has_ledger:
+                history[h + lost] += history[h + stored] - energy - dot3(torque, contact.rolling) * step.dt
+                history[h + stored] = energy
+            if not is_first:
+                others = get3(work, w + RESISTANCE_X, STRIDE)
+                torque = torque[0] + others[0], torque[1] + others[1], torque[2] + others[2]
+            put3(work, w + RESISTANCE_X, STRIDE, torque)
+
+    return resistance_stage
+
+
+def _resultant_stage(law: ContactLaw) -> Any:
+    """Make the stage of Coulomb's limit, constant rolling resistance, and what contacts do to their particles."""
+    width, has_ledger, pulls, has_force = (
+        law.columns,
+        law.has_ledger,
+        law.may_pull,
+        law.tangential is not None,
+    )
+    has_spring, part = law.is_spring, law.constant_torque
+    has_constant, has_memory = part is not None, bool(law.remembering)
+    friction = COEFFICIENTS[0 if part is None else law.places_of_coefficients(part)[0]]
+    slid, rolled = (history_place(law.place(name)) for name in ("sliding", "rolling"))
+
+    @inlined_closure
+    def resultant_stage(
+        at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
+    ) -> None:
+        for c in range(count):
+            h, w = history_column(first, c, width), column_of(at, c)
+            n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)
+            normal, arm_i, arm_j = history[h + H_NORMAL], work[w + ARM_I], work[w + ARM_J]
+            load = work[w + LOAD] if pulls else normal
+            f = get3(work, w + FORCE_X, STRIDE)
+            a = 0.0, 0.0, 0.0
+            if has_constant:
+                reach, inertia = work[w + friction] * work[w + RADIUS] * load, work[w + INERTIA]
+                if has_spring:
+                    f, resistance, turns = limited_force_and_resistance(
+                        f, work[w + FORCE_LIMIT], r, reach, inertia, step.rate
+                    )
+                else:
+                    resistance, turns = rolling_resistance(r, reach, inertia, step.rate)
+                a = scale3(resistance, r)
+                if has_ledger:
+                    history[h + rolled] -= resistance * turns * step.dt
+            elif has_spring:
+                f = limited_force(f, work[w + FORCE_LIMIT])
+            if has_force and has_ledger:
+                t = get3(work, w + TANGENTIAL_X, STRIDE)
+                history[h + slid] -= (f[0] * t[0] + f[1] * t[1] + f[2] * t[2]) * step.dt
+            if has_memory:
+                b = get3(work, w + RESISTANCE_X, STRIDE)
+                a = a[0] + b[0], a[1] + b[1], a[2] + b[2]
+            if has_force:
+                q = cross3(n, f)
+                torque_i = -arm_i * q[0] - a[0], -arm_i * q[1] - a[1], -arm_i * q[2] - a[2]
+                torque_j = a[0] - arm_j * q[0], a[1] - arm_j * q[1], a[2] - arm_j * q[2]
+                force = normal * n[0] + f[0], normal * n[1] + f[1], normal * n[2] + f[2]
+            else:
+                torque_i, torque_j, force = scale3(-1.0, a), a, scale3(normal, n)
+            put3(work, w + TORQUE_I_X, STRIDE, torque_i)
+            put3(work, w + FORCE_J_X, STRIDE, force)
+            put3(work, w + TORQUE_J_X, STRIDE, torque_j)
+
+    return resultant_stage

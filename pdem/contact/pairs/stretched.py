@@ -1,0 +1,48 @@
+"""Contacts between particles that are pulled apart: how long they last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.elastic import gap_of
+from pdem.contact.pairs.layout import row_of
+from pdem.foundation.geometry_kernels import nearest_image
+from pdem.foundation.kernel_factory import inlined_exactly
+from pdem.foundation.vectors import exact_dot3, square_root
+from pdem.motion.integration import MATERIAL, PLACE, SIZE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.pairs.arguments import Candidates, StepParameters
+
+
+def lasts_of(law: ContactLaw) -> Any:
+    """Make the function that tells whether a contact lasts whose particles do not touch any more.
+
+    It takes the candidate, all candidates, `StepParameters`, and the packed rows.
+    """
+    if not law.may_pull:
+        return inlined_exactly(lambda k, candidates, parameters, packed: False)
+    gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
+
+    @inlined_exactly
+    def lasts(
+        k: int, candidates: Candidates, parameters: StepParameters, packed: NDArray[np.float64]
+    ) -> bool:
+        i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
+        ri, rj = packed[i + SIZE], packed[j + SIZE]
+        pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
+        allowed = gap(0.0, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair))
+        period, frequency = parameters.period, parameters.frequency
+        d = (
+            nearest_image(packed[j + PLACE] - packed[i + PLACE], period[0], frequency[0]),
+            nearest_image(packed[j + PLACE + 1] - packed[i + PLACE + 1], period[1], frequency[1]),
+            nearest_image(packed[j + PLACE + 2] - packed[i + PLACE + 2], period[2], frequency[2]),
+        )
+        return square_root(exact_dot3(d, d)) <= ri + rj + allowed
+
+    return lasts

@@ -1,0 +1,94 @@
+"""Contacts with walls that are pulled apart, where the law has adhesion.
+
+While a sphere touches a wall, what it touches of it decides (one contact for each patch). When it has left the wall,
+its contact lasts with the point of the wall that is nearest, up to the distance at which the law lets go: one contact
+for a wall, whatever facets that is made of.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.geometry.sphere_facet import nearest_feature
+from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.elastic import gap_of
+from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernel_factory import inlined_exactly
+from pdem.foundation.kernels import ROW
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
+
+if TYPE_CHECKING:
+    from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
+
+
+def stretched_of(law: ContactLaw) -> Any:
+    """Make the function that adds the stretched contacts of a particle to those that it has by touching.
+
+    It takes the place `q` of the particle in the list of those near a wall, and the number of its contacts, and returns
+    how many it has with them.
+    """
+    if not law.may_pull:
+        return inlined_exactly(
+            lambda q, count, near, parameters, surface, found, before, work: count,
+        )  # fmt: skip
+    gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
+
+    @inlined_exactly
+    def keep_stretched(
+        q: int, count: int, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays, found: Found,
+        before: WallRecord, work: WallWork,
+    ) -> int:  # fmt: skip
+        first, at = near.start[q], PACKED * (near.near[q] & ROW)
+        radius, material = near.packed[at + SIZE], int(near.packed[at + MATERIAL])
+        for old in range(first, first + before.counts[q]):
+            if before.kind[old] < 0:
+                continue
+            wall = surface.facet_wall[before.facet[old]]
+            if touches_wall(wall, first, count, surface, found):
+                continue
+            pair = material * parameters.materials + surface.wall_material[wall]
+            allowed = gap(0.0, radius, coefficients_of(parameters.coefficients, width * pair))
+            if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
+                work.match[first + count] = old + 1
+                before.kind[old] = -1
+                count += 1
+        return count
+
+    return keep_stretched
+
+
+@inlined_geometry
+def touches_wall(wall: int, first: int, count: int, surface: SurfaceArrays, found: Found) -> bool:
+    """Tell whether one of some contacts is with a wall."""
+    touches = False
+    for c in range(first, first + count):
+        touches |= surface.facet_wall[found.facet[c]] == wall
+    return touches
+
+
+@inlined_geometry
+def nearest_of_wall(
+    q: int, wall: int, row: int, reach: float, near: NearFacets, surface: SurfaceArrays, found: Found
+) -> bool:
+    """Write the nearest point of a wall to a row of `found`, if it is within `reach` [m] of the particle's centre."""
+    at = PACKED * (near.near[q] & ROW)
+    x, y, z = near.packed[at + PLACE], near.packed[at + PLACE + 1], near.packed[at + PLACE + 2]
+    best = math.inf
+    for place in range(near.start[q], near.end[q]):
+        facet = near.candidates[place]
+        if surface.facet_wall[facet] != wall:
+            continue
+        kind, feature, rx, ry, rz, squared = nearest_feature(x, y, z, facet, surface)
+        if 0.0 < squared < best:
+            best, distance = squared, math.sqrt(squared)
+            found.kind[row], found.feature[row], found.facet[row] = kind, feature, facet
+            found.point[row, 0], found.point[row, 1], found.point[row, 2] = x - rx, y - ry, z - rz
+            found.normal[row, 0], found.normal[row, 1], found.normal[row, 2] = (
+                rx / distance, ry / distance, rz / distance
+            )  # fmt: skip
+            found.overlap[row] = found.energetic[row] = near.packed[at + SIZE] - distance
+            found.weight[row] = 1
+    return best <= reach * reach

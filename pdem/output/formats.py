@@ -1,0 +1,106 @@
+"""Formats of snapshots, by name: what a run writes, and what of it an output folder holds.
+
+One more is a file with its two writers and an entry here. Pictures and comparisons read VTKHDF.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots, last_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.containers.global_order import Rows
+
+    Columns = Mapping[str, NDArray[Any]]
+
+
+class SnapshotFile(Protocol):
+    """A file to which a run adds snapshots.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    """
+
+    path: Path
+
+    @property
+    def conflict(self) -> bool:
+        """Whether there is a whole file that holds other columns, and cannot be continued; looks only."""
+        ...
+
+    def open(self) -> None:
+        """Cut an existing file back to the step to continue from, if there is one."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class ParticleWriter(SnapshotFile, Protocol):
+    """A file of particles, see `pdem.output.snapshots.ParticleSnapshots`."""
+
+    def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
+        """Append the particles at `time` (s); snapshots of this or a later step are replaced. Collective."""
+        ...
+
+
+class WallWriter(SnapshotFile, Protocol):
+    """A file of walls, see `pdem.output.snapshots.WallSnapshots`."""
+
+    def write(
+        self,
+        time: float,
+        step: int,
+        vertices: NDArray[np.float64],
+        loads: Columns,
+        vertex_columns: Columns | None = None,
+        facet_columns: Columns | None = None,
+    ) -> None:
+        """Append the walls at `time` (s); snapshots of this or a later step are replaced."""
+        ...
+
+
+@dataclass(frozen=True)
+class SnapshotFormat:
+    """A way of writing snapshots.
+
+    Attributes
+    ----------
+    particle_file, wall_file : str
+        Names of its files in an output folder.
+    particles, walls : callable
+        Make the writers, with the arguments of `ParticleSnapshots` and `WallSnapshots`.
+    last_snapshot : callable
+        Returns step and time [s] of the last snapshot in a file, None if there is none.
+    """
+
+    particle_file: str
+    wall_file: str
+    particles: Callable[..., ParticleWriter]
+    walls: Callable[..., WallWriter]
+    last_snapshot: Callable[[Path], tuple[int, float] | None]
+
+    @property
+    def files(self) -> tuple[str, str]:
+        """Names of both files."""
+        return self.particle_file, self.wall_file
+
+
+FORMATS = {
+    "vtkhdf": SnapshotFormat(PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots, last_snapshot)
+}
+"""By name."""
+
+WRITTEN_FORMAT = "vtkhdf"
+"""What runs write."""

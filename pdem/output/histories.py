@@ -1,0 +1,90 @@
+"""Histories of contacts as columns by name, as checkpoints hold them: one number or one vector of three each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.law.dissipation import ENDED
+from pdem.foundation.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_AXES = "xyz"
+_BEFORE_NAMES = (
+    "tangential_force_x", "tangential_force_y", "tangential_force_z", "normal_force", "velocity_x", "velocity_y",
+    "velocity_z", "tangential", "normal_damping", "sliding", "rolling", "overlap",
+    "normal_x", "normal_y", "normal_z", "wall_work",
+)  # fmt: skip
+"""Columns of the array ``history`` that checkpoints held before columns had names; contacts with walls have them
+all."""
+
+
+def _vectors(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the name of each column of a file, and the numbers of a history that it holds."""
+    for number, name in enumerate(names):
+        base, _, axis = name.rpartition("_")
+        if axis not in _AXES or not base:
+            yield name, [number]
+        elif axis == "x":
+            yield base, [number, number + 1, number + 2]
+
+
+def columns_of(names: Sequence[str], history: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return histories (len(names), n) as columns by name: (n,), or (n, 3) of ``name_x``, ``name_y``, ``name_z``."""
+    return {
+        name: history[numbers].T.copy() if len(numbers) > 1 else history[numbers[0]].copy()
+        for name, numbers in _vectors(names)
+    }
+
+
+def history_of(
+    names: Sequence[str], columns: Mapping[str, NDArray[Any]], rows: NDArray[np.bool_], where: str
+) -> NDArray[np.float64]:
+    """Return histories (len(names), n) of some rows from columns by name.
+
+    What the file does not have is 0, as in a contact that begins: the law has changed since. What is not among `names`
+    is left out.
+
+    Raises
+    ------
+    CheckpointError
+        If contacts have no overlap: this is no checkpoint of contacts.
+    """
+    columns = named(columns)
+    history = np.zeros((len(names), int(rows.sum())))
+    if history.size and "overlap" not in columns:
+        raise CheckpointError(f"{where}: contacts without a history; give a checkpoint written by pdem")
+    for name, numbers in _vectors(names):
+        if name in columns:
+            history[numbers] = columns[name][rows].T
+    return history
+
+
+def named(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a group of contacts by name, also of checkpoints in which they had none."""
+    found = dict(columns)
+    if "history" in found:
+        old = found.pop("history")
+        found.update(columns_of(_BEFORE_NAMES[: old.shape[1]], old.T))
+    return found
+
+
+def with_names(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the groups of a checkpoint as those of the present version.
+
+    Histories have names, and there is a sum of ended contacts for every term.
+    """
+    found = {name: dict(columns) for name, columns in groups.items()}
+    for name in ("contacts", "wall_contacts"):
+        if name in found:
+            found[name] = named(found[name])
+    ended = found.get("counters", {}).get("ended")
+    if ended is not None and len(ended) < len(ENDED):
+        missing = np.zeros((len(ENDED) - len(ended), *ended.shape[1:]), ended.dtype)
+        found["counters"]["ended"] = np.concatenate((ended, missing))
+    return found

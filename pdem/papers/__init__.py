@@ -1,0 +1,1 @@
+"""Geometry of the papers whose results are repeated: meshes of walls."""

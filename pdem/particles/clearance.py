@@ -1,0 +1,197 @@
+"""Where spheres overlap one another or a wall, found once at the start and without any grid of its own.
+
+Spheres are handled in classes of similar size, so that a few large ones do not widen the search of many
+small ones. Distances come from `scipy.spatial.cKDTree`, across periodic faces too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from pdem.containers.mesh_splitting import triangle_fans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.particles.regions import Domain
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+_PAIRS_AT_ONCE = 2_000_000
+_NEIGHBOURS_LIMIT = 400
+
+
+def size_classes(radii: Floats) -> list[Indices]:
+    """Return the indices of spheres by class: radii within a factor of two, the largest class first."""
+    if radii.size == 0:
+        return []
+    octave = np.floor(np.log2(radii.max() / radii) + 1e-9).astype(np.int64)
+    return [np.flatnonzero(octave == value) for value in np.unique(octave)]
+
+
+def wrapped(positions: Floats, domain: Domain) -> Floats:
+    """Return positions, shape (n, 3), moved by whole periods into the domain along its periodic axes."""
+    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
+    width = upper - lower
+    moved = positions - np.floor((positions - lower) / width) * width
+    # Rounding may leave a position just on the far face, which is the near face.
+    moved = np.where(moved >= upper, lower, np.maximum(moved, lower))
+    return np.where(np.asarray(domain.periodic), moved, positions)
+
+
+def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple[Indices, Floats]:
+    """Find all overlapping spheres.
+
+    Parameters
+    ----------
+    positions, radii : ndarray
+        Shapes (n, 3) and (n,), in m.
+    domain : Domain
+        For its periodic axes and its dimension.
+
+    Returns
+    -------
+    pairs : ndarray of int64
+        Indices i < j, shape (m, 2), sorted.
+    overlaps : ndarray
+        ``radii[i] + radii[j] - distance`` in m, shape (m,), positive.
+
+    Notes
+    -----
+    In a hopeless crowd (radii in the wrong unit, for instance) only a part of the overlaps is returned.
+    """
+    classes = size_classes(radii)
+    trees = [_tree(positions[members], domain) for members in classes]
+    found: list[Indices] = []
+    depths: list[Floats] = []
+    for first in range(len(classes)):
+        for second in range(first, len(classes)):
+            members, others = classes[first], classes[second]
+            reach = radii[members].max() + radii[others].max()
+            members, tree = _thinned(members, trees[first], trees[second], reach, positions, domain)
+            near = tree.sparse_distance_matrix(trees[second], reach, output_type="ndarray")
+            pairs = np.stack([members[near["i"]], others[near["j"]]], axis=1)
+            overlap = radii[pairs].sum(axis=1) - near["v"]
+            keep = overlap > 0.0
+            keep &= (pairs[:, 0] < pairs[:, 1]) if first == second else True
+            found.append(np.sort(pairs[keep], axis=1))
+            depths.append(overlap[keep])
+    if not found:
+        return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    pairs, overlaps = np.concatenate(found), np.concatenate(depths)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    return pairs[order], overlaps[order]
+
+
+def _thinned(
+    members: Indices, tree: cKDTree, others: cKDTree, reach: float, positions: Floats, domain: Domain
+) -> tuple[Indices, cKDTree]:
+    """Return every so many of the spheres of a class if all of them would have too many neighbours."""
+    excess = int(tree.count_neighbors(others, reach)) // (_NEIGHBOURS_LIMIT * (tree.n + others.n))
+    if excess == 0:
+        return members, tree
+    chosen = members[:: excess + 1]
+    return chosen, _tree(positions[chosen], domain)
+
+
+def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None:
+    """Return the lowest two indices of spheres with one centre, None if all centres, shape (n, 3), differ."""
+    centres = wrapped(positions, domain)
+    order = np.lexsort(centres.T)
+    same = np.flatnonzero(np.all(centres[order[1:]] == centres[order[:-1]], axis=1))
+    if same.size == 0:
+        return None
+    # lexsort is stable, so equal centres stand in the order of their indices.
+    at = same[np.argmin(order[same])]
+    return int(order[at]), int(order[at + 1])
+
+
+def _tree(positions: Floats, domain: Domain) -> cKDTree:
+    periodic = np.asarray(domain.periodic)
+    if not periodic.any():
+        return cKDTree(positions)
+    period = np.where(periodic, np.subtract(domain.upper, domain.lower), 0.0)
+    # Subtracting the corner can round up to the period itself, which the tree refuses.
+    shifted = wrapped(positions, domain) - np.where(periodic, domain.lower, 0.0)
+    return cKDTree(np.where(periodic & (shifted >= period), 0.0, shifted), boxsize=period)
+
+
+def touching_walls(
+    positions: Floats, radii: Floats, vertices: Floats, facet_start: Indices, facet_vertices: Indices
+) -> tuple[Indices, Floats, Indices]:
+    """Find the spheres that a mesh cuts into.
+
+    Parameters
+    ----------
+    positions, radii : ndarray
+        Shapes (n, 3) and (n,), in m.
+    vertices : ndarray
+        Of the mesh, shape (v, 3), in m.
+    facet_start, facet_vertices : ndarray of int64
+        Loops of vertices of the facets: facet f has ``facet_vertices[facet_start[f]:facet_start[f + 1]]``.
+
+    Returns
+    -------
+    spheres : ndarray of int64
+        Indices of the spheres, increasing, each once, shape (m,).
+    overlaps : ndarray
+        How far each reaches through its nearest facet: radius minus distance, in m, shape (m,).
+    facets : ndarray of int64
+        That facet, shape (m,).
+    """
+    depth = np.zeros(radii.size)
+    facet = np.full(radii.size, -1, dtype=np.int64)
+    triangles, owners = triangle_fans(facet_start, facet_vertices)
+    corners = vertices[triangles]
+    for members in size_classes(radii):
+        for near, triangle in _near_triangles(positions[members], float(radii[members].max()), corners):
+            sphere = members[near]
+            overlap = radii[sphere] - _triangle_distance(positions[sphere], corners[triangle])
+            # Ascending order lets the deepest triangle be the last one written.
+            order = np.argsort(overlap, kind="stable")
+            order = order[overlap[order] > depth[sphere[order]]]
+            depth[sphere[order]] = overlap[order]
+            facet[sphere[order]] = owners[triangle[order]]
+    spheres = np.flatnonzero(facet >= 0)
+    return spheres, depth[spheres], facet[spheres]
+
+
+def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
+    tree = cKDTree(positions)
+    centres = corners.mean(axis=1)
+    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
+    some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
+    counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
+    batch = np.cumsum(counts) // _PAIRS_AT_ONCE
+    for number in np.unique(batch):
+        here = batch == number
+        chosen = some[here]
+        lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
+        near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
+        yield near, np.repeat(chosen, counts[here])
+
+
+def _triangle_distance(points: Floats, corners: Floats) -> Floats:
+    """Return the distance in m of each point, shape (n, 3), from its triangle, shape (n, 3, 3)."""
+    first, second, third = corners[:, 0], corners[:, 1], corners[:, 2]
+    normal = np.cross(second - first, third - first)
+    length = np.linalg.norm(normal, axis=1)
+    inside = length > 0.0
+    for start, end in ((first, second), (second, third), (third, first)):
+        inside &= np.einsum("ij,ij->i", np.cross(end - start, points - start), normal) >= 0.0
+    height = np.abs(np.einsum("ij,ij->i", points - first, normal)) / np.where(length > 0.0, length, 1.0)
+    edges = [_segment_distance(points, *ends) for ends in ((first, second), (second, third), (third, first))]
+    return np.where(inside, height, np.minimum.reduce(edges))
+
+
+def _segment_distance(points: Floats, start: Floats, end: Floats) -> Floats:
+    along, offset = end - start, points - start
+    squared = np.einsum("ij,ij->i", along, along)
+    share = np.einsum("ij,ij->i", offset, along) / np.where(squared > 0.0, squared, 1.0)
+    return np.linalg.norm(offset - np.clip(share, 0.0, 1.0)[:, None] * along, axis=1)

@@ -1,0 +1,145 @@
+"""Boxes, cylinders and balls: what is inside, what touches them, how large they are."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+Vector = tuple[float, float, float]
+
+
+class Domain(Protocol):
+    """The box in which particles live, as `pdem.case.sections.Domain` has it.
+
+    Attributes
+    ----------
+    lower, upper : tuple of 3 float
+        Corners [m].
+    periodic : tuple of 3 bool
+        Axes along which the box repeats.
+    gravity : tuple of 3 float
+        Acceleration [m/s^2].
+    dimension : {2, 3}
+        2 keeps centres in a plane of constant z.
+    """
+
+    lower: Vector
+    upper: Vector
+    periodic: tuple[bool, bool, bool]
+    gravity: Vector
+    dimension: Literal[2, 3]
+
+
+class Box(Protocol):
+    """A box from `lower` to `upper` [m]."""
+
+    shape: Literal["box"]
+    lower: Vector
+    upper: Vector
+
+
+class Cylinder(Protocol):
+    """A cylinder of `radius` [m] about `centre` [m], `length` [m] long along the direction `axis`."""
+
+    shape: Literal["cylinder"]
+    centre: Vector
+    axis: Vector
+    radius: float
+    length: float
+
+
+class Ball(Protocol):
+    """A ball about `centre` [m] of the given `radius` [m]."""
+
+    shape: Literal["sphere"]
+    centre: Vector
+    radius: float
+
+
+Region = Box | Cylinder | Ball
+
+
+def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
+    """Return the axes, shape (3,), along which a region is a whole period and therefore has no boundary."""
+    lower, upper = bounds(region)
+    period = np.subtract(domain.upper, domain.lower)
+    across = np.asarray(domain.periodic) & (upper - lower >= period * (1.0 - 1e-12))
+    if region.shape == "cylinder":
+        return across & (np.abs(_direction(region)) > 1.0 - 1e-12)
+    return across & (region.shape == "box")
+
+
+def bounds(region: Region) -> Bounds:
+    """Return the corners, each of shape (3,) in m, of the box around a region."""
+    if region.shape == "box":
+        return np.asarray(region.lower), np.asarray(region.upper)
+    centre = np.asarray(region.centre)
+    if region.shape == "sphere":
+        return centre - region.radius, centre + region.radius
+    axis = _direction(region)
+    reach = 0.5 * region.length * np.abs(axis) + region.radius * np.sqrt(np.maximum(0.0, 1.0 - axis**2))
+    return centre - reach, centre + reach
+
+
+def size(region: Region, dimension: int) -> float:
+    """Return the volume of a region in m^3, or in 2D the area in m^2 of its cut through the middle."""
+    lower, upper = bounds(region)
+    if region.shape == "box":
+        return float(np.prod((upper - lower)[:dimension]))
+    if region.shape == "sphere":
+        return math.pi * region.radius**2 * (1.0 if dimension == 2 else 4.0 / 3.0 * region.radius)
+    along_z = abs(_direction(region)[2]) > 0.5
+    if dimension == 2:
+        return math.pi * region.radius**2 if along_z else 2.0 * region.radius * region.length
+    return math.pi * region.radius**2 * region.length
+
+
+def contains(
+    region: Region, positions: NDArray[np.float64], radii: NDArray[np.float64], free: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which spheres, positions (n, 3) and radii (n,), lie wholly inside a region.
+
+    Along the axes marked in `free`, shape (3,), they may reach across its faces (periodic directions, and the
+    direction across the plane of a 2D case).
+    """
+    if region.shape == "box":
+        lower, upper = bounds(region)
+        inside = (positions - radii[:, None] >= lower) & (positions + radii[:, None] <= upper)
+        return np.asarray(np.all(inside | free, axis=1))
+    offset = np.where(free & (region.shape != "cylinder"), 0.0, positions - np.asarray(region.centre))
+    if region.shape == "sphere":
+        return np.asarray(np.linalg.norm(offset, axis=1) + radii <= region.radius)
+    along, across = _cylindrical(region, offset)
+    unbounded = bool(np.any(free & (np.abs(_direction(region)) > 0.5)))
+    return (across + radii <= region.radius) & (unbounded | (np.abs(along) + radii <= 0.5 * region.length))
+
+
+def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far positions, shape (n, 3), are outside a region, in m; 0 inside."""
+    if region.shape == "box":
+        lower, upper = bounds(region)
+        return np.linalg.norm(np.maximum(0.0, np.maximum(lower - positions, positions - upper)), axis=1)
+    offset = positions - np.asarray(region.centre)
+    if region.shape == "sphere":
+        return np.maximum(0.0, np.linalg.norm(offset, axis=1) - region.radius)
+    along, across = _cylindrical(region, offset)
+    return np.hypot(
+        np.maximum(0.0, np.abs(along) - 0.5 * region.length), np.maximum(0.0, across - region.radius)
+    )
+
+
+def _direction(region: Cylinder) -> NDArray[np.float64]:
+    return np.asarray(region.axis) / math.hypot(*region.axis)
+
+
+def _cylindrical(region: Cylinder, offset: NDArray[np.float64]) -> Bounds:
+    axis = _direction(region)
+    along = offset @ axis
+    return along, np.linalg.norm(offset - along[:, None] * axis, axis=1)

@@ -1,0 +1,60 @@
+"""Contacts that are stretched, torques that are remembered, and laws of users: the same bits on all ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
+
+import pdem
+from pdem.papers.mixer import drum
+
+STICKY = """rolling = {model = "spring", friction = 0.2}
+adhesion = {model = "jkr", work_of_adhesion = 2.0}
+restitution ="""
+"""The largest pull on a grain is about its weight."""
+
+
+def sticky_drum(method):
+    text = DRUM.replace("restitution =", STICKY).replace("rolling_friction = 0.001\n", "")
+    return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "always"\n')
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=400)
+def test_grains_that_stick_in_a_drum(ranks):
+    """Pairs and walls, across cuts that move, in a drum that turns and is carried along."""
+    simulation = compare(sticky_drum("bisection" if ranks % 2 else "slabs"), 300, meshes=[drum()])
+    system = simulation.system
+    stretched = sum(int((records.history[0] < 0.0).sum()) for records in system.records())
+    assert system.exchange.add(np.array([[stretched]]))[0, 0] > 0
+    assert simulation.energies()["rolling"] > 0.0
+    assert simulation.energies()["adhesion"] > 0.0
+
+
+@pytest.mark.ranks(2, 3, timeout=400)
+def test_a_sticky_drum_goes_on_on_another_number_of_ranks(ranks):
+    comm, case = communicator(), sticky_drum("slabs")
+    first = pdem.Simulation(case, comm, meshes=[drum()])
+    first.advance(200)
+    middle = state(first)
+    first.advance(100)
+    through = state(first)
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
+        alone.advance(100)
+        require_same_bits(state(alone), through)
+    comm.Barrier()
+
+
+@pytest.mark.ranks(1, 2, 3, timeout=400)
+def test_a_law_of_a_user(ranks):
+    """With a memory of its own and without the energy ledger."""
+    law = 'law = "python:laws/cubic.py:cubic"\nstiffness = 5e3\nhardening = 4.0\nfriction ='
+    text = CLOUD.replace("friction = 0.5", f"{law} 0.5", 1)
+    text = text.replace("[output]", "[output]\nenergies = false")
+    case = pdem.Case.from_text(text, Path(__file__).parent)
+    simulation = compare(case, 200)
+    assert simulation.measures().pair_contacts > 10
+    assert "residual" not in simulation.energies()
