@@ -164,22 +164,30 @@ def recipes_of(case: CaseData) -> dict[str, Recipe]:
     CaseError
         See `recipe_of`.
     """
-    return {
-        key: recipe_of(interaction, case.directory, f"{case.source}: interactions.{key}")
-        for key, interaction in case.interactions.items()
-    }
+    return {key: recipe_by_key(case, key) for key in case.interactions}
 
 
-def law_of(case: CaseData) -> ContactLaw:
-    """Return the contact law of a case.
+def recipe_by_key(case: CaseData, key: str) -> Recipe:
+    """Return the recipe of one interaction of a case.
 
     Raises
     ------
     CaseError
         See `recipe_of`.
     """
-    recipes = list(recipes_of(case).values()) or [Recipe(PartUse(LAWS["linear"].normal))]
-    return ContactLaw(recipes, energies=case.output.energies)
+    return recipe_of(case.interactions[key], case.directory, f"{case.source}: interactions.{key}")
+
+
+def law_of(case: CaseData, recipes: Mapping[str, Recipe] | None = None) -> ContactLaw:
+    """Return the contact law of a case, whose recipes may be there already.
+
+    Raises
+    ------
+    CaseError
+        See `recipe_of`.
+    """
+    made = list((recipes_of(case) if recipes is None else recipes).values())
+    return ContactLaw(made or [Recipe(PartUse(LAWS["linear"].normal))], energies=case.output.energies)
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:
@@ -216,8 +224,14 @@ def _from_file(name: str, directory: Path, where: str) -> LawModel:
 
 
 @cache
-def _loaded(path: Path, changed: int, where: str) -> dict[str, Any]:
-    """Return the variables that a file defines; `changed` is when it was written."""
+def _loaded(path: Path, changed: int) -> dict[str, Any]:
+    """Return the variables that a file defines; `changed` is when it was written. The file is run once.
+
+    Raises
+    ------
+    CaseError
+        If that fails; which interaction wants it is left to be said.
+    """
     spec = importlib.util.spec_from_file_location(f"pdem_law_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -225,13 +239,13 @@ def _loaded(path: Path, changed: int, where: str) -> dict[str, Any]:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise CaseError(f"{where}: {path}, line {error.lineno}: {error.msg}; mend it") from None
+        raise CaseError(f"{path}, line {error.lineno}: {error.msg}; mend it") from None
     except Exception as error:
         lines = [
             frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == str(path)
         ]
         at = f", line {lines[-1]}" if lines else ""
-        raise CaseError(f"{where}: {path}{at}: {type(error).__name__}: {error}") from None
+        raise CaseError(f"{path}{at}: {type(error).__name__}: {error}") from None
     return vars(module)
 
 
@@ -242,4 +256,7 @@ def _members(path: Path, where: str) -> dict[str, Any]:
         raise CaseError(
             f"{where}: {path} cannot be read: {error.strerror}; paths are relative to the folder of the case"
         ) from None
-    return _loaded(path.resolve(), changed, where)
+    try:
+        return _loaded(path.resolve(), changed)
+    except CaseError as error:
+        raise CaseError(f"{where}: {error}") from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import meeting_pairs
-from pdem.case.laws import material_properties, recipe_of
+from pdem.case.laws import material_properties, recipe_by_key
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
@@ -317,8 +317,7 @@ def spring_of(case: Case, pair: tuple[str, str]) -> ContactSpring:
     key = case.interaction_key(*pair)
     assert key is not None, "a checked case has an interaction for every pair that can meet"
     materials = dict(zip(case.materials, material_properties(case), strict=True))
-    recipe = recipe_of(case.interactions[key], case.directory, f"{case.source}: interactions.{key}")
-    return ContactSpring(recipe, materials[pair[0]], materials[pair[1]])
+    return ContactSpring(recipe_by_key(case, key), materials[pair[0]], materials[pair[1]])
 
 
 def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: float) -> float:

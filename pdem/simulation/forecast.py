@@ -106,14 +106,14 @@ def _duration(steps: int, particles: int, workers: int) -> str:
 
 
 def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
-    output, end = case.output, case.time.end
+    output, end, law = case.output, case.time.end, law_of(case)
     snapshots = math.floor(end / output.fields_every) + 1
     fields = sum(field.allocate(1).nbytes for field in written_fields())
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     snapshot = fields * particles + 48 * nodes + 40 * facets
     rows = math.floor(end / output.series_every) + 1
-    series = rows * _SERIES_NUMBER * (12 + len(terms_of(law_of(case))) + 7 * len(case.walls))
-    checkpoint = particles * _checkpoint_bytes(law_of(case), bool(meshes))
+    series = rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls))
+    checkpoint = particles * _checkpoint_bytes(law, bool(meshes))
     kept = min(KEPT + 1, math.ceil(end / output.checkpoint_every))  # one more while the next is written
     needed = snapshots * snapshot + series + kept * checkpoint
     text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.contact.law.contact_law import Recipe
+    from pdem.contact.law.parts import MaterialProperties
     from pdem.containers.mesh import Mesh
     from pdem.detection.facet_blocks import FacetBlocks
 
@@ -106,19 +108,22 @@ def constants_of(case: Case) -> Constants:
     period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
     frequency = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-    law, materials = law_of(case), material_properties(case)
+    recipes, materials = recipes_of(case), material_properties(case)
+    law = law_of(case, recipes)
     contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
         case.resolved_step(), lower, period, frequency, np.where(contained, -np.inf, lower),
         np.where(contained, np.inf, np.array(domain.upper)), np.array(domain.gravity, np.float64), free,
-        np.array([one.density for one in materials]), law, _pair_table(case, law), case.limits.largest_overlap,
+        np.array([one.density for one in materials]), law,
+        pair_table(law, materials, _meeting(case, materials, recipes)), case.limits.largest_overlap,
     )  # fmt: skip
 
 
-def _pair_table(case: Case, law: ContactLaw) -> NDArray[np.float64]:
-    """Return the pair table of a case; two rigid materials do not meet, unless by a law with a stiffness of its own."""
-    names, materials, recipes = list(case.materials), material_properties(case), recipes_of(case)
-    of_pairs = {}
+def _meeting(
+    case: Case, materials: Sequence[MaterialProperties], recipes: Mapping[str, Recipe]
+) -> dict[tuple[int, int], Recipe]:
+    """Return the recipes of pairs of materials; two rigid ones meet only by a law with a stiffness of its own."""
+    names, of_pairs = list(case.materials), {}
     for a, first in enumerate(names):
         for b, second in enumerate(names[a:], start=a):
             key = case.interaction_key(first, second)
@@ -127,7 +132,7 @@ def _pair_table(case: Case, law: ContactLaw) -> NDArray[np.float64]:
             rigid = materials[a].youngs_modulus == materials[b].youngs_modulus == math.inf
             if not (rigid and recipes[key].normal.part.from_materials):
                 of_pairs[a, b] = recipes[key]
-    return pair_table(law, materials, of_pairs)
+    return of_pairs
 
 
 @dataclass(frozen=True)

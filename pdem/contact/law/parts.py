@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 TINY = 1e-150
 """Keeps quotients of vanishing vectors finite, also where one quotient has two of them below it."""
 
+WORST_ROTATION = 20.0
+"""Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
+divided by the inertia factor 0.4: in the limit of stability of tangential and of rolling damping."""
+
 ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
 """What parts of a law there are, in the order in which they are evaluated."""
 
@@ -172,8 +176,8 @@ class HistoryColumn:
         Its name in checkpoints, and its SI unit.
     exchanged : int
         What it is multiplied by if the two partners exchange their roles: 1, or -1 for components of a force or a
-        torque between them. pdem orients a pair from the lower to the higher id for good, so that nothing is exchanged
-        while it runs; files are read back by this.
+        torque between them. pdem orients a pair from the lower to the higher id for good, so that it never exchanges
+        them: this says how the number has to be read.
     """
 
     name: str

@@ -16,7 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.friction import mindlin_ratio
-from pdem.contact.law.parts import TINY, Energy, Key, ResistancePart, vector
+from pdem.contact.law.parts import TINY, WORST_ROTATION, Energy, Key, ResistancePart, vector
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
@@ -27,9 +27,6 @@ ROLLING_INERTIA = 3.5
 
 AI = 2.25
 """Stiffness over ``k_n (mu R)^2`` by Ai et al."""
-
-WORST_ROTATION = 20.0
-"""As in `pdem.contact.law.friction`: contacts of a sphere that resist the same rotation, over its inertia factor."""
 
 
 def torque(step: Step, contact: Contact, c: Any, load: Load, history: Vector) -> tuple[Vector, Vector, float]:

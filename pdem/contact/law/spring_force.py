@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.contact.law.parts import TINY
+from pdem.contact.law.parts import TINY, WORST_ROTATION
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import square_root
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Step
     from pdem.foundation.vectors import Vector
-
-WORST_ROTATION = 20.0
-"""Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
-divided by the inertia factor 0.4: in the limit of stability of tangential damping."""
 
 
 class Spring(NamedTuple):
