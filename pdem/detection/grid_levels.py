@@ -70,9 +70,9 @@ def assign_levels(
     extents: NDArray[np.float64],
     level_of: NDArray[np.int8],
 ) -> None:
-    """Put each particle on the lowest level that holds its reach, and measure the levels.
+    """Put each particle on the lowest level that holds its reach, and measure what each segment has of a level.
 
-    `extents` (SEGMENTS * L * `EXTENTS`) is scratch.
+    `extents` (SEGMENTS * L * `EXTENTS`) is written.
     """
     limit = levels.limit
     depth = len(limit)
@@ -94,6 +94,12 @@ def assign_levels(
             for axis in range(3):
                 extents[at + 2 + axis] = min(extents[at + 2 + axis], position[i, axis])
                 extents[at + 5 + axis] = max(extents[at + 5 + axis], position[i, axis])
+
+
+@kernel
+def measure_levels(levels: Levels, extents: NDArray[np.float64]) -> None:
+    """Bring together what `assign_levels` has measured of the levels."""
+    depth = len(levels.limit)
     for level in range(depth):
         measured = extents.reshape((SEGMENTS, depth, EXTENTS))[:, level]
         levels.population[level] = int(measured[:, 0].sum())

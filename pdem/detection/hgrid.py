@@ -100,6 +100,7 @@ class HierarchicalGrid:
         if count > len(self._level_of):
             self._resize(room_for(count, len(self._level_of)))
         grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
+        grid_levels.measure_levels(self._levels, self._extents)
         self._levels.axes[:] = self._axes()
         grid_levels.lay_out(self._levels, self._lower, self._period)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numba
 from numba.core.caching import FunctionCache
 
-from pdem.foundation.kernels import _OPTIONS
+from pdem.foundation.kernels import _OPTIONS, LOOPS_ONLY
+from pdem.foundation.machine_code import inlined_dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ class _CacheByName(FunctionCache):  # type: ignore[misc]
 
 def inlined_closure(function: Callable[..., Any]) -> Any:
     """Compile a function that is made within another one as part of the kernels that call it."""
-    return numba.njit(forceinline=True, **_UNCACHED)(function)
+    return inlined_dispatcher(function, **_UNCACHED)
 
 
 def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -48,7 +49,7 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
 
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ = f"{function.__name__}[{version}]"
-        options = {"parallel": True, "_nrt": False} if threaded else {}
+        options = {"parallel": LOOPS_ONLY, "_nrt": False} if threaded else {}
         compiled = numba.njit(**options, **_UNCACHED)(function)
         if not numba.config.DISABLE_JIT:
             compiled._cache = _CacheByName(compiled.py_func)
@@ -60,4 +61,4 @@ def versioned_kernel(version: str, *, threaded: bool = False) -> Callable[[Calla
 
 def inlined_exactly(function: Callable[..., Any]) -> Any:
     """Compile like `inlined_closure`, without contraction: its results do not depend on what is computed beside it."""
-    return numba.njit(forceinline=True, **{**_UNCACHED, "fastmath": False})(function)
+    return inlined_dispatcher(function, **{**_UNCACHED, "fastmath": False})

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
 import numba
+from numba.core.cpu_options import ParallelOptions
 from numba.np.ufunc import parallel as _pool
 
 from pdem.foundation.cache import cache_directory, serialise_writes
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.lone_thread import call_directly
+from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +39,7 @@ def _avoid_gathers() -> None:
     if platform.machine() in ("x86_64", "AMD64") and numba.config.CPU_FEATURES is None:
         features = llvmlite.binding.get_host_cpu_features().flatten()
         numba.config.CPU_NAME = numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
-        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather"
+        numba.config.CPU_FEATURES = f"{features},+prefer-no-gather,+prefer-no-scatter"
 
 
 _WAITING = "OMP_WAIT_POLICY"
@@ -45,9 +47,23 @@ _WAITING = "OMP_WAIT_POLICY"
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
 serialise_writes()
+generate_when_called()
 _avoid_gathers()
 
-_OPTIONS = {"cache": True, "fastmath": {"contract"}, "error_model": "numpy", "nogil": True}
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "fastmath": {"contract"},
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+}
+
+LOOPS_ONLY = ParallelOptions(
+    dict.fromkeys(
+        ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
+    )
+)
+"""``prange`` is spread over threads and nothing else: sums of array expressions keep their order."""
 
 prange = numba.prange
 
@@ -63,12 +79,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile `function` so that its body becomes part of the kernels that call it."""
-    return numba.njit(forceinline=True, **_OPTIONS)(function)
+    return inlined_dispatcher(function, **_OPTIONS)
 
 
 def threaded_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with its ``prange`` loops spread over threads, cached on disk."""
-    return numba.njit(parallel=True, **_OPTIONS)(function)
+    return numba.njit(parallel=LOOPS_ONLY, **_OPTIONS)(function)
 
 
 def uncounted_kernel(function: Callable[..., Any]) -> Any:
@@ -77,7 +93,7 @@ def uncounted_kernel(function: Callable[..., Any]) -> Any:
     Counting references to the arrays that a loop hands to other kernels can cost more than these do. In return
     nothing can be allocated or reduced to one number (numba refuses to compile what does).
     """
-    return numba.njit(parallel=True, _nrt=False, **_OPTIONS)(function)
+    return numba.njit(parallel=LOOPS_ONLY, _nrt=False, **_OPTIONS)(function)
 
 
 def plain(*arguments: Any) -> tuple[Any, ...]:

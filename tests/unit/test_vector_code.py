@@ -196,7 +196,7 @@ def wall_contacts():
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(walls, "_kernel", noted)
+        monkeypatch.setattr(walls, "_evaluate", noted)
         simulation.advance(2)
     assert walls.count > 2 * BLOCK
     return walls.law, given

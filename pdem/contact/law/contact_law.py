@@ -227,6 +227,10 @@ class ContactLaw:
         """Return the columns of the pair table that are fields of the coefficients of a part."""
         return [self.coefficients.index(column) for column in _columns_of(part)]
 
+    def column_of_use(self, part: Part) -> int | None:
+        """Return the column of the pair table that is 0 where a pair has no such part, or None."""
+        return self.coefficients.index(_used(part)) if _used(part) in self.coefficients else None
+
     def model_of(self, recipe: Recipe) -> int:
         """Return which of the elastic models a pair has."""
         return [elastic_name(one) for one in self.elastics].index(elastic_name(recipe.elastic))

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-    from pdem.contact.law.parts import ResistancePart
+    from pdem.contact.law.parts import ResistancePart, TangentialPart
     from pdem.foundation.vectors import Vector
 
 H_OVERLAP, H_NORMAL, H_VELOCITY_X = history_place(OVERLAP), history_place(1), history_place(2)
@@ -196,11 +196,8 @@ def _own_tangential_stage(law: ContactLaw) -> Any:
     """Make the stage of a tangential force that is a function of its own, and within its own limit."""
     part = law.tangential
     assert part is not None
-    compute, width, has_ledger = compiled(part.force), law.columns, law.has_ledger
-    coefficients_of, load_of = part_reader(law, part, COEFFICIENTS), _load_of(law, NORMAL_STIFFNESS)
-    memory = [history_place(place) for place in law.places_of(part)]
-    remembered, remember = column_reader(memory), column_writer(memory)
-    stored, slid = (history_place(law.place(name)) for name in ("tangential", "sliding"))
+    evaluate, width, has_ledger = _evaluation_of(law, part, part.force), law.columns, law.has_ledger
+    slid = history_place(law.place("sliding"))
 
     @inlined_closure
     def tangential_stage(
@@ -209,16 +206,46 @@ def _own_tangential_stage(law: ContactLaw) -> Any:
         for c in range(count):
             h, w = history_column(first, c, width), column_of(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
-            force, memory_now, energy = compute(
-                step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
-            )
-            remember(history, h, memory_now)
+            force, released = evaluate(step, contact, work, w, history, h)
             if has_ledger:
-                history[h + slid] += history[h + stored] - energy
-                history[h + stored] = energy
+                history[h + slid] += released
             put3(work, w + FORCE_X, STRIDE, force)
 
     return tangential_stage
+
+
+def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, function: Any) -> Any:
+    """Make the function that evaluates a part with a memory of its own, for one contact.
+
+    It returns the force or torque, zeros for pairs without this part, and the stored energy that is released [J].
+    """
+    compute, has_ledger = compiled(function), law.has_ledger
+    coefficients_of, load_of = part_reader(law, part, COEFFICIENTS), _load_of(law, NORMAL_STIFFNESS)
+    memory = [history_place(place) for place in law.places_of(part)]
+    remembered, remember = column_reader(memory), column_writer(memory)
+    stored = history_place(law.place(part.energies[0].name))
+    column = law.column_of_use(part)
+    may_lack, used = column is not None, COEFFICIENTS[column or 0]
+
+    @inlined_closure
+    def evaluate(
+        step: Step, contact: Contact, work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int
+    ) -> tuple[Vector, float]:
+        value, memory_now, energy = compute(
+            step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
+        )
+        remember(history, h, memory_now)
+        released = 0.0
+        if may_lack:
+            has = work[w + used] > 0.0
+            value = value[0] if has else 0.0, value[1] if has else 0.0, value[2] if has else 0.0
+            energy = energy if has else 0.0
+        if has_ledger:
+            released = history[h + stored] - energy
+            history[h + stored] = energy
+        return value, released
+
+    return evaluate
 
 
 def _resistance_stages(law: ContactLaw) -> Any:
@@ -243,12 +270,8 @@ def _both(one: Any, other: Any) -> Any:
 
 
 def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> Any:
-    compute, width, has_ledger = compiled(part.torque), law.columns, law.has_ledger
-    coefficients_of, load_of = part_reader(law, part, COEFFICIENTS), _load_of(law, NORMAL_STIFFNESS)
-    used = COEFFICIENTS[law.coefficients.index(f"{part.name}.used")]
-    memory = [history_place(place) for place in law.places_of(part)]
-    remembered, remember = column_reader(memory), column_writer(memory)
-    stored, lost = (history_place(law.place(one.name)) for one in part.energies)
+    evaluate, width, has_ledger = _evaluation_of(law, part, part.torque), law.columns, law.has_ledger
+    lost = history_place(law.place(part.energies[1].name))
 
     @inlined_closure
     def resistance_stage(
@@ -257,16 +280,9 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
         for c in range(count):
             h, w = history_column(first, c, width), column_of(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
-            torque, memory_now, energy = compute(
-                step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
-            )
-            has = work[w + used] > 0.0
-            torque = torque[0] if has else 0.0, torque[1] if has else 0.0, torque[2] if has else 0.0
-            energy = energy if has else 0.0
-            remember(history, h, memory_now)
+            torque, released = evaluate(step, contact, work, w, history, h)
             if has_ledger:
-                history[h + lost] += history[h + stored] - energy - dot3(torque, contact.rolling) * step.dt
-                history[h + stored] = energy
+                history[h + lost] += released - dot3(torque, contact.rolling) * step.dt
             if not is_first:
                 others = get3(work, w + RESISTANCE_X, STRIDE)
                 torque = torque[0] + others[0], torque[1] + others[1], torque[2] + others[2]

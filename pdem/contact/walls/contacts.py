@@ -13,6 +13,7 @@ from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
+from pdem.contact.walls import search
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
 from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
@@ -70,7 +71,7 @@ class WallContacts:
         lever_arm: str = "radius", blocks: FacetBlocks | None = None,
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
-        self._kernel = kernels.wall_kernel(law)
+        self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
@@ -222,18 +223,20 @@ class WallContacts:
             law.table.reshape(-1),
             law.powers,
         )
-        self._kernel(*plain(
-            self._room.tally, self._near_facets(packed), parameters, self._surface, self._motion,
-            self._room.found(self._new), work, self._new.record, self._old.record,
-        ))  # fmt: skip
+        surface, motion, *rest = plain(
+            self._surface, self._motion, self._room.found(self._new), work, self._new.record, self._old.record
+        )
+        facets, given = plain(self._near_facets(packed), parameters)
+        self._find(self._room.tally, facets, given, surface, *rest)
+        self._evaluate(facets, given, surface, motion, *rest)
         seen = work.seen
         most = seen.max(axis=1).tolist()
-        if most[kernels.ENDED]:
-            rows = np.empty(int(seen[kernels.ENDED].sum()), np.int32)
+        if most[search.ENDED]:
+            rows = np.empty(int(seen[search.ENDED].sum()), np.int32)
             list_ended(near, self._start, self._old.counts, self._old.kind, rows)
             self.end(self._old.history.T, rows, ended)
         self.measured = True
-        deep: int = most[kernels.DEEP]
+        deep: int = most[search.DEEP]
         return deep
 
     def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:

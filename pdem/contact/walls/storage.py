@@ -11,7 +11,7 @@ from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.surface_arrays import Found
 from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
 from pdem.contact.walls.arguments import WallRecord, WallWork
-from pdem.contact.walls.evaluate import SEEN, TILE
+from pdem.contact.walls.search import SEEN, TILE
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
 from pdem.foundation.arrays import line_zeros, with_spare
 from pdem.foundation.transposition import LANES

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
 
 
-def stretched_of(law: ContactLaw) -> Any:
+def stretched_of(law: ContactLaw | None) -> Any:
     """Make the function that adds the stretched contacts of a particle to those that it has by touching.
 
     It takes the place `q` of the particle in the list of those near a wall, and the number of its contacts, and returns
-    how many it has with them.
+    how many it has with them. Without a law that pulls there are none.
     """
-    if not law.may_pull:
+    if law is None:
         return inlined_exactly(
             lambda q, count, near, parameters, surface, found, before, work: count,
         )  # fmt: skip

@@ -1,0 +1,158 @@
+"""The kernel of a step that finds the contacts between particles and walls, and which histories they continue.
+
+Contacts are found by the signed contact sum or the double hierarchy. The rows of one particle's facet candidates also
+hold its contacts, so nothing can overflow and threads never meet. By the double hierarchy contacts come nearest first
+and histories go on by feature; by the signed contact sum contacts are patches
+(`pdem.contact.walls.history_matching`). Geometry alone decides which contacts there are, unless a law pulls: the kernel
+is one for all laws that only push.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.geometry.double_hierarchy import resolve_h2
+from pdem.contact.geometry.signed_patches import Powers
+from pdem.contact.geometry.signed_sum import resolve_signed
+from pdem.contact.geometry.surface_arrays import Found, Scratch, Sphere, SurfaceArrays
+from pdem.contact.walls.arguments import NearFacets, WallParameters, WallRecord, WallWork
+from pdem.contact.walls.history_matching import match_features, match_patches
+from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
+from pdem.contact.walls.stretched import stretched_of
+from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
+from pdem.foundation.kernels import ROW, inlined, prange
+from pdem.foundation.transposition import LANES, whole_lanes
+from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+
+PREFETCHED = 4
+"""The packed row of a particle is prefetched while this many others before it are searched."""
+
+TILE = 64
+"""Particles whose contacts are listed together; several contacts fill a block."""
+
+SEEN = 2
+ENDED, DEEP = range(SEEN)
+"""Rows of ``seen[field, worker]``, both written: the number of contacts that have ended, and one more than a particle
+whose overlap is beyond the limit, or 0."""
+
+
+@inlined
+def tile_at(first: int, high: int, worker: int, near: NearFacets) -> tuple[int, int, int]:
+    """Return the tile of particles that begins with `first`: its first one, the one behind its last, its list.
+
+    The list of its contacts begins where no other one can reach, filled up to whole lanes.
+    """
+    return first, min(first + TILE, high), near.start[first] + LANES * (first // TILE + worker)
+
+
+@inlined
+def share_of(worker: int, workers: int, near: NearFacets) -> tuple[int, int]:
+    """Return the first of the particles near a wall that a worker takes, and the one behind its last."""
+    count = len(near.near)
+    return worker * count // workers, (worker + 1) * count // workers
+
+
+@inlined
+def find_contacts(
+    q: int,
+    tally: NDArray[np.int32] | None,
+    near: NearFacets,
+    parameters: WallParameters,
+    surface: SurfaceArrays,
+    found: Found,
+    before: WallRecord,
+    work: WallWork,
+) -> int:
+    """Find the contacts of one particle near a wall, and which histories they continue; return their number."""
+    at = PACKED * (near.near[q] & ROW)
+    packed, first, last = near.packed, near.start[q], near.end[q]
+    sphere = Sphere(packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2], packed[at + SIZE])
+    scratch = Scratch(work.real, work.integer, tally)
+    if tally is not None:
+        powers = Powers(parameters.powers, int(packed[at + MATERIAL]) * parameters.materials)
+        count = resolve_signed(
+            sphere, near.candidates, first, last, surface, powers, scratch, found, True, last - first
+        )
+        match_patches(
+            sphere.radius, first, count, before.counts[q], surface.facet_wall, found, before, work.match
+        )
+    else:
+        count = resolve_h2(sphere, near.candidates, first, last, surface, scratch, found, last - first)
+        match_features(first, count, before.counts[q], surface.facet_wall, found, before, work.match)
+    return count
+
+
+def listing_of(law: ContactLaw | None) -> Any:
+    """Make the function that finds the contacts of the particles of one worker and lists them, tile by tile.
+
+    The law is one that pulls, or None.
+    """
+    keep_stretched = stretched_of(law)
+
+    @inlined_closure
+    def list_contacts(
+        worker: int, tally: NDArray[np.int32] | None, near: NearFacets, parameters: WallParameters,
+        surface: SurfaceArrays, found: Found, work: WallWork, now: WallRecord, before: WallRecord,
+    ) -> None:  # fmt: skip
+        low, high = share_of(worker, work.seen.shape[1], near)
+        ended = deepest = 0
+        for tile in range(low, high, TILE):
+            first, last, begin = tile_at(tile, high, worker, near)
+            number = begin
+            for q in range(first, last):
+                prefetch_row(near.near[min(q + PREFETCHED, len(near.near) - 1)], near.packed)
+                count = find_contacts(q, tally, near, parameters, surface, found, before, work)
+                count = keep_stretched(q, count, near, parameters, surface, found, before, work)
+                now.counts[q] = count
+                ended += before.counts[q]
+                bottom, particle = near.start[q], near.near[q]
+                limit = parameters.largest_overlap * near.packed[PACKED * (particle & ROW) + SIZE]
+                for c in range(bottom, bottom + count):
+                    ended -= 1 if work.match[c] > 0 else 0
+                    deepest = particle + 1 if found.overlap[c] > limit else deepest
+                    move_point(c, parameters.shortened, found)
+                    list_contact(number, c, particle, q + 1, work)
+                    number += 1
+            fill_wall_lanes(begin, number, whole_lanes(number - begin), work)
+        work.seen[ENDED, worker], work.seen[DEEP, worker] = ended, deepest
+
+    return list_contacts
+
+
+@cache
+def search_kernel(law: ContactLaw) -> Any:
+    """Make the kernel that finds the contacts of the particles near a wall; one for all laws that do not pull.
+
+    Its arguments are the table of `Scratch`, or None for the double hierarchy: only one of the two is compiled; then
+    those of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as plain tuples of their fields:
+    near, parameters, surface, found, work, now, before.
+    """
+    return _search_kernel(law if law.may_pull else None)
+
+
+@cache
+def _search_kernel(law: ContactLaw | None) -> Any:
+    list_contacts = listing_of(law)
+
+    @versioned_kernel("pushing" if law is None else law.version, threaded=True)
+    def find_wall_contacts(
+        tally: NDArray[np.int32] | None, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays,
+        found: Found, work: WallWork, now: WallRecord, before: WallRecord,
+    ) -> None:  # fmt: skip
+        workers = WallWork(*work).seen.shape[1]
+        for worker in prange(workers):
+            # within the loop over threads the worker is of another type, for which all would be compiled once more
+            list_contacts(
+                np.int64(worker), tally, NearFacets(*near), WallParameters(*parameters), SurfaceArrays(*surface),
+                Found(*found), WallWork(*work), WallRecord(*now), WallRecord(*before),
+            )  # fmt: skip
+
+    return find_wall_contacts
