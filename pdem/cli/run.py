@@ -264,12 +264,12 @@ def _run_on(communicator: Any, threads: int, path: str, settings: Sequence[str],
 
 def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
     """Return the checkpoint with which to go on, if there is one, or else whether what is there may be overwritten."""
-    from pdem.output.run_folder import held_run, require_folder
+    from pdem.output.run_folder import find_run, require_folder
     from pdem.simulation.claim import COMMAND, refuse_other, same_case_here
 
     folder = case.output.folder
     require_folder(folder)
-    there = held_run(folder)
+    there = find_run(folder)
     if there is None or there.checkpoint is None:
         return None, same_case_here(case)
     held = _read(folder, groups)
@@ -281,14 +281,14 @@ def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
 def _read(path: str, groups: list[Any]) -> _Held:
     """Read a checkpoint, or the newest of a folder, its state into `groups`."""
     from pdem.cli.places import require_results
-    from pdem.output.origin import warning_about
+    from pdem.output.provenance import provenance_warning
     from pdem.simulation.given import case_of, held_in
 
     require_results(path, "restart")
     checkpoint = held_in(path)
     case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
     other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
-    origin = warning_about(checkpoint.attributes)
+    origin = provenance_warning(checkpoint.attributes)
     warnings = [
         *checkpoint.warnings, *([] if writer == VERSION else [other]), *([f"restart: {origin}"] if origin else []),
     ]  # fmt: skip
