@@ -90,8 +90,14 @@ def _run(
 ) -> int:  # fmt: skip
     from pdem.benchmark import launch
     from pdem.output.summary import counted
-    from pdem.scaling.results import claim_folder, run_file
-    from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
+    from pdem.scaling.results import prepare_folder, run_file
+    from pdem.scaling.starts import (
+        enlarged_start,
+        load_start,
+        require_size,
+        settings_for_one_rank,
+        write_start,
+    )
 
     launch.require_no_launcher()
     launcher_words = launch.check_launcher(launcher or launch.default_launcher())
@@ -99,18 +105,18 @@ def _run(
     if warning := launch.crowded(ranks, threads):
         echo_to_stderr(f"warning: {warning}")
     kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
-    claim_folder(folder, kind)
+    prepare_folder(folder, kind)
     missing = [
         one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()
     ]
     sizes = sorted({one[0] for one in missing}) if weak else [1] * bool(missing)
     if missing:
         load_kernels(None, None, 1)
-    start = load_start(case, first_settings(settings), 1) if missing else None
+    start = load_start(case, settings_for_one_rank(settings), 1) if missing else None
     for size in sizes:
         path = folder / f"start-{size}.h5"
         if start is not None and not path.exists():
-            keep_start(path, enlarged(case, size, start, settings))
+            write_start(path, enlarged_start(case, size, start, settings))
     for count, each, repeat in missing:
         path = run_file(folder, count, each, repeat)
         arguments = [
@@ -236,12 +242,12 @@ def _plan(
     """Return the plan of a case, and write it into the folder if there is one."""
     from pdem.output.storage import write_json
     from pdem.scaling.plan import plan as make_plan
-    from pdem.scaling.results import PLAN_FILE, with_measured
-    from pdem.scaling.starts import enlarged
+    from pdem.scaling.results import PLAN_FILE, with_measured_ranks
+    from pdem.scaling.starts import enlarged_start
 
     start = _load_start(case, settings, threads, weak)
-    counts = ranks if folder is None else with_measured(folder, case, weak, threads, ranks)
-    larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
+    counts = ranks if folder is None else with_measured_ranks(folder, case, weak, threads, ranks)
+    larger = (lambda count: enlarged_start(case, count, start, settings)) if weak else None
     document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
     if folder is not None:
         write_json(folder / PLAN_FILE, document)
@@ -251,13 +257,13 @@ def _plan(
 def _load_start(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
     from pdem.benchmark.launch import require_no_launcher
     from pdem.foundation.kernels import set_threads
-    from pdem.scaling.starts import first_settings, load_start, require_size
+    from pdem.scaling.starts import load_start, require_size, settings_for_one_rank
 
     require_no_launcher()
     require_size(case, settings, weak)
     set_threads(threads)
     load_kernels(None, None, threads)
-    return load_start(case, first_settings(settings), threads)
+    return load_start(case, settings_for_one_rank(settings), threads)
 
 
 def _show_plan(folder: Path | None, document: dict[str, Any], plots: bool) -> int:

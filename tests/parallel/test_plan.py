@@ -14,7 +14,7 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
-from pdem.scaling.measure import counts
+from pdem.scaling.measure import rank_counts
 from pdem.scaling.plan import divide as divide_start
 from pdem.scaling.plan import facets_of, work_of
 from pdem.simulation.simulation import Simulation
@@ -108,7 +108,7 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
 def test_a_run_begins_as_planned(ranks, communicator):
     case = Case.from_text(CASE)
     simulation = Simulation(case, communicator, threads=1)
-    begun = counts(simulation)
+    begun = rank_counts(simulation)
     alone = Simulation(case, threads=1)
     start = Prepared(case, [], particles=initial_particles(case, []))
     plan = divide_start(alone, start, ranks)

@@ -16,7 +16,7 @@ from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.predict import PARTS
 from pdem.scaling.report import html_page, markdown, measured_sections, write_report
-from pdem.scaling.results import claim_folder, read_results, run_file, with_measured
+from pdem.scaling.results import prepare_folder, read_results, run_file, with_measured_ranks
 from pdem.scaling.starts import require_size
 
 
@@ -102,10 +102,10 @@ def test_what_is_no_result_is_named(tmp_path):
 
 
 def test_a_folder_holds_one_kind_of_runs(tmp_path):
-    claim_folder(tmp_path / "a", {"case": "x", "steps": 3})
-    claim_folder(tmp_path / "a", {"case": "x", "steps": 3})
+    prepare_folder(tmp_path / "a", {"case": "x", "steps": 3})
+    prepare_folder(tmp_path / "a", {"case": "x", "steps": 3})
     with pytest.raises(InputError, match="another kind"):
-        claim_folder(tmp_path / "a", {"case": "x", "steps": 4})
+        prepare_folder(tmp_path / "a", {"case": "x", "steps": 4})
 
 
 def test_a_report_says_it_in_text_html_and_markdown(measured):
@@ -224,7 +224,7 @@ def test_predicted_stands_beside_measured(measured):
 
 
 def test_measured_ranks_are_planned_as_well(measured, tmp_path):
-    assert with_measured(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
+    assert with_measured_ranks(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
     for case, weak, threads in (("another", False, 1), ("bed <1>", True, 1), ("bed <1>", False, 2)):
-        assert with_measured(measured, case, weak, threads, [16]) == [16]
-    assert with_measured(tmp_path / "nothing", "a", False, 1, [16]) == [16]
+        assert with_measured_ranks(measured, case, weak, threads, [16]) == [16]
+    assert with_measured_ranks(tmp_path / "nothing", "a", False, 1, [16]) == [16]
