@@ -12,7 +12,7 @@ from pdem.cli.common import collective, echo_to_stderr, is_root, load_kernels, t
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.benchmark.kept_results import Kept
+    from pdem.benchmark.earlier_results import ResultFile
 
 
 @click.command(short_help="Measure the speed of this machine.")
@@ -86,7 +86,7 @@ class _BenchOptions(NamedTuple):
 
 def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     from pdem.benchmark.cases import check_names, default_names
-    from pdem.benchmark.kept_results import document_of, read_kept
+    from pdem.benchmark.earlier_results import document_of, read_result_files
     from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
@@ -97,7 +97,9 @@ def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     chosen = check_names(options.names) or default_names()
     before = on_first(
         communicator,
-        lambda: [one for folder in {options.keep, options.against} if folder for one in read_kept(folder)],
+        lambda: [
+            one for folder in {options.keep, options.against} if folder for one in read_result_files(folder)
+        ],
     )
     load_kernels(communicator, None, threads)
     found, ranks = environment(), 1 if communicator is None else communicator.size
@@ -116,30 +118,30 @@ def _measure_case(
     communicator: Any, threads: int, options: _BenchOptions, name: str
 ) -> Iterator[dict[str, Any]]:
     """Measure a case, print its results and yield them as dictionaries for files."""
-    from pdem.benchmark.cases import Skipped
-    from pdem.benchmark.lammps.comparison import outcomes_beside
+    from pdem.benchmark.cases import SkipCase
+    from pdem.benchmark.lammps.comparison import outcomes_with_lammps
     from pdem.benchmark.measure import outcomes
 
     try:
         for outcome in (
             outcomes(name, communicator, threads, options.steps)
             if options.peer is None
-            else outcomes_beside(name, options.steps)
+            else outcomes_with_lammps(name, options.steps)
         ):
             if is_root(communicator):
                 click.echo(str(outcome))
             yield outcome.as_dict()
-    except Skipped as reason:
+    except SkipCase as reason:
         if is_root(communicator):
             echo_to_stderr(f"{name}: skipped: {reason}")
 
 
-def _write_results(document: dict[str, Any], before: list[Kept], options: _BenchOptions) -> None:
+def _write_results(document: dict[str, Any], before: list[ResultFile], options: _BenchOptions) -> None:
     """Print the comparison with earlier results; write the new ones."""
-    from pdem.benchmark.kept_results import compared, keep
+    from pdem.benchmark.earlier_results import comparison_lines, keep
     from pdem.output.storage import write_json
 
-    for line in compared(document, before):
+    for line in comparison_lines(document, before):
         click.echo(line)
     if options.file is not None:
         write_json(Path(options.file), document)

@@ -13,7 +13,7 @@ from pdem.cli.common import collective, echo_to_stderr, load_kernels, serial, se
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.benchmark.cases import Prepared
+    from pdem.benchmark.cases import Start
     from pdem.scaling.predict import Network
     from pdem.scaling.section import Section
 
@@ -102,7 +102,7 @@ def _run(
     launch.require_no_launcher()
     launcher_words = launch.check_launcher(launcher or launch.default_launcher())
     require_size(case, settings, weak)
-    if warning := launch.crowded(ranks, threads):
+    if warning := launch.oversubscription_warning(ranks, threads):
         echo_to_stderr(f"warning: {warning}")
     kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
     prepare_folder(folder, kind)
@@ -123,7 +123,7 @@ def _run(
             "scaling", "measure", str(folder / f"start-{count if weak else 1}.h5"), "--steps", str(steps),
             "--warm-up", str(warm_up), "--file", str(path), "--name", case, *(["--weak"] if weak else []),
         ]  # fmt: skip
-        launch.run_once(launcher_words, count, each, arguments)
+        launch.run_on_ranks(launcher_words, count, each, arguments)
         seconds = json.loads(path.read_text(encoding="utf-8"))["seconds_per_step"]
         label = f"{counted(count, 'rank')} x {counted(each, 'thread')}"
         click.echo(f"{label}, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
@@ -254,7 +254,7 @@ def _plan(
     return document
 
 
-def _load_start(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
+def _load_start(case: str, settings: Sequence[str], threads: int, weak: bool) -> Start:
     from pdem.benchmark.launch import require_no_launcher
     from pdem.foundation.kernels import set_threads
     from pdem.scaling.starts import load_start, require_size, settings_for_one_rank

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.benchmark.cases import Prepared
+    from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
     from pdem.containers.exchange import Division
     from pdem.scaling.predict import Network
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def plan(
-    name: str, start: Prepared, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int,
-    larger: Callable[[int], Prepared] | None = None,
+    name: str, start: Start, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int,
+    larger: Callable[[int], Start] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plan of a case as a dictionary for a file.
 
@@ -36,7 +36,7 @@ def plan(
     ----------
     name : str
         Name of the case.
-    start : Prepared
+    start : Start
         The case with its initial state.
     ranks : sequence of int
         Numbers of ranks, each at least 1.
@@ -83,7 +83,7 @@ def plan(
     return {**document, "costs": None if costs is None else asdict(costs), "rows": rows}
 
 
-def _enlarged_division(start: Prepared, ranks: int, threads: int) -> tuple[Division, WorkCounts]:
+def _enlarged_division(start: Start, ranks: int, threads: int) -> tuple[Division, WorkCounts]:
     """Return division and work of a start that was enlarged for `ranks` ranks."""
     simulation = simulation_of(start, threads)
     return divide(simulation, start, ranks), work_of(simulation, start)
@@ -99,20 +99,20 @@ def _require_memory(name: str, particles: int, times: int) -> None:
         )
 
 
-def divide(simulation: Simulation, start: Prepared, ranks: int) -> Division:
+def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
     """Return the division of a start among `ranks` ranks, as a run would begin with it."""
     columns = _columns(start)
     return division_of(start.case, ranks, columns["position"], columns["radius"], simulation.system.skins)
 
 
-def _columns(start: Prepared) -> dict[str, Any]:
+def _columns(start: Start) -> dict[str, Any]:
     columns = start.particles if start.state is None else start.state["particles"]
     if columns is None:
         raise InputError("a start without particles cannot be planned; prepare it on rank 0")
     return columns
 
 
-def work_of(simulation: Simulation, start: Prepared) -> WorkCounts:
+def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     """Return the candidates of a simulation of one rank at its first step, by rows of its start."""
     system, ids = simulation.system, _columns(start)["id"]
     order = np.argsort(ids)

@@ -71,8 +71,8 @@ def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots
     if plots:
         speed.picture = figures.measured_figure(results, plan if is_plan_of(plan, results) else None)
         phases.picture = figures.phase_figure(results)
-    compared = comparison(results, plan)
-    return [speed, phases, _traffic(results), *([] if compared is None else [compared])]
+    comparison_lines = comparison(results, plan)
+    return [speed, phases, _traffic(results), *([] if comparison_lines is None else [comparison_lines])]
 
 
 def _speed_row(results: Results, point: Point) -> list[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pdem.benchmark.cases import (
     DETECTION,
     ENLARGEABLE,
-    Prepared,
-    Skipped,
+    SkipCase,
+    Start,
     find_case,
     names_of_cases,
     scaled_case,
@@ -37,7 +37,7 @@ def is_bench_case(name: str) -> bool:
     return name in names_of_cases() and name != DETECTION and not Path(name).exists()
 
 
-def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Prepared:
+def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Start:
     """Return a case with its initial state.
 
     Parameters
@@ -63,18 +63,18 @@ def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Pre
     return start
 
 
-def _read_start(name: str, threads: int) -> Prepared:
+def _read_start(name: str, threads: int) -> Start:
     if is_bench_case(name):
         try:
             return find_case(name).prepare(None, threads)
-        except Skipped as reason:
+        except SkipCase as reason:
             raise InputError(f"{name}: {reason}") from None
     path = Path(name)
     if _is_checkpoint(name):
         checkpoint = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
         case = case_of(checkpoint)
-        return Prepared(case, read_walls(case), state=checkpoint.groups)
-    return Prepared(Case.read(name), [])
+        return Start(case, read_walls(case), state=checkpoint.groups)
+    return Start(Case.read(name), [])
 
 
 def _is_checkpoint(name: str) -> bool:
@@ -107,7 +107,7 @@ def settings_for_one_rank(settings: Sequence[str]) -> list[str]:
     return [setting_for_ranks(text, 1) for text in settings]
 
 
-def enlarged_start(name: str, times: int, start: Prepared, settings: Sequence[str] = ()) -> Prepared:
+def enlarged_start(name: str, times: int, start: Start, settings: Sequence[str] = ()) -> Start:
     """Return a start `times` as large, by its settings or by `pdem.benchmark.cases.scaled_case`."""
     if times == 1:
         return start
@@ -119,14 +119,14 @@ def enlarged_start(name: str, times: int, start: Prepared, settings: Sequence[st
     return large
 
 
-def simulation_of(start: Prepared, threads: int) -> Simulation:
+def simulation_of(start: Start, threads: int) -> Simulation:
     """Return a simulation of a start on one rank."""
     return Simulation(
         start.case, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes
     )
 
 
-def write_start(path: Path, start: Prepared, threads: int = 1) -> None:
+def write_start(path: Path, start: Start, threads: int = 1) -> None:
     """Write a start as a checkpoint, so that all runs begin from the same bits.
 
     Meshes without a file are written beside it.

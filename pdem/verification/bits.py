@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from pdem.benchmark.launch import check_launcher, default_launcher, run_once
+from pdem.benchmark.launch import check_launcher, default_launcher, run_on_ranks
 from pdem.case.templates import write_example
 from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoint_folder import CheckpointFolder
@@ -188,7 +188,7 @@ def played_cells(
     for batch in _batches(cells):
         plan = folder / "plan.json"
         write_plan(plan, case, settings, batch)
-        run_once(words, batch[0].ranks, max(THREADS), ["play-cells", str(plan)])
+        run_on_ranks(words, batch[0].ranks, max(THREADS), ["play-cells", str(plan)])
         table.rows += [_judged(folder, cell) for cell in batch]
     first = table.rows[0][1]
     table.title = (

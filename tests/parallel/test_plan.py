@@ -9,7 +9,7 @@ from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
 from decomposition.plan import divide
-from pdem.benchmark.cases import Prepared
+from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
@@ -96,7 +96,7 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
     at = (25 * np.arange(24)[:, None] + np.arange(24)).ravel()
     sheet = Mesh(np.column_stack((x, y, 0.02 + 0.0 * x)), np.stack((at, at + 25, at + 26, at + 1), axis=1))
     case = Case.from_text(CASE.replace("1500", "400") + WALL)
-    start = Prepared(case, [sheet], particles=initial_particles(case, [sheet]))
+    start = Start(case, [sheet], particles=initial_particles(case, [sheet]))
     simulation = Simulation(case, communicator, threads=1, meshes=[sheet], particles=start.particles)
     mine = len(np.unique(facets_of(simulation.system.walls)[1]))
     alone = Simulation(case, threads=1, meshes=[sheet], particles=start.particles)
@@ -110,7 +110,7 @@ def test_a_run_begins_as_planned(ranks, communicator):
     simulation = Simulation(case, communicator, threads=1)
     begun = rank_counts(simulation)
     alone = Simulation(case, threads=1)
-    start = Prepared(case, [], particles=initial_particles(case, []))
+    start = Start(case, [], particles=initial_particles(case, []))
     plan = divide_start(alone, start, ranks)
     if communicator.rank:
         return

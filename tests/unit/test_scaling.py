@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pdem.benchmark import launch
-from pdem.benchmark.cases import Prepared, scaled_case
+from pdem.benchmark.cases import Start, scaled_case
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
@@ -150,7 +150,7 @@ def test_a_run_that_fails_says_why():
         return subprocess.CompletedProcess(command, 3, "", "it blew up\n")
 
     with pytest.raises(LaunchError, match=r"2 ranks x 4 threads ended with exit code 3(.|\n)*it blew up"):
-        launch.run_once(["mpirun", "-n", "{ranks}"], 2, 4, ["scaling", "measure"], start)
+        launch.run_on_ranks(["mpirun", "-n", "{ranks}"], 2, 4, ["scaling", "measure"], start)
     assert seen[0][0][:3] == ["mpirun", "-n", "2"]
     assert seen[0][0][-2:] == ["--threads", "4"]
     assert seen[0][1] == "4"
@@ -181,7 +181,7 @@ def test_a_bed_grows_by_tiles():
         "wall_contacts": {"id": ids, "facet": ids},
         "counters": {"next_id": np.array(3), "step": np.array(5)},
     }
-    large = scaled_case("dense-bed", 6, Prepared(None, [], state=state))
+    large = scaled_case("dense-bed", 6, Start(None, [], state=state))
     assert large.case.domain.upper[:2] == pytest.approx((3 * 0.032, 2 * 0.032))
     assert large.state is not None
     place = dict(zip(large.state["particles"]["id"], large.state["particles"]["position"], strict=True))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from decomposition.cuts import cut
 from decomposition.layers import extents_by_level, may_meet
 from decomposition.plan import _candidates, divide, extents_by_rank
-from pdem.benchmark.cases import Prepared
+from pdem.benchmark.cases import Start
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.scaling.plan import plan
@@ -104,7 +104,7 @@ def test_numbers_of_ranks_below_one_are_refused(tmp_path):
         assert outcome.exit_code == 2
         assert "at least 1" in outcome.output
     with pytest.raises(InputError, match="at least 1"):
-        plan("case", Prepared(None, []), [4, 0], Network(), 1, 0, 0)
+        plan("case", Start(None, []), [4, 0], Network(), 1, 0, 0)
 
 
 def test_networks_that_cannot_be_are_refused():
