@@ -19,7 +19,7 @@ from pdem.cli.render import render
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
-from pdem.cli.verify import play_cells, verify
+from pdem.cli.verify import run_variants, verify
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -92,6 +92,6 @@ for command in (
     bench,
     scaling,
     verify,
-    play_cells,
+    run_variants,
 ):
     main.add_command(command)

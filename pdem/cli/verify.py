@@ -43,16 +43,16 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
 @click.command("play-cells", hidden=True)
 @click.argument("plan", type=click.Path(path_type=Path))
 @threads_option
-def play_cells(plan: Path, threads: int | None) -> int:
+def run_variants(plan: Path, threads: int | None) -> int:
     """Run a case in several ways on these ranks: what `pdem verify bits` starts."""
-    return collective(lambda communicator, own: _play_cells(communicator, own, plan), threads)
+    return collective(lambda communicator, own: _run_variants(communicator, own, plan), threads)
 
 
-def _play_cells(communicator: Any, threads: int, plan: Path) -> None:
-    from pdem.verification.bits_ranks import play_plan
+def _run_variants(communicator: Any, threads: int, plan: Path) -> None:
+    from pdem.verification.bits_variants import run_plan
 
     load_kernels(communicator, None, threads)
-    play_plan(communicator, plan)
+    run_plan(communicator, plan)
 
 
 def _verify(
