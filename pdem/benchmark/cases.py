@@ -1,4 +1,4 @@
-"""The fixed cases whose speed `pdem bench` measures: each is made anew, and comes out the same every time."""
+"""The fixed cases whose speed `pdem bench` measures; their preparation is reproducible."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 SETTLING_STEPS = 4000
 FLOWING_STEPS = 6400
-"""Until grains run out of the hopper, and what has run out has come back from above."""
+"""Steps until grains flow out of the hopper and come in again at the top."""
 PLATE_STEPS = 1600
 COARSE_PLATE = 177
-"""Squares along a side of the plate on which the bed of ``mesh-million`` settles, before the fine one comes."""
+"""Squares along a side of the coarse plate on which the bed of ``mesh-million`` settles."""
 TILES = (4, 3)
 """Copies of the settled bed along x and y that make the large one."""
 MANY_TILES = (12, 10)
-"""And the one of a million."""
+"""Copies of it that make the bed of a million."""
 
 _RADIUS = 1e-3
 _WIDTH = 32.0 * _RADIUS
@@ -97,23 +97,23 @@ velocity = {{random = 0.1, seed = 7}}
 """
 
 _GASES = {"polydisperse-10": (10.0, 20000), "polydisperse-50": (50.0, 50000)}
-"""Ratio of radii and number of particles."""
+"""Polydisperse cases: ratio of radii and number of particles."""
 
 ENLARGEABLE = ("dense-bed", *_GASES)
-"""Cases that can be made as many times as large as one likes."""
+"""Cases that can be enlarged by any factor."""
 
 _GAS_FRACTION = 0.55
 _PLACED_FRACTION = 0.4
-"""Up to which spheres find places at random; from there they grow and push each other apart."""
+"""Volume fraction up to which spheres are placed at random; then they grow and are pushed apart."""
 
 
-class Skipped(Exception):
-    """A case that cannot be measured here, and why."""
+class SkipCase(Exception):
+    """The reason why a case cannot be measured here."""
 
 
 @dataclass
-class Prepared:
-    """A case ready to be measured.
+class Start:
+    """A case with its initial state: either particles, or a whole state with contacts.
 
     Attributes
     ----------
@@ -122,9 +122,9 @@ class Prepared:
     meshes : list of Mesh
         Its walls.
     particles : dict of ndarray or None
-        Where it begins, on rank 0, or
+        Initial particles, on rank 0.
     state : dict or None
-        the whole state in which it begins, on rank 0.
+        Initial state, on rank 0.
     """
 
     case: Case
@@ -133,39 +133,37 @@ class Prepared:
     state: Groups | None = None
 
     def __post_init__(self) -> None:
-        if (
-            self.particles is not None
-        ):  # made with the case: looking at them would be part of what is measured
+        if self.particles is not None:  # they are valid: checks would count as part of the measurement
             self.particles = CheckedParticles(self.particles)
 
 
 @dataclass(frozen=True)
 class BenchCase:
-    """One case of the benchmark.
+    """A case of the benchmark.
 
     Attributes
     ----------
     name : str
-        By which users ask for it.
+        Name on the command line.
     prepare : callable
-        Makes it, from the communicator and the threads of this rank. Collective.
+        Returns its start, from the communicator and the threads of this rank. Collective.
     particle_steps : float
-        How many are measured unless the user says so.
+        Default number of measured particle-steps.
     only_named : bool
-        Whether it is too large to be measured unless it is asked for.
+        Whether it is measured only if it is named, because it is large.
     warm_up_steps : int or None
-        Taken before; None for `pdem.benchmark.measure.WARM_UP_STEPS`.
+        Steps before the measurement; None for `pdem.benchmark.measure.WARM_UP_STEPS`.
     """
 
     name: str
-    prepare: Callable[[Any, int], Prepared]
+    prepare: Callable[[Any, int], Start]
     particle_steps: float = 1.5e7
     only_named: bool = False
     warm_up_steps: int | None = None
 
 
 DETECTION = "detection"
-"""Name of what measures the making of lists alone, see `pdem.benchmark.detection`."""
+"""Name of the measurement of neighbour list builds, see `pdem.benchmark.detection`."""
 
 
 def names_of_cases() -> list[str]:
@@ -179,7 +177,7 @@ def default_names() -> list[str]:
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """Return the names, all of them known.
+    """Return the names after a check that all are known.
 
     Raises
     ------
@@ -206,52 +204,52 @@ def find_case(name: str) -> BenchCase:
     raise InputError(f"{name!r} is no case of the benchmark; {name_hint(name, names_of_cases())}")
 
 
-def _dense_bed(communicator: Any, threads: int) -> Prepared:
-    return _settled(_bed_case(1, 1), _floor(), SETTLING_STEPS, communicator, threads)[0]
+def _dense_bed(communicator: Any, threads: int) -> Start:
+    return _state_after_steps(_bed_case(1, 1), _floor(), SETTLING_STEPS, communicator, threads)[0]
 
 
-def _large_bed(communicator: Any, threads: int) -> Prepared:
+def _large_bed(communicator: Any, threads: int) -> Start:
     return tiled_bed(_dense_bed(communicator, threads), *TILES)
 
 
-def _largest_bed(communicator: Any, threads: int) -> Prepared:
-    """Return the bed of a million; its skin is what the small one has tuned, which would take too many steps here."""
-    # as long as the other beds have settled in the middle of theirs
+def _largest_bed(communicator: Any, threads: int) -> Start:
+    """Return the bed of a million with the tuned skin of the small one: tuning would take too many steps here."""
+    # the small bed settles as long as the other beds until the middle of their measurement
     steps = SETTLING_STEPS + SETTLING_STEPS // 2
-    small, simulation = _settled(_bed_case(1, 1), _floor(), steps, communicator, threads)
+    small, simulation = _state_after_steps(_bed_case(1, 1), _floor(), steps, communicator, threads)
     large = tiled_bed(small, *MANY_TILES)
     large.case.override(f"detection.skin={simulation.system.skins.fraction!r}")
     return large
 
 
-def _settled(
+def _state_after_steps(
     case: Case, mesh: Mesh, steps: int, communicator: Any, threads: int
-) -> tuple[Prepared, Simulation]:
-    """Return what a case has become after some steps. Collective."""
+) -> tuple[Start, Simulation]:
+    """Return a case with its state after some steps, and its simulation. Collective."""
     simulation = Simulation(case, communicator, threads=threads, meshes=[mesh])
     simulation.advance(steps)
     system = simulation.system
-    return Prepared(case, [mesh], state=gather_groups(system, local_groups(system))), simulation
+    return Start(case, [mesh], state=gather_groups(system, local_groups(system))), simulation
 
 
-def _hopper(communicator: Any, threads: int) -> Prepared:
-    return _settled(*hopper(), FLOWING_STEPS, communicator, threads)[0]
+def _hopper(communicator: Any, threads: int) -> Start:
+    return _state_after_steps(*hopper(), FLOWING_STEPS, communicator, threads)[0]
 
 
-def _mesh_million(communicator: Any, threads: int) -> Prepared:
-    """Return a bed on a fine plate, without the contacts that it had with the coarse one."""
-    start, _ = _settled(*mesh_of_a_million(COARSE_PLATE), PLATE_STEPS, communicator, threads)
+def _mesh_million(communicator: Any, threads: int) -> Start:
+    """Return a bed on a fine plate, without its contacts with the coarse one."""
+    start, _ = _state_after_steps(*mesh_of_a_million(COARSE_PLATE), PLATE_STEPS, communicator, threads)
     case, mesh = mesh_of_a_million()
-    return Prepared(case, [mesh], None if start.state is None else start.state["particles"])
+    return Start(case, [mesh], None if start.state is None else start.state["particles"])
 
 
-def tiled_bed(small: Prepared, across: int, along: int) -> Prepared:
-    """Return so many copies of ``dense-bed`` along x and y as one bed."""
-    state = None if small.state is None else _tiled(small.state, across, along)
-    return Prepared(_bed_case(across, along), [_floor(max(across, along))], state=state)
+def tiled_bed(small: Start, across: int, along: int) -> Start:
+    """Return `across` times `along` copies of ``dense-bed`` along x and y as one bed."""
+    state = None if small.state is None else _tiled_state(small.state, across, along)
+    return Start(_bed_case(across, along), [_floor(max(across, along))], state=state)
 
 
-def scaled_case(name: str, times: int, small: Prepared) -> Prepared:
+def scaled_case(name: str, times: int, small: Start) -> Start:
     """Return a case that is `times` as large as that of this name and has the same density.
 
     Parameters
@@ -260,7 +258,7 @@ def scaled_case(name: str, times: int, small: Prepared) -> Prepared:
         One of `ENLARGEABLE`: beds are laid side by side, gases made with more spheres.
     times : int
         At least 1.
-    small : Prepared
+    small : Start
         The case itself, prepared by one rank.
     """
     if times == 1:
@@ -277,22 +275,22 @@ def _bed_case(along_x: int, along_y: int) -> Case:
 
 
 def _floor(tiles: int = max(TILES)) -> Mesh:
-    """Return a square that is larger than so many tiles, because walls do not repeat."""
+    """Return a square floor larger than `tiles` tiles, because walls are not periodic."""
     low, high = -_WIDTH, (tiles + 1) * _WIDTH
     return Mesh([[low, low, 0.0], [high, low, 0.0], [high, high, 0.0], [low, high, 0.0]], [[0, 1, 2, 3]])
 
 
-def _tiled(state: Groups, across: int, along: int) -> Groups:
+def _tiled_state(state: Groups, across: int, along: int) -> Groups:
     """Return copies of a periodic bed side by side, with their contacts.
 
-    Ids are dealt out so that of two particles in contact the one with the lower id stays the lower one, in
-    whatever tiles the two are: histories keep their direction.
+    New ids keep the order of the ids of two particles in contact, in whatever tiles they are, because histories are
+    oriented from the lower to the higher id.
     """
     count = across * along
     tiles = [(i, j) for i in range(across) for j in range(along)]
     particles, pairs, walls = state["particles"], state["contacts"], state["wall_contacts"]
     place = particles["position"]
-    # how many tiles the partner is away, where the contact is one through the periodic sides
+    # offset of the partner's tile for contacts across the periodic sides
     images = np.rint((place[pairs["lower"]] - place[pairs["higher"]])[:, :2] / _WIDTH).astype(np.int64)
 
     def copies(columns: Columns) -> Columns:
@@ -317,11 +315,11 @@ def _tiled(state: Groups, across: int, along: int) -> Groups:
     return {**large, "counters": {**state["counters"], "next_id": next_id}}
 
 
-def _polydisperse(ratio: float, count: int) -> Callable[[Any, int], Prepared]:
-    def prepare(communicator: Any, threads: int) -> Prepared:
+def _polydisperse(ratio: float, count: int) -> Callable[[Any, int], Start]:
+    def prepare(communicator: Any, threads: int) -> Start:
         case = _gas_case(ratio, count, 1.0)
         is_first = communicator is None or communicator.rank == 0
-        return Prepared(case, [], _gas_particles(case, ratio, count) if is_first else None)
+        return Start(case, [], _gas_particles(case, ratio, count) if is_first else None)
 
     return prepare
 
@@ -351,19 +349,19 @@ def _gas_particles(case: Case, ratio: float, count: int) -> Columns:
     return particles
 
 
-def _mixer(communicator: Any, threads: int) -> Prepared:
+def _mixer(communicator: Any, threads: int) -> Start:
     root = Path(__file__).resolve().parents[2]
     paths = [folder / "cases" / "rotary_mixer.toml" for folder in (Path.cwd(), root)]
     found = [path for path in paths if path.is_file()]
     if not found:
-        raise Skipped("there is no cases/rotary_mixer.toml here; start in the folder of the project")
+        raise SkipCase("there is no cases/rotary_mixer.toml here; start in the folder of the project")
     try:
         case = Case.read(found[0])
         meshes = read_walls(case)
         is_first = communicator is None or communicator.rank == 0
-        return Prepared(case, meshes, initial_particles(case, meshes) if is_first else None)
+        return Start(case, meshes, initial_particles(case, meshes) if is_first else None)
     except PdemError as error:
-        raise Skipped(f"{error}; bash scripts/run prepares it") from None
+        raise SkipCase(f"{error}; bash scripts/run prepares it") from None
 
 
 CASES = (

@@ -1,7 +1,7 @@
-"""How fast lists of near pairs are made: per method, number of particles, size ratio and number of threads.
+"""Measurement of neighbour list builds, by method, number of particles, size ratio and number of threads.
 
-One detection is what a run does when its lists are stale: particles to cells, cells sorted, pairs found, rows
-of candidates per particle in the order of ids, and the histories of contacts carried over.
+One detection is the work of a run when its lists are stale: particles are sorted into cells, pairs are found,
+candidates of each particle are sorted by id, and the histories of contacts are carried over.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pdem.detection.searches import PairFinder
 
 FRACTION = 0.4
-"""Volume of the spheres over that of the box."""
+"""Volume fraction of the spheres."""
 
 SKIN = 0.1
-"""Reach of lists beyond contact over the radius."""
+"""Skin over the radius."""
 
 _REPETITIONS = 5
 _SYSTEMS = (
@@ -51,31 +51,31 @@ _SYSTEMS = (
 
 
 LAW = ContactLaw([Recipe(PartUse(HERTZ), tangential=PartUse(MINDLIN), keys={"friction": 0.5})])
-"""Of contacts whose histories are carried over."""
+"""Law of the contacts whose histories are carried over."""
 
 
 @dataclass(frozen=True)
 class DetectionResult:
-    """What one system has shown.
+    """Result of one system.
 
     Attributes
     ----------
     method : str
-        Of detection.
+        Method of detection.
     particles, threads : int
-        Their numbers.
+        Number of particles, number of threads.
     ratio : float
         Largest over smallest radius.
     levels : int
-        Of the grid.
+        Levels of the grid.
     pairs, checks, accesses : float
         Near pairs, distance tests and visits of cells per particle.
     nanoseconds : float
-        A whole detection, per particle [ns].
+        Time of a detection per particle [ns].
     search, lists : float
-        Its parts [ns]: finding the pairs; rows of candidates, histories carried over.
+        Its parts per particle [ns]: search of pairs; lists of candidates and their histories.
     memory : float
-        Bytes per particle held by search and lists.
+        Memory of search and lists per particle [bytes].
     """
 
     method: str
@@ -111,11 +111,11 @@ def measure_detection(threads: int) -> Iterator[DetectionResult]:
         system = _spheres(count, ratio)
         for number in sorted({1, threads}):
             set_threads(number)
-            yield _measured(method, ratio, number, *system)
+            yield _measure(method, ratio, number, *system)
     set_threads(threads)
 
 
-def _measured(
+def _measure(
     method: str, ratio: float, threads: int, particles: Particles, edge: float, sizes: NDArray[np.float64]
 ) -> DetectionResult:
     count = particles.count
@@ -134,7 +134,7 @@ def _measured(
 
 
 def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.float64]]:
-    """Return spheres anywhere in a periodic box, its edge [m], and the sizes of the levels [m]."""
+    """Return spheres at random in a periodic box, the edge of the box [m], and the sizes of the levels [m]."""
     position, radii, edge = uncorrelated_spheres(count, ratio, FRACTION)
     sizes = automatic_cell_sizes(
         (1.0 + SKIN) * radii, density=count / edge**3, dimension=3, overhead=search_times().overhead
@@ -145,17 +145,17 @@ def _spheres(count: int, ratio: float) -> tuple[Particles, float, NDArray[np.flo
 def _detect(
     search: PairFinder, contacts: PairContacts, particles: Particles, reach: Any
 ) -> tuple[float, float]:
-    """Make the lists anew; return the times of search and of lists [s]."""
-    begun = time.perf_counter()
+    """Build the lists; return the times of search and of lists [s]."""
+    start = time.perf_counter()
     near = search.search(particles.position, reach, particles.count)
     found = time.perf_counter()
     contacts.carry(particles)
     contacts.take_candidates(near, particles, ExactSums(ENDED))
-    return found - begun, time.perf_counter() - found
+    return found - start, time.perf_counter() - found
 
 
 def _contacts(search: PairFinder, particles: Particles, reach: Any) -> PairContacts:
-    """Return lists in which every second candidate has a history, as if those touched."""
+    """Return lists in which every second candidate has a history, like a touching pair."""
     contacts, ended = PairContacts(LAW), ExactSums(ENDED)
     contacts.take_candidates(search.search(particles.position, reach, particles.count), particles, ended)
     ids, half = particles.id, slice(0, contacts.candidates, 2)

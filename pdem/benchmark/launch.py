@@ -1,4 +1,4 @@
-"""Starting measured runs: the launcher once for every combination of ranks and threads, again and again in turn."""
+"""Launch of measured runs, one for every combination of ranks and threads, repeated in turn."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pdem.simulation.distributed import launched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-PLACE = "{ranks}"
-"""What stands for the number of ranks in a launcher."""
+RANKS_PLACEHOLDER = "{ranks}"
+"""Placeholder for the number of ranks in a launcher."""
 
-_SHOWN_LINES = 15
+_OUTPUT_LINES = 15
 
 
 def default_launcher() -> str:
@@ -38,7 +38,7 @@ def default_launcher() -> str:
             "there is no mpirun beside python or on the path: pip install 'pdem[mpi]', "
             "or say how ranks are started with --launcher 'srun -n {ranks}'"
         )
-    return f"{shlex.quote(found)} -n {PLACE}"
+    return f"{shlex.quote(found)} -n {RANKS_PLACEHOLDER}"
 
 
 def check_launcher(launcher: str) -> list[str]:
@@ -47,7 +47,7 @@ def check_launcher(launcher: str) -> list[str]:
     Raises
     ------
     InputError
-        If it does not say where the number of ranks goes, or quotes do not match.
+        If it has no placeholder for the number of ranks, or quotes do not match.
     LaunchError
         If there is no such program.
     """
@@ -55,10 +55,10 @@ def check_launcher(launcher: str) -> list[str]:
         words = shlex.split(launcher)
     except ValueError as error:
         raise InputError(f"--launcher {launcher!r}: {error}") from None
-    if not any(PLACE in word for word in words):
+    if not any(RANKS_PLACEHOLDER in word for word in words):
         raise InputError(
             f"--launcher {launcher!r} does not say where the number of ranks goes; "
-            f"write {PLACE} there, as in 'mpirun -n {PLACE}'"
+            f"write {RANKS_PLACEHOLDER} there, as in 'mpirun -n {RANKS_PLACEHOLDER}'"
         )
     if shutil.which(words[0]) is None:
         raise LaunchError(f"--launcher {launcher!r}: there is no program {words[0]}; name another one")
@@ -66,7 +66,7 @@ def check_launcher(launcher: str) -> list[str]:
 
 
 def require_no_launcher() -> None:
-    """Require that this process was not started by a launcher, because it starts them.
+    """Require that this process was not started by a launcher, because it starts ranks itself.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def combinations(
     """Yield (ranks, threads, repeat) of all runs: all combinations in turn, then all of them again."""
     for repeat in range(repeats):
         for count in ranks:
-            for each in threads:
-                yield count, each, repeat
+            for thread_count in threads:
+                yield count, thread_count, repeat
 
 
-def crowded(ranks: Sequence[int], threads: Sequence[int]) -> str | None:
+def oversubscription_warning(ranks: Sequence[int], threads: Sequence[int]) -> str | None:
     """Return a warning if the largest combination has more threads than this node has cores, else None."""
     most, cores = max(ranks) * max(threads), available_cores()
     if most <= cores:
@@ -101,37 +101,37 @@ def crowded(ranks: Sequence[int], threads: Sequence[int]) -> str | None:
     )
 
 
-def run_once(
+def run_on_ranks(
     words: Sequence[str], ranks: int, threads: int, arguments: Sequence[str],
     start: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run,
 ) -> None:  # fmt: skip
-    """Start ranks and wait for their end.
+    """Start ranks with a command of pdem and wait for their end.
 
     Parameters
     ----------
     words : sequence of str
-        Of the launcher.
+        Words of the launcher.
     ranks, threads : int
-        How many, and threads of each.
+        Ranks, and threads of each.
     arguments : sequence of str
-        Of ``pdem``.
+        Arguments of ``pdem``.
     start : callable
-        As `subprocess.run`.
+        `subprocess.run`, or a replacement in tests.
 
     Raises
     ------
     LaunchError
         If the run failed.
     """
-    command = [word.replace(PLACE, str(ranks)) for word in words]
+    command = [word.replace(RANKS_PLACEHOLDER, str(ranks)) for word in words]
     command += [sys.executable, "-m", "pdem", *arguments, "--threads", str(threads)]
     environment = {**os.environ, "PDEM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
     done = start(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-_SHOWN_LINES:])
+        output = "\n".join((done.stdout + done.stderr).strip().splitlines()[-_OUTPUT_LINES:])
         raise LaunchError(
             f"the run on {ranks} ranks x {threads} threads ended with exit code {done.returncode}; "
-            f"{shlex.join(command)} said:\n{said}"
+            f"{shlex.join(command)} said:\n{output}"
         )

@@ -1,7 +1,7 @@
-"""What this machine can do at most, by loops that do nothing else: bandwidth, multiply-adds, divisions, roots.
+"""Peak speed of this machine, measured by simple loops: bandwidth, multiply-adds, divisions, square roots.
 
-The loops are compiled with the same options as kernels, for the same processor features, and are not kept on disk:
-they take a second to compile, and would otherwise be one more thing that kernels' folder depends on.
+The loops are compiled with the same options as kernels, for the same processor features. They are not cached on disk:
+they take a second to compile, and the name of the kernel cache would depend on them.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     Loop = Callable[[Reals, Reals, Reals, int], None]
 
 CHAIN = 6
-"""Multiply-adds of one number, one after the other: so few that those of many numbers are under way at a time, so many
-that loading and storing them does not count."""
+"""Dependent multiply-adds per number: few enough that chains of many numbers overlap, many enough that loads and stores
+do not matter."""
 
 TRIAD_BYTES = 24
-"""Two numbers read and one written."""
+"""Bytes of the triad per entry: two numbers read and one written."""
 
 LARGEST_TRIAD = 1 << 28
-"""Bytes that its arrays have at most: no cache holds as much."""
+"""Largest size of the arrays of the triad [bytes]: larger than any cache."""
 
 _SMALL = 512  # numbers of an array that stays in the nearest cache
 _ROUNDS = 25
 _ROUND_SECONDS = 0.008
 
-# Not the decorators of kernels: what carries these is part of every kernel's place on disk.
+# not the decorators of kernels: sources of decorated functions are part of the key of the kernel cache
 _compiled: Any = numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)
 
 
@@ -81,7 +81,7 @@ def _square_roots(a: Reals, b: Reals, c: Reals, passes: int) -> None:
 
 @dataclass(frozen=True)
 class MachineSpeed:
-    """What all workers together can do, and one core alone.
+    """Speed of all workers together, and of one core.
 
     Attributes
     ----------
@@ -90,8 +90,8 @@ class MachineSpeed:
     array_bytes : int
         Size of the arrays of the triad, all workers' together.
     bandwidth, bandwidth_of_one : float
-        Bytes read and written by the triad per second. Lines of the cache that are fetched only to be overwritten are
-        not counted, neither here nor in what is compared with it.
+        Bytes read and written by the triad per second. Cache lines that are fetched only to be overwritten are not
+        counted, neither here nor in the work of a step (`pdem.benchmark.roofline`).
     multiply_adds, divisions, square_roots : float
         Numbers per second.
     """
@@ -113,48 +113,52 @@ def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
     exchange : Exchange
         The ranks.
     array_bytes : int
-        Size of the arrays of the triad on all ranks, as large as what it shall be compared with: caches are faster
-        than memory. More than `LARGEST_TRIAD` is as that.
+        Size of the arrays of the triad on all ranks, at most `LARGEST_TRIAD`. It should be that of the measured case,
+        because caches are faster than memory.
     """
     workers = exchange.size * exchange.threads
-    each = min(array_bytes, LARGEST_TRIAD) // (TRIAD_BYTES * workers) + 1
+    size_per_worker = min(array_bytes, LARGEST_TRIAD) // (TRIAD_BYTES * workers) + 1
     together = [
-        _of_all(exchange, partial(_rate, loop, size), per_number)
+        _sum_over_ranks(exchange, partial(_rate, loop, size), per_number)
         for loop, size, per_number in (
-            (_triad, each, TRIAD_BYTES),
+            (_triad, size_per_worker, TRIAD_BYTES),
             (_multiply_adds, _SMALL, CHAIN),
             (_divisions, _SMALL, 1),
             (_square_roots, _SMALL, 1),
         )
     ]
-    alone = TRIAD_BYTES * _rate(_triad, each, 1) if exchange.rank == 0 else 0.0
+    one_worker = TRIAD_BYTES * _rate(_triad, size_per_worker, 1) if exchange.rank == 0 else 0.0
     return MachineSpeed(
-        workers, each * TRIAD_BYTES * workers, together[0], float(exchange.share(alone)), *together[1:]
+        workers,
+        size_per_worker * TRIAD_BYTES * workers,
+        together[0],
+        float(exchange.share(one_worker)),
+        *together[1:],
     )
 
 
-def _of_all(exchange: Exchange, measure: Callable[[int], float], per_number: int) -> float:
-    """Return the sum over ranks that measure at the same time."""
+def _sum_over_ranks(exchange: Exchange, measure: Callable[[int], float], per_number: int) -> float:
+    """Return the sum over ranks, which measure at the same time."""
     wait_for_all(exchange)
     rate = per_number * measure(exchange.threads)
     return float(exchange.add(np.array([[round(rate)]], np.int64))[0, 0])
 
 
 def _rate(loop: Loop, size: int, workers: int) -> float:
-    """Return how many numbers so many threads take per second, in the best of several rounds."""
-    loop(*_arrays(1), 1)  # compiled before any thread asks for it
+    """Return the numbers per second of `workers` threads, in the best of several rounds."""
+    loop(*_arrays(1), 1)  # compile before threads start
     passes = _passes(loop, size)
     together = Barrier(workers)
     with ThreadPoolExecutor(workers) as pool:
-        clocks = list(pool.map(lambda _: _clocked(loop, _arrays(size), passes, together), range(workers)))
+        clocks = list(pool.map(lambda _: _round_times(loop, _arrays(size), passes, together), range(workers)))
     seconds = min(
-        max(ended for _, ended in one) - min(begun for begun, _ in one) for one in zip(*clocks, strict=True)
+        max(end for _, end in one) - min(start for start, _ in one) for one in zip(*clocks, strict=True)
     )
     return workers * size * passes / seconds
 
 
 def _passes(loop: Loop, size: int) -> int:
-    """Return how often a loop is taken so that it lasts long enough to be timed."""
+    """Return the number of passes for which a loop lasts long enough to be timed."""
     arrays, passes, seconds = _arrays(size), 1, 0.0
     while seconds < 0.2 * _ROUND_SECONDS:
         passes *= 2 if seconds else 1
@@ -164,14 +168,14 @@ def _passes(loop: Loop, size: int) -> int:
     return max(1, round(passes * _ROUND_SECONDS / seconds))
 
 
-def _clocked(loop: Loop, arrays: Arrays, passes: int, together: Barrier) -> list[tuple[float, float]]:
-    """Return when each round began and ended [s]; this thread's own arrays are used."""
+def _round_times(loop: Loop, arrays: Arrays, passes: int, together: Barrier) -> list[tuple[float, float]]:
+    """Return begin and end of each round [s] on the arrays of this thread."""
     times = []
     for _ in range(_ROUNDS):
         together.wait()
-        begun = time.perf_counter()
+        start = time.perf_counter()
         loop(*arrays, passes)
-        times.append((begun, time.perf_counter()))
+        times.append((start, time.perf_counter()))
     return times
 
 

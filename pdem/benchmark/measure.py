@@ -1,4 +1,4 @@
-"""How fast simulations run on this machine: particle-steps per second, and where the time goes."""
+"""Measurement of the speed of simulations: particle-steps per second, time of phases, memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, Skipped, find_case
+from pdem.benchmark.cases import DETECTION, SkipCase, find_case
 from pdem.benchmark.detection import measure_detection
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.benchmark.roofline import limits_of
@@ -20,45 +20,45 @@ from pdem.simulation.simulation import Simulation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pdem.benchmark.cases import BenchCase, Prepared
+    from pdem.benchmark.cases import BenchCase, Start
 
 WARM_UP_STEPS = 800
-"""Lists have grown and the skin has been tuned by then."""
-LIMITED = "dense-bed"
-"""Cases whose names begin so are shown beside what the machine can do at most."""
+"""Default steps before a measurement: lists have grown and the skin has been tuned by then."""
+ROOFLINE_CASES = "dense-bed"
+"""Begin of the names of cases that are compared with the limits of the machine."""
 PARTS = 3
-"""The measured steps are timed in as many parts; the rate is that of the median part."""
+"""Number of parts in which the measured steps are timed; the rate is that of the median part."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one case has shown.
+    """Result of one case.
 
     Attributes
     ----------
     name : str
-        Of the case.
+        Name of the case.
     particles, steps, cores : int
         Number of particles, steps measured, threads of all ranks.
     facets : int
-        Of its walls.
+        Facets of its walls.
     contacts_per_particle : float
-        At the end.
+        Contacts per particle at the end.
     rate : float
-        Particle-steps per second, of the median of `PARTS` parts.
+        Particle-steps per second of the median part.
     rates : tuple of float
-        Of each part.
+        Particle-steps per second of each part.
     nanoseconds : dict of float
         Time of each phase on rank 0 per particle-step [ns].
     bytes_per_particle : float
-        Held by particles, contacts and lists. Meshes are not in it, but are in what follows.
+        Memory of arrays of particles, contacts and lists, without meshes.
     resident_bytes_per_particle : float
-        By which the processes of all ranks have grown from before the case was made to their peak while it was
-        measured. With few particles it is mostly what the case needs besides.
+        Growth of the processes of all ranks, from before the preparation of the case to their peak during the
+        measurement, meshes included. With few particles, memory that does not depend on their number dominates.
     resident_bytes : int
-        That peak, of the whole processes; memory that ranks share is in each of them.
+        Sum of the peaks of all processes; memory that ranks share counts for each of them.
     detections_per_1000_steps : float
-        How often lists were made.
+        Detections per 1000 steps.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Result:
 
 
 class Outcome(Protocol):
-    """What one measurement has shown: a line for users (its text) and a dictionary for a file."""
+    """Result of a measurement: text for users, and a dictionary for a file."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, for a file."""
@@ -106,7 +106,7 @@ class Outcome(Protocol):
 
 
 def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
-    """Measure the case of this name; yield what it shows as it is done. Collective.
+    """Measure the case of this name; yield its results. Collective.
 
     Parameters
     ----------
@@ -117,19 +117,19 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
 
     Raises
     ------
-    Skipped
-        If the case cannot be had here.
+    SkipCase
+        If the case cannot be measured here.
     """
     if name != DETECTION:
         yield from measure(find_case(name), communicator, threads, steps)
     elif communicator is not None and communicator.size > 1:
-        raise Skipped("lists are timed on one rank; leave mpirun away")
+        raise SkipCase("lists are timed on one rank; leave mpirun away")
     else:
         yield from measure_detection(threads)
 
 
 def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None) -> Iterator[Outcome]:
-    """Prepare a case and time it; of dense beds also yield what the machine could do at most. Collective.
+    """Prepare a case and time it; for dense beds also yield the limits of the machine. Collective.
 
     Parameters
     ----------
@@ -138,35 +138,35 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     communicator : mpi4py communicator or None
         The ranks.
     threads : int
-        Of each rank.
+        Threads of each rank.
     steps : int or None
-        To be timed; by default as many as make the case's number of particle-steps.
+        Timed steps; by default those that make the case's number of particle-steps.
 
     Raises
     ------
-    Skipped
-        If it cannot be had here.
+    SkipCase
+        If it cannot be measured here.
     """
     watch = MemoryWatch()
-    simulation = warmed_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
+    simulation = after_warm_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
     watch.begin()
     steps = steps_of(case, simulation, PARTS) if steps is None else steps
     detections = simulation.system.detections
-    rates = [timed(simulation, part) for part in parts_of(steps, PARTS)]
+    rates = [measured_rate(simulation, part) for part in parts_of(steps, PARTS)]
     detections = simulation.system.detections - detections
     result = result_of(case.name, simulation, rates, steps, detections, watch)
     yield result
-    if case.name.startswith(LIMITED):
+    if case.name.startswith(ROOFLINE_CASES):
         yield limits_of(case.name, simulation, result.rate)
 
 
 def warm_up_of(case: BenchCase) -> int:
-    """Return how many steps a case takes before it is measured."""
+    """Return the number of steps of a case before its measurement."""
     return WARM_UP_STEPS if case.warm_up_steps is None else case.warm_up_steps
 
 
-def warmed_up(start: Prepared, communicator: Any, threads: int, steps: int) -> Simulation:
-    """Return a simulation that has taken `steps` from a case's start. Collective."""
+def after_warm_up(start: Start, communicator: Any, threads: int, steps: int) -> Simulation:
+    """Return a simulation after `steps` steps from a start, with phases reset. Collective."""
     simulation = Simulation(
         start.case,
         communicator,
@@ -191,8 +191,8 @@ def parts_of(steps: int, count: int) -> list[int]:
     return [end - begin for begin, end in pairwise(ends) if end > begin]
 
 
-def timed(simulation: Simulation, steps: int) -> float:
-    """Take steps; return particle-steps per second."""
+def measured_rate(simulation: Simulation, steps: int) -> float:
+    """Run steps; return particle-steps per second."""
     particles = simulation.measures().particles
     clock = time.perf_counter()
     simulation.advance(steps)
@@ -207,10 +207,10 @@ def result_of(
     detections: int,
     watch: MemoryWatch,
 ) -> Result:
-    """Return what a simulation has shown over `steps` steps, timed in parts, since phases were counted anew."""
+    """Return the result of `steps` steps, timed in parts, since phases were reset."""
     own = simulation.system.memory(), watch.grown(), watch.peak()  # measures need memory of their own
     measured, exchange = simulation.measures(), simulation.system.exchange
-    held, grown, resident = exchange.add(np.array(own, np.int64)[:, None])[:, 0].tolist()
+    array_bytes, grown, resident = exchange.add(np.array(own, np.int64)[:, None])[:, 0].tolist()
     work = max(measured.particles, 1) * steps
     phases = sorted(simulation.phases.seconds.items(), key=lambda item: -item[1])
     return Result(
@@ -223,7 +223,7 @@ def result_of(
         rate=median(rates),
         rates=tuple(rates),
         nanoseconds={phase: 1e9 * seconds / work for phase, seconds in phases},
-        bytes_per_particle=held / max(measured.particles, 1),
+        bytes_per_particle=array_bytes / max(measured.particles, 1),
         resident_bytes_per_particle=grown / max(measured.particles, 1),
         resident_bytes=resident,
         detections_per_1000_steps=1000.0 * detections / steps,

@@ -1,4 +1,4 @@
-"""Memory of this process that is really held: what the system counts, beside what arrays add up to."""
+"""Resident memory of this process, as the operating system counts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 try:
     import resource
-except ImportError:  # a system that does not tell
+except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -19,11 +19,11 @@ _NOW, _PEAK = "VmRSS:", "VmHWM:"
 
 
 class MemoryWatch:
-    """By how much the memory of this process has grown since the watch was made.
+    """Growth of the memory of this process since the watch was made.
 
-    What has been freed is given back to the system first, as far as the C library can: else the next thing would use it
-    again, and seem to need less. Of small things the growth says little. Where the system forgets no peak (it is not
-    Linux, or a container forbids it), the present size stands for the peak since `begin`.
+    Freed memory is returned to the system first, as far as the C library can: otherwise later allocations would reuse
+    it and the growth would be too small. The growth is not accurate for small arrays. Where the peak cannot be reset
+    (not Linux, or forbidden in a container), the present size is used instead of the peak since `begin`.
 
     Attributes
     ----------
@@ -32,44 +32,44 @@ class MemoryWatch:
     """
 
     def __init__(self) -> None:
-        _give_back()
-        self.before = resident()
-        self._begun = False
+        _release_freed_memory()
+        self.before = resident_bytes()
+        self._peak_was_reset = False
 
     def begin(self) -> None:
-        """Look for the peak from now on."""
-        _give_back()
-        self._begun = _forget_peak()
+        """Reset the peak."""
+        _release_freed_memory()
+        self._peak_was_reset = _reset_peak()
 
     def peak(self) -> int:
         """Return the largest resident size of the whole process since `begin` [bytes]."""
-        return _status(_PEAK) or resident() if self._begun else resident()
+        return _bytes_in_status(_PEAK) or resident_bytes() if self._peak_was_reset else resident_bytes()
 
     def grown(self) -> int:
-        """Return how much larger that was than before, at least 0 [bytes]."""
+        """Return the peak minus `before`, at least 0 [bytes]."""
         return max(self.peak() - self.before, 0)
 
 
-def resident() -> int:
-    """Return the bytes of this process that are in memory, 0 where the system does not tell."""
-    return _status(_NOW) or _largest_ever()
+def resident_bytes() -> int:
+    """Return the resident size of this process [bytes], 0 where the system has no such number."""
+    return _bytes_in_status(_NOW) or _peak_of_process()
 
 
-def _give_back() -> None:
+def _release_freed_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such function
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _forget_peak() -> bool:
-    """Let the peak of the resident size begin anew; tell whether it did."""
+def _reset_peak() -> bool:
+    """Reset the peak of the resident size; return whether this was possible."""
     with suppress(OSError):
         _RESET.write_text(_PEAK_IS_RESET)
         return True
     return False
 
 
-def _status(key: str) -> int:
+def _bytes_in_status(key: str) -> int:
     with suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text().splitlines():
             if line.startswith(key):
@@ -77,7 +77,7 @@ def _status(key: str) -> int:
     return 0
 
 
-def _largest_ever() -> int:
+def _peak_of_process() -> int:
     if resource is None:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024

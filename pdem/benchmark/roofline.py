@@ -1,4 +1,4 @@
-"""What a step of a dense bed takes at least on this machine: bytes that have to move, numbers to be computed."""
+"""Roofline of a step of a dense bed: its least time on this machine by bytes moved and by operations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pdem.benchmark.machine_speed import MachineSpeed
     from pdem.simulation.simulation import Simulation
 
-NUMBER, ROW, PLACE = 8, 4, 8
-"""Bytes of a number, of the row of a particle or of a contact, and of a place in a list."""
+NUMBER_BYTES, ROW_BYTES, INDEX_BYTES = 8, 4, 8
+"""Bytes of a number, of the row of a particle or contact, and of an index into a list."""
 
 
 class Arithmetic(NamedTuple):
@@ -26,18 +26,18 @@ class Arithmetic(NamedTuple):
     divisions: float = 0.0
     roots: float = 0.0
 
-    def times(self, many: float) -> Arithmetic:
-        """Return so many times as many."""
-        return Arithmetic(*(many * one for one in self))
+    def times(self, factor: float) -> Arithmetic:
+        """Return the product with a factor."""
+        return Arithmetic(*(factor * one for one in self))
 
     def plus(self, other: Arithmetic) -> Arithmetic:
-        """Return these and others."""
+        """Return the sum of both."""
         return Arithmetic(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 OF_LAW = Arithmetic(47, 93, 5, 5)
-"""The functions of `pdem.contact.law` for elastic spheres with friction and the energy ledger, as they are written,
-without selects, comparisons and signs. A test counts them."""
+"""The functions of `pdem.contact.law` for elastic spheres with friction and the energy ledger, counted in the
+sources without selects, comparisons and signs; a test counts them."""
 
 OF_CONTACT = OF_LAW.plus(Arithmetic(74 + 12, 85, 2, 2))
 """A contact: the law; before it distance and normal at the end and in the middle of the step, arms, velocities at the
@@ -47,76 +47,75 @@ OF_CANDIDATE = Arithmetic(13, 12)
 """A candidate: its distance by the nearest image, compared with reach and with the largest overlap."""
 
 OF_PARTICLE = Arithmetic(39, 61, 2)
-"""A particle: two half kicks, the drift, periodic sides, how far it has gone since lists were made."""
+"""A particle: two half kicks, the drift, periodic sides, displacement since lists were made."""
 
-BYTES_OF_PARTICLE = 2 * NUMBER * PACKED + 4 * NUMBER + PLACE + 2 * ROW
-"""Of a particle: its packed row, read and written; its place when lists were made, skin; where its row of candidates
-begins, how many of these touch, and when it is complete. Columns are written only when somebody looks at them."""
+BYTES_OF_PARTICLE = 2 * NUMBER_BYTES * PACKED + 4 * NUMBER_BYTES + INDEX_BYTES + 2 * ROW_BYTES
+"""Bytes of a particle: its packed row, read and written; its position when lists were made and its skin; the begin of
+its candidates, the number that touch, and the chunk after which it is complete. Columns are written for output only."""
 
-BYTES_OF_CANDIDATE = 2 * ROW + ROW
-"""Of a candidate: its particles; its slot."""
+BYTES_OF_CANDIDATE = 2 * ROW_BYTES + ROW_BYTES
+"""Bytes of a candidate: its particles; its history index."""
 
-BYTES_OF_CONTACT = ROW + 2 * ROW
-"""Of a contact, besides its history, read and written: its candidate; its entries in the rows of both particles. What
-it does to its particles need not leave the caches before it has been added up."""
+BYTES_OF_CONTACT = ROW_BYTES + 2 * ROW_BYTES
+"""Bytes of a contact besides its history, read and written: its candidate; its entries in the rows of both particles.
+Its forces are summed before they leave the caches."""
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a particle-step needs at least, on the average over particles and in a step without detection.
+class StepWork:
+    """Least work of a particle-step, averaged over particles, in a step without detection.
 
     Attributes
     ----------
     bytes : float
-        That have to move between caches and memory: every array that a step needs is read once and written once by
-        each pass that has to be. It is a lower bound: caches are taken to hold what is used again. Floor, ghosts,
-        detections and marks are not counted.
+        Bytes moved between caches and memory: every array of a step is read and written once. It is a lower bound:
+        reused data are assumed to stay in caches. Floor, ghosts, detections and marks are not counted.
     arithmetic : Arithmetic
-        Counted from the sources. Contacts are counted once, also where two ranks evaluate them.
+        Operations, counted in the sources. Contacts count once, also where two ranks evaluate them.
     """
 
     bytes: float
     arithmetic: Arithmetic
 
 
-def work_of(candidates: float, contacts: float, history: int) -> Work:
+def work_of(candidates: float, contacts: float, history: int) -> StepWork:
     """Return the work of a particle-step, from candidate pairs and contacts between particles per particle.
 
     `history` is the number of columns of the history of a contact.
     """
     arithmetic = OF_PARTICLE.plus(OF_CANDIDATE.times(candidates)).plus(OF_CONTACT.times(contacts))
     moved = BYTES_OF_PARTICLE + BYTES_OF_CANDIDATE * candidates
-    moved += (BYTES_OF_CONTACT + NUMBER * 2 * history) * contacts
-    return Work(moved, arithmetic)
+    moved += (BYTES_OF_CONTACT + NUMBER_BYTES * 2 * history) * contacts
+    return StepWork(moved, arithmetic)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How near a case came to what the machine can do.
+    """Comparison of a case with the limits of the machine.
 
     Attributes
     ----------
     name : str
-        Of the case.
+        Name of the case.
     nanoseconds : float
-        A particle-step took, all workers together [ns].
-    work : Work
-        Of a particle-step.
+        Measured time of a particle-step, all workers together [ns].
+    work : StepWork
+        Work of a particle-step.
     speed : MachineSpeed
-        Of all workers.
+        Speed of all workers.
     """
 
     name: str
     nanoseconds: float
-    work: Work
+    work: StepWork
     speed: MachineSpeed
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Times that a particle-step takes at least [ns].
+        """Least times of a particle-step [ns].
 
-        Of ``memory``; of ``multiply-adds``, as if every multiplication were joined with an addition; of ``divisions
-        and roots``, which one unit of a core computes, one after the other. The three may run at the same time.
+        ``memory``; ``multiply-adds``, if every multiplication is fused with an addition; ``divisions and roots``, which
+        one unit of a core computes, one after the other. The three may overlap.
         """
         done, speed = self.work.arithmetic, self.speed
         return {
@@ -155,14 +154,14 @@ class Limits:
 
 
 def limits_of(name: str, simulation: Simulation, rate: float) -> Limits:
-    """Measure the machine, and compare it with the rate that a case has reached. Collective.
+    """Measure the machine and compare it with the rate of a case. Collective.
 
     Parameters
     ----------
     name : str
-        Of the case.
+        Name of the case.
     simulation : Simulation
-        It, at its end.
+        The case after the measured steps.
     rate : float
         Particle-steps per second of all workers.
     """

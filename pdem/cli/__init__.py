@@ -19,7 +19,7 @@ from pdem.cli.render import render
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
-from pdem.cli.verify import play_cells, verify
+from pdem.cli.verify import run_variants, verify
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _STOPPED_BY_KEYBOARD = 130
 
 
 class Commands(click.Group):
-    """The commands, in the order in which a user meets them; their return value is the exit code."""
+    """Commands in the order in which they were added; their return value is the exit code."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names in the order they were added."""
@@ -43,13 +43,13 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command and end the process; of several ranks only the first says what was wrong."""
+        """Run a command and end the process; of several ranks only the first prints the error."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
         try:
             code = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:
-            if _is_first():
+            if _is_rank_0():
                 error.show()
             sys.exit(error.exit_code)
         except click.Abort:
@@ -57,7 +57,7 @@ class Commands(click.Group):
         sys.exit(code)
 
 
-def _is_first() -> bool:
+def _is_rank_0() -> bool:
     from pdem.simulation.distributed import launched
 
     return launched()[0] == 0
@@ -92,6 +92,6 @@ for command in (
     bench,
     scaling,
     verify,
-    play_cells,
+    run_variants,
 ):
     main.add_command(command)

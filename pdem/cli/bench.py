@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pdem.cli.start import collective, is_root, load_kernels, say, threads_option
+from pdem.cli.common import collective, echo_to_stderr, is_root, load_kernels, threads_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.benchmark.kept_results import Kept
+    from pdem.benchmark.earlier_results import ResultFile
 
 
 @click.command(short_help="Measure the speed of this machine.")
@@ -62,12 +62,12 @@ def bench(
     of its neighbour lists; where a case has what LAMMPS has. On one rank and one thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
-    wish = _Wish(names, steps, peer, file, keep, against)
-    return collective(lambda communicator, own: _bench(communicator, own, wish), own_threads)
+    options = _BenchOptions(names, steps, peer, file, keep, against)
+    return collective(lambda communicator, own: _bench(communicator, own, options), own_threads)
 
 
-class _Wish(NamedTuple):
-    """What is measured, and where results go."""
+class _BenchOptions(NamedTuple):
+    """Options of `bench`: cases, steps, files of results."""
 
     names: tuple[str, ...]
     steps: int | None
@@ -77,67 +77,73 @@ class _Wish(NamedTuple):
     against: str | None
 
     def command(self, ranks: int, threads: int) -> str:
-        """Return what was asked for, without the names of files."""
+        """Return the command line of a measurement, without names of files."""
         words = [*([f"mpirun -n {ranks}"] if ranks > 1 else []), "pdem bench", *self.names]
         words += [] if self.steps is None else [f"--steps {self.steps}"]
         words += [] if self.peer is None else [f"--peer {self.peer}"]
         return " ".join([*words, f"--threads {threads}"])
 
 
-def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
+def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     from pdem.benchmark.cases import check_names, default_names
-    from pdem.benchmark.kept_results import document_of, read_kept
+    from pdem.benchmark.earlier_results import document_of, read_result_files
     from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
     from pdem.simulation.distributed import on_first
 
-    if wish.peer is not None:
-        require_peer(wish.peer, communicator, threads)
-    chosen = check_names(wish.names) or default_names()
+    if options.peer is not None:
+        require_peer(options.peer, communicator, threads)
+    chosen = check_names(options.names) or default_names()
     before = on_first(
         communicator,
-        lambda: [one for folder in {wish.keep, wish.against} if folder for one in read_kept(folder)],
+        lambda: [
+            one for folder in {options.keep, options.against} if folder for one in read_result_files(folder)
+        ],
     )
     load_kernels(communicator, None, threads)
     found, ranks = environment(), 1 if communicator is None else communicator.size
     if is_root(communicator):
         versions = "  ".join(f"{name} {found[name]}" for name in ("pdem", "python", "numpy", "numba"))
         click.echo(f"{found['cpu']}  {versions}\n{counted(ranks, 'rank')} x {counted(threads, 'thread')}")
-    results = [one for name in chosen for one in _measured(communicator, threads, wish, name)]
+    results = [one for name in chosen for one in _measure_case(communicator, threads, options, name)]
     if is_root(communicator):
-        _finish(document_of(found, wish.command(ranks, threads), ranks, threads, results), before, wish)
+        _write_results(
+            document_of(found, options.command(ranks, threads), ranks, threads, results), before, options
+        )
     return 0
 
 
-def _measured(communicator: Any, threads: int, wish: _Wish, name: str) -> Iterator[dict[str, Any]]:
-    """Measure a case, show what it shows, and yield it for files."""
-    from pdem.benchmark.cases import Skipped
-    from pdem.benchmark.lammps.comparison import outcomes_beside
+def _measure_case(
+    communicator: Any, threads: int, options: _BenchOptions, name: str
+) -> Iterator[dict[str, Any]]:
+    """Measure a case, print its results and yield them as dictionaries for files."""
+    from pdem.benchmark.cases import SkipCase
+    from pdem.benchmark.lammps.comparison import outcomes_with_lammps
     from pdem.benchmark.measure import outcomes
 
     try:
         for outcome in (
-            outcomes(name, communicator, threads, wish.steps)
-            if wish.peer is None
-            else outcomes_beside(name, wish.steps)
+            outcomes(name, communicator, threads, options.steps)
+            if options.peer is None
+            else outcomes_with_lammps(name, options.steps)
         ):
             if is_root(communicator):
                 click.echo(str(outcome))
             yield outcome.as_dict()
-    except Skipped as reason:
+    except SkipCase as reason:
         if is_root(communicator):
-            say(f"{name}: skipped: {reason}")
+            echo_to_stderr(f"{name}: skipped: {reason}")
 
 
-def _finish(document: dict[str, Any], before: list[Kept], wish: _Wish) -> None:
-    """Compare with what was kept, and write."""
-    from pdem.benchmark.kept_results import compared, keep
+def _write_results(document: dict[str, Any], before: list[ResultFile], options: _BenchOptions) -> None:
+    """Print the comparison with earlier results; write the new ones."""
+    from pdem.benchmark.earlier_results import comparison_lines, keep
     from pdem.output.storage import write_json
 
-    for line in compared(document, before):
+    for line in comparison_lines(document, before):
         click.echo(line)
-    if wish.file is not None:
-        write_json(Path(wish.file), document)
-    if wish.keep is not None:
-        click.echo(f"kept in {keep(wish.keep, document)}")
+    if options.file is not None:
+        write_json(Path(options.file), document)
+    if options.keep is not None:
+        click.echo(f"kept in {keep(options.keep, document)}")

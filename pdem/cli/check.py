@@ -1,4 +1,4 @@
-"""``pdem check``: everything that can be known before the first step."""
+"""``pdem check``: checks of a case before the first step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.cli.start import read_case, serial, settings_option, threads_option
+from pdem.cli.common import read_case, serial, settings_option, threads_option
 from pdem.foundation.errors import Interrupted
 from pdem.foundation.signals import SignalFlag
 

@@ -1,11 +1,11 @@
-"""``pdem compare``: do two files hold the same bits."""
+"""``pdem compare``: comparison of two files, bit for bit."""
 
 from __future__ import annotations
 
 import click
 
-from pdem.cli.places import require_results
-from pdem.cli.start import serial
+from pdem.cli.common import serial
+from pdem.cli.result_paths import require_results
 
 
 @click.command(short_help="Do two checkpoints or snapshots hold the same bits?")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pdem.cli.start import collective, is_root, load_kernels, read_case, threads_option
+from pdem.cli.common import collective, is_root, load_kernels, read_case, threads_option
 
 
 @click.command("compile", short_help="Build the kernels ahead of a run.")

@@ -1,10 +1,10 @@
-"""``pdem new``: write an example."""
+"""``pdem new``: write an example case."""
 
 from __future__ import annotations
 
 import click
 
-from pdem.cli.start import serial
+from pdem.cli.common import serial
 
 
 @click.command(short_help="Write a commented example case.")
@@ -15,10 +15,10 @@ def new(name: str | None, listed: bool, folder: str) -> int:
     """Write a commented example case and its meshes."""
     if not listed and name is None:
         raise click.UsageError("name an example, or show them with: pdem new --list")
-    return serial(lambda: _show() if listed or name is None else _write(name, folder))
+    return serial(lambda: _print_examples() if listed or name is None else _write(name, folder))
 
 
-def _show() -> None:
+def _print_examples() -> None:
     from pdem.case.templates import example_names, example_title
 
     names = example_names()

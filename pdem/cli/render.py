@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pdem.cli.places import require_results
-from pdem.cli.start import say, serial
+from pdem.cli.common import echo_to_stderr, serial
+from pdem.cli.result_paths import require_results
 
 _PIXELS = click.IntRange(16, 20000)
 
@@ -39,7 +39,7 @@ def _render(source: str, output: str | None, view: Any, **options: Any) -> None:
     from pdem.output.render import render as draw
 
     require_results(source, "render")
-    paths = draw(source, output or _default_output(Path(source)), view=view, say=say, **options)
+    paths = draw(source, output or _default_output(Path(source)), view=view, say=echo_to_stderr, **options)
     for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
         click.echo(f"wrote {path}")
 

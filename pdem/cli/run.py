@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pdem.cli.start import (
+from pdem.cli.common import (
     collective,
+    echo_findings,
+    echo_to_stderr,
     is_root,
     load_kernels,
     overwrite_option,
     quiet_option,
     read_case,
-    say,
-    say_findings,
     settings_option,
     threads_option,
     trace_options,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @settings_option
 @click.option(
     "--continue",
-    "goes_on",
+    "continue_run",
     is_flag=True,
     help="Go on with the run that the output folder holds if it is of the same case; begin where there is none.",
 )
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 def run(
     case: str,
     settings: tuple[str, ...],
-    goes_on: bool,
+    continue_run: bool,
     overwrite: bool,
     threads: int | None,
     quiet: bool,
@@ -65,12 +65,12 @@ def run(
 
     A folder that holds a run already is only written to with --continue or --overwrite.
     """
-    if goes_on and overwrite:
+    if continue_run and overwrite:
         raise click.UsageError("--continue keeps the run in the folder and --overwrite removes it: give one")
-    with _listening() as flag:  # from the very beginning: a warning may come while kernels are compiled
-        how = _How(quiet, trace, trace_steps, flag, overwrite)
-        work = _run_on if goes_on else _run
-        return collective(lambda communicator, own: work(communicator, own, case, settings, how), threads)
+    with _stop_flag() as flag:  # before anything else: a stop signal may arrive while kernels are compiled
+        options = _RunOptions(quiet, trace, trace_steps, flag, overwrite)
+        work = _continue_or_start if continue_run else _run
+        return collective(lambda communicator, own: work(communicator, own, case, settings, options), threads)
 
 
 @click.command(short_help="Continue a run from a checkpoint.")
@@ -93,15 +93,15 @@ def restart(
 
     On any number of ranks; with --set time.end=... beyond its former end. It goes on in the folder of the checkpoint.
     """
-    with _listening() as flag:
-        how = _How(quiet, trace, trace_steps, flag, overwrite)
+    with _stop_flag() as flag:
+        options = _RunOptions(quiet, trace, trace_steps, flag, overwrite)
         return collective(
-            lambda communicator, own: _restart(communicator, own, checkpoint, settings, how), threads
+            lambda communicator, own: _restart(communicator, own, checkpoint, settings, options), threads
         )
 
 
-class _How(NamedTuple):
-    """How to run, apart from the case: terminal, trace, who listens to signals, and whether results may go."""
+class _RunOptions(NamedTuple):
+    """Options of a run apart from the case: terminal, trace, stop signals, whether results may be overwritten."""
 
     quiet: bool
     trace: str | None
@@ -110,15 +110,15 @@ class _How(NamedTuple):
     overwrite: bool
 
     def check(self, communicator: Any) -> None:
-        """Refuse a trace that cannot be written, before anything long. Collective."""
+        """Refuse a trace that cannot be written, before any long work. Collective."""
         from pdem.simulation.distributed import on_first
 
         trace = self._trace()
         if trace is not None:
             on_first(communicator, trace.check)
 
-    def to_the_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
-        """Take all steps."""
+    def run_to_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
+        """Run all steps; return the exit code."""
         from pdem.simulation.claim import COMMAND
         from pdem.simulation.run import run as run_to_end
 
@@ -135,39 +135,40 @@ class _How(NamedTuple):
 
 
 @contextmanager
-def _listening() -> Iterator[SignalFlag]:
-    """Listen to stop signals, also to those that came before and that the batch script has held back."""
+def _stop_flag() -> Iterator[SignalFlag]:
+    """Yield a flag for stop signals, also for those that the batch script has blocked until now."""
     with SignalFlag() as flag:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         yield flag
 
 
-def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
+def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
     from pdem.simulation.claim import check_free, check_spared
     from pdem.simulation.distributed import check_same, on_first
 
     case = read_case(path, settings)
-    _say_warning(check_same(communicator, case))
-    how.check(communicator)
-    check = check_spared if how.overwrite else lambda _, folder: check_free(folder)
+    _echo_warning(check_same(communicator, case))
+    options.check(communicator)
+    check = check_spared if options.overwrite else lambda _, folder: check_free(folder)
     on_first(communicator, lambda: check(case, case.output.folder))
-    return _begin(communicator, threads, case, how)
+    return _start_run(communicator, threads, case, options)
 
 
-def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
-    """Run a case from its beginning into a folder that is free, or may be overwritten."""
+def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions) -> int:
+    """Run a case from its beginning; its output folder must be free, or may be overwritten."""
     from pdem.simulation.distributed import on_first, stop_if_asked
     from pdem.simulation.simulation import Simulation
 
-    start, flag = _Start(), how.flag
+    start, flag = _CheckedCase(), options.flag
     ranks = 1 if communicator is None else communicator.size
     found = on_first(
-        communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not how.quiet))
+        communicator,
+        lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not options.quiet)),
     )
     stop_if_asked(communicator, flag)
     findings = found or []
-    if is_root(communicator) and not how.quiet:
-        say_findings([finding for finding in findings if finding.level == "warning"])
+    if is_root(communicator) and not options.quiet:
+        echo_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag)
     stop_if_asked(communicator, flag)
@@ -175,16 +176,16 @@ def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
     start.forget()
-    return how.to_the_end(simulation, findings)
+    return options.run_to_end(simulation, findings)
 
 
-def _say_warning(text: str) -> None:
+def _echo_warning(text: str) -> None:
     if text:
-        say(f"warning: {text}")
+        echo_to_stderr(f"warning: {text}")
 
 
-class _Start:
-    """What the first rank has made of a case for its checks, and need not make again."""
+class _CheckedCase:
+    """Meshes and particles that rank 0 makes for the checks of a case; the simulation uses them as well."""
 
     particles: Mapping[str, NDArray[Any]] | None = None
     meshes: list[Mesh] | None = None
@@ -205,7 +206,7 @@ class _Start:
         ]
 
     def forget(self) -> None:
-        """Give the memory back: the simulation has its own."""
+        """Release the memory: the simulation has its own copy."""
         self.particles = self.meshes = None
 
 
@@ -217,8 +218,8 @@ def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
         raise CaseError("\n".join(f"{case.source}: {one.subject}: {one.message}" for one in errors))
 
 
-class _Held(NamedTuple):
-    """What all ranks know of a checkpoint to go on from: its path, text and folder of its case, its step."""
+class _RestartPoint(NamedTuple):
+    """The checkpoint from which a run continues, as all ranks know it: path, text and folder of its case, step."""
 
     path: Path
     text: str
@@ -233,92 +234,102 @@ class _Held(NamedTuple):
         return Case.from_text(self.text, self.directory)
 
 
-def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
+def _restart(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
+) -> int:
     from pdem.case.continued import set_folder
     from pdem.simulation.distributed import on_first
 
     groups: list[Any] = []
-    held = on_first(communicator, lambda: _read(path, groups))
-    case = held.case()
-    set_folder(case, held.path.parent)
+    point = on_first(communicator, lambda: _read_restart_point(path, groups))
+    case = point.case()
+    set_folder(case, point.path.parent)
     for assignment in settings:
         case.override(assignment)
-    return _go_on(communicator, threads, held, case, groups, how)
+    return _continue_run(communicator, threads, point, case, groups, options)
 
 
-def _run_on(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
-    """Go on with the run of a case that its output folder holds, or begin it."""
+def _continue_or_start(
+    communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
+) -> int:
+    """Continue the run of a case in its output folder, or start it."""
     from pdem.simulation.distributed import check_same, on_first
 
     groups: list[Any] = []
     case = read_case(path, settings)
-    held, begun = on_first(communicator, lambda: _find(case, groups))
-    if held is None:
-        _say_warning(check_same(communicator, case))
-        how.check(communicator)
-        return _begin(communicator, threads, case, how._replace(overwrite=begun))
-    if is_root(communicator) and not how.quiet:
-        say(f"going on from {held.path}")
-    return _go_on(communicator, threads, held, case, groups, how)
+    point, may_overwrite = on_first(communicator, lambda: _find_restart_point(case, groups))
+    if point is None:
+        _echo_warning(check_same(communicator, case))
+        options.check(communicator)
+        return _start_run(communicator, threads, case, options._replace(overwrite=may_overwrite))
+    if is_root(communicator) and not options.quiet:
+        echo_to_stderr(f"going on from {point.path}")
+    return _continue_run(communicator, threads, point, case, groups, options)
 
 
-def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
-    """Return the checkpoint with which to go on, if there is one, or else whether what is there may be overwritten."""
-    from pdem.output.run_folder import held_run, require_folder
+def _find_restart_point(case: Case, groups: list[Any]) -> tuple[_RestartPoint | None, bool]:
+    """Return the checkpoint to continue from and False, or None and whether the folder may be overwritten."""
+    from pdem.output.run_folder import find_run, require_folder
     from pdem.simulation.claim import COMMAND, refuse_other, same_case_here
 
     folder = case.output.folder
     require_folder(folder)
-    there = held_run(folder)
-    if there is None or there.checkpoint is None:
+    found_run = find_run(folder)
+    if found_run is None or found_run.checkpoint is None:
         return None, same_case_here(case)
-    held = _read(folder, groups)
-    ways = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
-    refuse_other(held.case(), case, str(there), ways)
-    return held, False
+    point = _read_restart_point(folder, groups)
+    alternatives = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
+    refuse_other(point.case(), case, str(found_run), alternatives)
+    return point, False
 
 
-def _read(path: str, groups: list[Any]) -> _Held:
-    """Read a checkpoint, or the newest of a folder, its state into `groups`."""
-    from pdem.cli.places import require_results
-    from pdem.output.origin import warning_about
+def _read_restart_point(path: str, groups: list[Any]) -> _RestartPoint:
+    """Read a checkpoint, or the newest of a folder; append its state to `groups`."""
+    from pdem.cli.result_paths import require_results
+    from pdem.output.provenance import provenance_warning
     from pdem.simulation.given import case_of, held_in
 
     require_results(path, "restart")
     checkpoint = held_in(path)
     case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
-    other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
-    origin = warning_about(checkpoint.attributes)
+    version = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
+    change = provenance_warning(checkpoint.attributes)
     warnings = [
-        *checkpoint.warnings, *([] if writer == VERSION else [other]), *([f"restart: {origin}"] if origin else []),
+        *checkpoint.warnings, *([] if writer == VERSION else [version]), *([f"restart: {change}"] if change else []),
     ]  # fmt: skip
     groups.append(checkpoint.groups)
     step = int(checkpoint.groups["counters"]["step"])
     text = case.to_toml()
-    return _Held(checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings])
+    return _RestartPoint(
+        checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings]
+    )
 
 
-def _check(begins: Beginning, then: Case, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
-    """Refuse what cannot go on, or would lose something; return what the user should know."""
+def _check_restart(
+    beginning: Beginning, then: Case, case: Case, groups: list[Any], overwrite: bool
+) -> list[str]:
+    """Refuse a restart that is impossible or would lose results; return notes for the user."""
     from pdem.case.continued import moved_walls
     from pdem.simulation.claim import check_continued, check_free, is_same
     from pdem.simulation.driven import GROUP
 
-    time = begins.step * case.resolved_step()
+    time = beginning.step * case.resolved_step()
     notes = [str(one) for one in moved_walls(then, case, time, groups[0], GROUP)]
-    if is_same(case.output.folder, begins.folder):
-        notes += check_continued(begins, case, overwrite=overwrite)
+    if is_same(case.output.folder, beginning.folder):
+        notes += check_continued(beginning, case, overwrite=overwrite)
     elif not overwrite:
         check_free(case.output.folder)
     return notes
 
 
-def _nothing(text: str) -> None:
-    """Say nothing: this is not the first rank."""
+def _no_echo(text: str) -> None:
+    """Write nothing, on ranks other than 0."""
 
 
-def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: list[Any], how: _How) -> int:
-    """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
+def _continue_run(
+    communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[Any], options: _RunOptions
+) -> int:
+    """Run a case from a checkpoint; `groups` holds its state on rank 0 and is emptied."""
     from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
     from pdem.simulation.distributed import check_same, on_first, stop_if_asked
@@ -326,29 +337,29 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
     from pdem.simulation.rebase import rebase
     from pdem.simulation.simulation import Simulation
 
-    then = held.case()
-    begins = Beginning(held.path.parent, then, held.step)
+    then = point.case()
+    beginning = Beginning(point.path.parent, then, point.step)
     check_continuable(then, case)
-    _say_warning(check_same(communicator, case))
-    tell = say if is_root(communicator) else _nothing
+    _echo_warning(check_same(communicator, case))
+    echo = echo_to_stderr if is_root(communicator) else _no_echo
     changes = physical_differences(then, case)
     for key, old, new in changes:
-        tell(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
-    if not check_end(case, held.step, str(held.path)):
-        tell(f"{held.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
+        echo(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
+    if not check_end(case, point.step, str(point.path)):
+        echo(f"{point.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
         return 0
-    notes = on_first(communicator, lambda: _check(begins, then, case, groups, how.overwrite))
-    for note in (*held.warnings, *notes):
-        tell(note)
-    how.check(communicator)
-    load_kernels(communicator, case, threads, how.flag)
-    stop_if_asked(communicator, how.flag)
+    notes = on_first(communicator, lambda: _check_restart(beginning, then, case, groups, options.overwrite))
+    for note in (*point.warnings, *notes):
+        echo(note)
+    options.check(communicator)
+    load_kernels(communicator, case, threads, options.flag)
+    stop_if_asked(communicator, options.flag)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
-    simulation.begins = begins
+    simulation.begins = beginning
     jump = rebase(simulation, then) if changes else 0.0
     if jump:
         notes.append(
             f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"
         )
-        tell(notes[-1])
-    return how.to_the_end(simulation, [*held.warnings, *notes])
+        echo(notes[-1])
+    return options.run_to_end(simulation, [*point.warnings, *notes])

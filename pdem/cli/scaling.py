@@ -1,4 +1,4 @@
-"""``pdem scaling``: runs over ranks and threads, their report, and plans for machines that are not here."""
+"""``pdem scaling``: runs over ranks and threads, their report, and plans for larger machines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pdem.cli.start import collective, load_kernels, say, serial, settings_option, threads_option
+from pdem.cli.common import collective, echo_to_stderr, load_kernels, serial, settings_option, threads_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.benchmark.cases import Prepared
+    from pdem.benchmark.cases import Start
     from pdem.scaling.predict import Network
     from pdem.scaling.section import Section
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Counts(click.ParamType):
-    """Whole numbers of at least 1, separated by commas; each once, rising."""
+    """Whole numbers of at least 1, separated by commas; each once, in increasing order."""
 
     name = "N,N,..."
 
@@ -90,37 +90,43 @@ def _run(
 ) -> int:  # fmt: skip
     from pdem.benchmark import launch
     from pdem.output.summary import counted
-    from pdem.scaling.results import claim_folder, run_file
-    from pdem.scaling.starts import enlarged, first_settings, keep_start, load_start, require_size
+    from pdem.scaling.results import prepare_folder, run_file
+    from pdem.scaling.starts import (
+        enlarged_start,
+        load_start,
+        require_size,
+        settings_for_one_rank,
+        write_start,
+    )
 
     launch.require_no_launcher()
-    words = launch.check_launcher(launcher or launch.default_launcher())
+    launcher_words = launch.check_launcher(launcher or launch.default_launcher())
     require_size(case, settings, weak)
-    if warning := launch.crowded(ranks, threads):
-        say(f"warning: {warning}")
+    if warning := launch.oversubscription_warning(ranks, threads):
+        echo_to_stderr(f"warning: {warning}")
     kind = {"case": case, "settings": list(settings), "weak": weak, "steps": steps, "warm_up": warm_up}
-    claim_folder(folder, kind)
-    wanted = [
+    prepare_folder(folder, kind)
+    missing = [
         one for one in launch.combinations(ranks, threads, repeats) if not run_file(folder, *one).exists()
     ]
-    sizes = sorted({one[0] for one in wanted}) if weak else [1] * bool(wanted)
-    if wanted:
+    sizes = sorted({one[0] for one in missing}) if weak else [1] * bool(missing)
+    if missing:
         load_kernels(None, None, 1)
-    start = load_start(case, first_settings(settings), 1) if wanted else None
+    start = load_start(case, settings_for_one_rank(settings), 1) if missing else None
     for size in sizes:
         path = folder / f"start-{size}.h5"
         if start is not None and not path.exists():
-            keep_start(path, enlarged(case, size, start, settings))
-    for count, each, repeat in wanted:
+            write_start(path, enlarged_start(case, size, start, settings))
+    for count, each, repeat in missing:
         path = run_file(folder, count, each, repeat)
         arguments = [
             "scaling", "measure", str(folder / f"start-{count if weak else 1}.h5"), "--steps", str(steps),
             "--warm-up", str(warm_up), "--file", str(path), "--name", case, *(["--weak"] if weak else []),
         ]  # fmt: skip
-        launch.run_once(words, count, each, arguments)
+        launch.run_on_ranks(launcher_words, count, each, arguments)
         seconds = json.loads(path.read_text(encoding="utf-8"))["seconds_per_step"]
-        who = f"{counted(count, 'rank')} x {counted(each, 'thread')}"
-        click.echo(f"{who}, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
+        label = f"{counted(count, 'rank')} x {counted(each, 'thread')}"
+        click.echo(f"{label}, repeat {repeat + 1}: {1e3 * seconds:.4g} ms per step")
     click.echo(f"next: pdem scaling report {folder}")
     return 0
 
@@ -172,12 +178,12 @@ def _report(folder: Path, plots: bool) -> int:
     plan = read_plan(folder)
     if plan is not None and not has_results(folder):
         click.echo(f"{folder} holds a plan and no measured runs; pdem scaling run {plan['case']} adds them\n")
-        return _show(folder, "report", f"Plan of {plan['case']}", plan_sections(plan, plots=plots))
+        return _write_report(folder, "report", f"Plan of {plan['case']}", plan_sections(plan, plots=plots))
     results = read_results(folder)
     sections = measured_sections(results, plan, plots=plots)
     if plan is not None:
         sections += plan_sections(plan, plots=plots)
-    return _show(folder, "report", f"Scaling of {results.case}", sections)
+    return _write_report(folder, "report", f"Scaling of {results.case}", sections)
 
 
 @scaling.command(short_help="Predict the time of a step on many ranks.")
@@ -223,7 +229,7 @@ def plan(
 
 
 def _network(latency: float | None, bandwidth: float | None) -> Network:
-    """Return a network of this latency [s] and bandwidth [B/s], the usual ones where they are None."""
+    """Return a network of this latency [s] and bandwidth [B/s]; None gives the default."""
     from pdem.scaling.predict import BANDWIDTH, LATENCY, Network
 
     return Network(LATENCY if latency is None else latency, BANDWIDTH if bandwidth is None else bandwidth)
@@ -236,38 +242,38 @@ def _plan(
     """Return the plan of a case, and write it into the folder if there is one."""
     from pdem.output.storage import write_json
     from pdem.scaling.plan import plan as make_plan
-    from pdem.scaling.results import PLAN_FILE, with_measured
-    from pdem.scaling.starts import enlarged
+    from pdem.scaling.results import PLAN_FILE, with_measured_ranks
+    from pdem.scaling.starts import enlarged_start
 
-    start = _prepared(case, settings, threads, weak)
-    counts = ranks if folder is None else with_measured(folder, case, weak, threads, ranks)
-    larger = (lambda count: enlarged(case, count, start, settings)) if weak else None
+    start = _load_start(case, settings, threads, weak)
+    counts = ranks if folder is None else with_measured_ranks(folder, case, weak, threads, ranks)
+    larger = (lambda count: enlarged_start(case, count, start, settings)) if weak else None
     document = make_plan(case, start, counts, network, threads, steps, warm_up, larger)
     if folder is not None:
         write_json(folder / PLAN_FILE, document)
     return document
 
 
-def _prepared(case: str, settings: Sequence[str], threads: int, weak: bool) -> Prepared:
+def _load_start(case: str, settings: Sequence[str], threads: int, weak: bool) -> Start:
     from pdem.benchmark.launch import require_no_launcher
     from pdem.foundation.kernels import set_threads
-    from pdem.scaling.starts import first_settings, load_start, require_size
+    from pdem.scaling.starts import load_start, require_size, settings_for_one_rank
 
     require_no_launcher()
     require_size(case, settings, weak)
     set_threads(threads)
     load_kernels(None, None, threads)
-    return load_start(case, first_settings(settings), threads)
+    return load_start(case, settings_for_one_rank(settings), threads)
 
 
 def _show_plan(folder: Path | None, document: dict[str, Any], plots: bool) -> int:
     from pdem.scaling.report import plan_sections
 
     sections = plan_sections(document, plots=plots and folder is not None)
-    return _show(folder, "plan", f"Plan of {document['case']}", sections)
+    return _write_report(folder, "plan", f"Plan of {document['case']}", sections)
 
 
-def _show(folder: Path | None, stem: str, title: str, sections: Sequence[Section]) -> int:
+def _write_report(folder: Path | None, stem: str, title: str, sections: Sequence[Section]) -> int:
     from pdem.scaling.report import write_report
 
     for section in sections:

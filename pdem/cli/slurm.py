@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.cli.start import say, serial, settings_option
+from pdem.cli.common import echo_to_stderr, serial, settings_option
 
 if TYPE_CHECKING:
     from pdem.scaling.batch_scripts import Job
@@ -73,4 +73,4 @@ def _write(case: str, job: Job, settings: tuple[str, ...], file: str | None) -> 
         path.chmod(0o755)
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror}); name another file") from None
-    say(f"wrote {file}; next: sbatch {file}")
+    echo_to_stderr(f"wrote {file}; next: sbatch {file}")

@@ -1,4 +1,4 @@
-"""``pdem verify``: rerun the papers' benchmarks, and hold pdem to its promises."""
+"""``pdem verify``: the benchmarks of papers, and the check of equal bits."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pdem.cli.start import collective, load_kernels, say, threads_option
+from pdem.cli.common import collective, echo_to_stderr, load_kernels, threads_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.verification.study import Study
 
-_OFF = 1
+_OUT_OF_TOLERANCE = 1
 
 
 @click.command(short_help="Rerun the papers' benchmarks.")
@@ -43,16 +43,16 @@ def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threa
 @click.command("play-cells", hidden=True)
 @click.argument("plan", type=click.Path(path_type=Path))
 @threads_option
-def play_cells(plan: Path, threads: int | None) -> int:
+def run_variants(plan: Path, threads: int | None) -> int:
     """Run a case in several ways on these ranks: what `pdem verify bits` starts."""
-    return collective(lambda communicator, own: _play_cells(communicator, own, plan), threads)
+    return collective(lambda communicator, own: _run_variants(communicator, own, plan), threads)
 
 
-def _play_cells(communicator: Any, threads: int, plan: Path) -> None:
-    from pdem.verification.bits_ranks import play_plan
+def _run_variants(communicator: Any, threads: int, plan: Path) -> None:
+    from pdem.verification.bits_variants import run_plan
 
     load_kernels(communicator, None, threads)
-    play_plan(communicator, plan)
+    run_plan(communicator, plan)
 
 
 def _verify(
@@ -72,11 +72,11 @@ def _verify(
     chosen = [find_study(name) for name in names] or list(STUDIES)
     load_kernels(communicator, None, threads)
     failed = [_run(study, threads, full, folder) for study in chosen]
-    return _OFF if any(failed) else 0
+    return _OUT_OF_TOLERANCE if any(failed) else 0
 
 
 def _run(study: Study, threads: int, full: bool, folder: Path) -> int:
-    """Run a study, printing its tables as they come; return how many findings are off."""
+    """Run a study and print its tables; return the number of findings outside their tolerance."""
     from pdem.verification.study import Notebook
 
     click.echo(f"{study.name}: {study.title}\n")
@@ -88,5 +88,5 @@ def _run(study: Study, threads: int, full: bool, folder: Path) -> int:
     for path in notebook.plots:
         click.echo(f"wrote {path}")
     if failed:
-        say(f"{study.name}: {failed} findings are outside their tolerance")
+        echo_to_stderr(f"{study.name}: {failed} findings are outside their tolerance")
     return failed

@@ -1,8 +1,8 @@
-"""Checkpoints: the complete state in one HDF5 file that is either whole or refused.
+"""Checkpoints: the complete state in one HDF5 file. A file that is not whole is refused.
 
-Ranks write the file together (`pdem.output.parallel_hdf5`): rank 0 makes it, every rank puts its rows in their place,
-rank 0 seals it (`pdem.output.checksum`) and gives it its name. No rank holds more than its rows, and the file has the
-same bytes for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
+Ranks write the file together (`pdem.output.parallel_hdf5`): rank 0 creates it, every rank writes its rows, and rank 0
+adds checksums (`pdem.output.checksum`) and renames it. No rank holds more than its rows, and the file has the same
+bytes for any number of ranks. Checkpoints with the same ``content`` hold the same bits.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.machine import default_threads
-from pdem.output.checksum import ELSE, SEAL_BYTES, Region, Sealed, check_seal, write_seal
-from pdem.output.content import content_of, content_of_format_1
+from pdem.output.checksum import REMEDY, SEAL_BYTES, Region, Seal, check_seal, write_seal
+from pdem.output.content_digest import content_digest_of_format_1, content_digest_of_tables
 from pdem.output.parallel_hdf5 import (
     ALONE,
-    PartWriter,
+    RankWriter,
     Table,
     block_bytes,
+    block_checksum,
     bytes_of,
-    check_of,
-    on_first,
+    on_rank_0,
     read_at,
     row_bytes,
-    whole_tables,
+    tables_of_groups,
 )
 from pdem.output.storage import (
     HDF5_ERRORS,
@@ -61,12 +61,12 @@ _LARGEST_ITEM = 8
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A state that was read whole.
+    """A state read from a file whose checksums are right.
 
     Attributes
     ----------
     path : Path
-        The file it came from.
+        The file.
     groups : dict of dict of ndarray
         Columns by group and name, with the dtypes and shapes they were written with.
     attributes : dict
@@ -74,7 +74,7 @@ class Checkpoint:
     content : str
         Digest (hexadecimal) of groups and attributes.
     warnings : tuple of str
-        One line for each newer checkpoint that had to be passed over.
+        One line for each newer checkpoint that cannot be read.
     """
 
     path: Path
@@ -108,13 +108,13 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     InputError
         When a column or attribute is of a type that HDF5 would not give back unchanged.
     """
-    return write_tables(path, whole_tables(groups), attributes)
+    return write_tables(path, tables_of_groups(groups), attributes)
 
 
 def write_tables(
     path: Path | str, tables: Tables, attributes: Mapping[str, Attribute], ranks: Ranks = ALONE
 ) -> str:
-    """Write a state that many ranks hold; as `write_checkpoint`, and collective.
+    """Write a state that is spread over ranks; otherwise like `write_checkpoint`. Collective.
 
     Parameters
     ----------
@@ -138,20 +138,20 @@ def write_tables(
         On all ranks alike, as `write_checkpoint`.
     """
     path = Path(path)
-    tables = _checked(tables)
+    tables = _checked_tables(tables)
     plain = {name: plain_attribute(name, value) for name, value in attributes.items()}
     temporary = path.with_name(path.name + ".tmp")
     try:
-        end, regions = on_first(ranks, lambda: _make_file(temporary, tables, plain))
+        end, regions = on_rank_0(ranks, lambda: _create_file(temporary, tables, plain))
         checks = _write_columns(temporary, tables, regions, ranks)
 
         def seal() -> str:
-            content = content_of(tables, checks, plain)
+            content = content_digest_of_tables(tables, checks, plain)
             write_seal(temporary, end, regions, checks, content)
             publish(temporary, path)
             return content
 
-        sealed: str = on_first(ranks, seal)
+        sealed: str = on_rank_0(ranks, seal)
     except (OSError, RuntimeError) as error:
         if ranks.rank == 0:
             discard(temporary)
@@ -162,16 +162,16 @@ def write_tables(
     return sealed
 
 
-def _make_file(
+def _create_file(
     path: Path, tables: Tables, attributes: Mapping[str, Attribute]
 ) -> tuple[int, dict[str, Region]]:
-    """Make a file with rooms for all columns; return the end of its HDF5 part and where the rooms are."""
+    """Create a file with space for all columns; return the end of its HDF5 part and the regions of the columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     reserve(path.parent, _expected_bytes(tables))
     with open_hdf5(path, "w", userblock_size=SEAL_BYTES) as file:
         write_attributes(file, attributes)
         regions = {
-            f"{group}/{name}": _make_room(node, name, column.dtype, table.shape(name))
+            f"{group}/{name}": _create_dataset(node, name, column.dtype, table.shape(name))
             for group, table in tables.items()
             for node in [file.create_group(group)]
             for name, column in table.columns.items()
@@ -179,8 +179,8 @@ def _make_file(
     return path.stat().st_size, regions
 
 
-def _make_room(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
-    """Make a column in one piece of the file, into which HDF5 writes nothing."""
+def _create_dataset(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
+    """Create a contiguous dataset that HDF5 does not fill; return its region."""
     create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     create.set_layout(h5py.h5d.CONTIGUOUS)
     create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
@@ -196,15 +196,15 @@ def _make_room(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, 
 def _write_columns(
     path: Path, tables: Tables, regions: Mapping[str, Region], ranks: Ranks
 ) -> dict[str, bytes]:
-    """Put this rank's rows of every column, one after the other, in their place; return all checks on rank 0."""
+    """Write this rank's rows of every column; return the checksums of all ranks on rank 0."""
     checks = {}
-    with PartWriter(path, ranks) as writer:
+    with RankWriter(path, ranks) as writer:
         for group, table in tables.items():
             for name in table.columns:
                 begin, rows = table.take(name, ranks.rank)
                 place = regions[f"{group}/{name}"].offset + begin * row_bytes(rows.dtype, rows.shape)
-                checks[f"{group}/{name}"] = writer.put_kept(place, rows)
-        writer.finish(keep=True)
+                checks[f"{group}/{name}"] = writer.write_with_checksums(place, rows)
+        writer.finish(sync=True)
     joined = ranks.collect(checks) or {}
     return {name: column.tobytes() for name, column in joined.items()}
 
@@ -223,28 +223,28 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
         with open_hdf5(path, "r") as file:
             attributes = read_attributes(file)
             if sealed.version == 1:
-                groups = {name: _whole_columns(node) for name, node in file.items()}
+                groups = {name: _columns_of_format_1(node) for name, node in file.items()}
             else:
-                groups = {name: _empty_columns(node, sealed) for name, node in file.items()}
+                groups = {name: _uninitialised_columns(node, sealed) for name, node in file.items()}
         if sealed.version == 1:
-            content = content_of_format_1(groups, attributes)
+            content = content_digest_of_format_1(groups, attributes)
         else:
-            _fill(path, groups, sealed)
-            content = content_of(whole_tables(groups), sealed.checks, attributes)
+            _read_columns(path, groups, sealed)
+            content = content_digest_of_tables(tables_of_groups(groups), sealed.checks, attributes)
     except HDF5_ERRORS as error:
-        raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {ELSE}") from error
+        raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {REMEDY}") from error
     if content != sealed.content:
-        raise CheckpointError(f"{path}: checkpoint does not hold what its seal says; {ELSE}")
+        raise CheckpointError(f"{path}: checkpoint does not hold what its seal says; {REMEDY}")
     return Checkpoint(path, groups, attributes, content)
 
 
-def _whole_columns(group: h5py.Group) -> dict[str, NDArray[Any]]:
+def _columns_of_format_1(group: h5py.Group) -> dict[str, NDArray[Any]]:
     # Without the dtype, HDF5 scalars would come back as numpy scalars of native byte order.
     return {name: np.asarray(dataset[()], dtype=dataset.dtype) for name, dataset in group.items()}
 
 
-def _empty_columns(group: h5py.Group, sealed: Sealed) -> dict[str, NDArray[Any]]:
-    """Return arrays for the columns of a group, which are where the index says."""
+def _uninitialised_columns(group: h5py.Group, sealed: Seal) -> dict[str, NDArray[Any]]:
+    """Return uninitialised arrays for the columns of a group, after a check of their places against the index."""
     columns = {}
     for name, dataset in group.items():
         columns[name] = np.empty(dataset.shape, dataset.dtype)
@@ -256,8 +256,8 @@ def _empty_columns(group: h5py.Group, sealed: Sealed) -> dict[str, NDArray[Any]]
     return columns
 
 
-def _fill(path: Path, groups: Groups, sealed: Sealed) -> None:
-    """Read all columns into their arrays, and compare every block with its check."""
+def _read_columns(path: Path, groups: Groups, sealed: Seal) -> None:
+    """Read all columns into their arrays and compare every block with its checksum."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         with ThreadPoolExecutor(default_threads()) as pool:
@@ -266,25 +266,25 @@ def _fill(path: Path, groups: Groups, sealed: Sealed) -> None:
                 data = bytes_of(groups[group][column])
                 if _read_column(descriptor, data, region, pool) != sealed.checks[name]:
                     raise CheckpointError(
-                        f"{path}: checkpoint was altered, a check of {name} differs; {ELSE}"
+                        f"{path}: checkpoint was altered, a check of {name} differs; {REMEDY}"
                     )
     finally:
         os.close(descriptor)
 
 
 def _read_column(descriptor: int, data: memoryview, region: Region, pool: ThreadPoolExecutor) -> bytes:
-    """Read a column block by block; return the checks."""
+    """Read a column block by block; return the checksums of its blocks."""
 
     def read_block(number: int) -> bytes:
         first = number * region.block
         piece = data[first : first + region.block]
         read_at(descriptor, piece, region.offset + first)
-        return check_of(piece)
+        return block_checksum(piece)
 
     return b"".join(pool.map(read_block, range(region.blocks)))
 
 
-def _checked(tables: Tables) -> dict[str, Table]:
+def _checked_tables(tables: Tables) -> dict[str, Table]:
     return {
         _checked_name(group): Table(
             {_checked_name(name): _checked_column(name, column) for name, column in table.columns.items()},

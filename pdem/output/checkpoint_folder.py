@@ -1,4 +1,4 @@
-"""The checkpoints of a run in its folder: the last few, the newest that reads well."""
+"""The checkpoints of a run in its folder: rotation, and the newest that is readable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
-from pdem.output.parallel_hdf5 import ALONE, whole_tables
+from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"[0-9]+")
 
 
-KEPT = 2
-"""How many checkpoints of a run stay: the one before is there even if the disk spoils the newest."""
+CHECKPOINTS_TO_KEEP = 2
+"""Checkpoints of a run that stay: if the disk damages the newest, the one before is there."""
 
 
 class CheckpointFolder:
@@ -34,10 +34,10 @@ class CheckpointFolder:
     folder : path
         Where they are; made when the first one is written.
     keep : int
-        How many stay, at least 1.
+        Number of checkpoints that stay, at least 1.
     """
 
-    def __init__(self, folder: Path | str, keep: int = KEPT) -> None:
+    def __init__(self, folder: Path | str, keep: int = CHECKPOINTS_TO_KEEP) -> None:
         if keep < 1:
             raise InputError(f"keep = {keep} checkpoints; at least 1 must stay")
         self.folder = Path(folder)
@@ -56,8 +56,8 @@ class CheckpointFolder:
     def write(
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
     ) -> Path:
-        """Write ``checkpoint-<step>.h5`` of a state that is all here; see `write_tables`."""
-        return self.write_tables(step, whole_tables(groups), attributes)
+        """Write ``checkpoint-<step>.h5`` of a state that this process holds alone; see `write_tables`."""
+        return self.write_tables(step, tables_of_groups(groups), attributes)
 
     def write_tables(
         self,
@@ -68,8 +68,8 @@ class CheckpointFolder:
     ) -> Path:
         """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
 
-        Those of later steps go as well: they are torn, or the user has asked for it, or else the run would not
-        have begun before them.
+        Checkpoints of later steps are removed as well: a run starts before them only if they are torn or if the user
+        asked for it.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class CheckpointFolder:
             left_over.unlink(missing_ok=True)
 
     def latest(self) -> Checkpoint:
-        """Return the newest checkpoint that reads well; its ``warnings`` tell which ones did not.
+        """Return the newest readable checkpoint, with a line in ``warnings`` for each newer one.
 
         Raises
         ------

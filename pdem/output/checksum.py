@@ -1,4 +1,4 @@
-"""The seal of a checkpoint, its checksums: what is checked before HDF5 sees a byte of it.
+"""The seal of a checkpoint: a header with checksums, verified before HDF5 opens the file.
 
 ::
 
@@ -8,10 +8,10 @@
     index <where the index begins> <its digest>
     content <digest of the state itself: names, dtypes, shapes, values, attributes>
 
-fills the first 512 bytes (HDF5 calls them the user block and skips them). The index is behind the last byte of
-HDF5: a line of JSON that says where each column is and in blocks of how many bytes it has its checks, the digest of
-all bytes that are in no column, and then the checks of the blocks (`pdem.output.parallel_hdf5.check_of`). A digest
-is BLAKE2b of 32 bytes. ``content`` does not depend on how HDF5 lays the file out, nor on who wrote which part of it.
+fills the first 512 bytes (HDF5 calls them the user block and skips them). The index follows the last byte
+of HDF5: a line of JSON with the region and the block size of each column and with the digest of all bytes outside
+columns, then the checksums of the blocks (`pdem.output.parallel_hdf5.block_checksum`). A digest is BLAKE2b of 32 bytes.
+``content`` depends neither on the layout of the HDF5 file nor on the ranks that wrote it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import h5py
 
 from pdem.foundation.errors import CheckpointError
-from pdem.output.content import DIGEST_BYTES, Hash, digest
-from pdem.output.parallel_hdf5 import CHECK_BYTES
+from pdem.output.content_digest import DIGEST_BYTES, Hash, digest
+from pdem.output.parallel_hdf5 import CHECKSUM_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ FORMAT = 2
 """Version of the format that is written; format 1 is read as well."""
 
 SEAL_BYTES = 512
-ELSE = "use the previous checkpoint of this run"
+REMEDY = "use the previous checkpoint of this run"
 _MAGIC = b"pdem checkpoint\n"
 _VERSION = re.compile(rb"format (\d+)\n")
 _SEAL = re.compile(rb"format (\d+)\nbytes (\d+)\nindex (\d+) ([0-9a-f]{64})\ncontent ([0-9a-f]{64})\n\0*\Z")
@@ -46,7 +46,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Region:
-    """Where in a file the bytes of a column are: `count` of them in blocks of `block` from `offset` on."""
+    """The bytes of a column in a file: `count` bytes from `offset` on, in blocks of `block` bytes."""
 
     offset: int
     count: int
@@ -59,8 +59,8 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Sealed:
-    """What a seal promises.
+class Seal:
+    """Contents of the seal and of the index.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Sealed:
     regions : dict of Region
         By the names of columns, ``group/name``; none in format 1.
     checks : dict of bytes
-        Of their blocks, one after the other.
+        Checksums of their blocks, one after the other.
     """
 
     version: int
@@ -119,8 +119,8 @@ def _add_bytes(found: Hash, file: BinaryIO, begin: int, end: int) -> None:
         begin += len(piece)
 
 
-def check_seal(path: Path) -> Sealed:
-    """Return the promises of a file of which all but its columns is as it was written.
+def check_seal(path: Path) -> Seal:
+    """Return the seal of a file, after a check of all its bytes outside columns.
 
     Raises
     ------
@@ -134,22 +134,26 @@ def check_seal(path: Path) -> Sealed:
         size, present = int(found[2]), path.stat().st_size
         if present != size:
             raise CheckpointError(
-                f"{path}: checkpoint is torn or altered ({present} bytes of {size}); {ELSE}"
+                f"{path}: checkpoint is torn or altered ({present} bytes of {size}); {REMEDY}"
             )
         if int(found[1]) == 1:
             file.seek(SEAL_BYTES)
             if hashlib.file_digest(file, "sha256").hexdigest() != found[3].decode():
-                raise CheckpointError(f"{path}: checkpoint was altered, its SHA-256 differs; {ELSE}")
-            return Sealed(1, found[4].decode(), {}, {})
+                raise CheckpointError(f"{path}: checkpoint was altered, its SHA-256 differs; {REMEDY}")
+            return Seal(1, found[4].decode(), {}, {})
         end, content = int(found[3]), found[5].decode()
         file.seek(min(end, size))
         index = file.read()
         if digest(index).hex() != found[4].decode():
-            raise CheckpointError(f"{path}: checkpoint was altered, the digest of its index differs; {ELSE}")
+            raise CheckpointError(
+                f"{path}: checkpoint was altered, the digest of its index differs; {REMEDY}"
+            )
         frame, regions, checks = _parsed_index(index)
         if _frame_digest(file, end, regions.values()) != frame:
-            raise CheckpointError(f"{path}: checkpoint was altered, the digest of its frame differs; {ELSE}")
-    return Sealed(FORMAT, content, regions, checks)
+            raise CheckpointError(
+                f"{path}: checkpoint was altered, the digest of its frame differs; {REMEDY}"
+            )
+    return Seal(FORMAT, content, regions, checks)
 
 
 def _parsed_index(index: bytes) -> tuple[str, dict[str, Region], dict[str, bytes]]:
@@ -158,7 +162,7 @@ def _parsed_index(index: bytes) -> tuple[str, dict[str, Region], dict[str, bytes
     regions = {name: Region(**numbers) for name, numbers in head["columns"].items()}
     checks = {}
     for name, region in regions.items():
-        size = region.blocks * CHECK_BYTES
+        size = region.blocks * CHECKSUM_BYTES
         checks[name], rest = rest[:size], rest[size:]
     return head["frame"], regions, checks
 
@@ -179,5 +183,5 @@ def _parsed_seal(path: Path, seal: bytes) -> re.Match[bytes]:
     form = _SEAL_1 if version and int(version[1]) == 1 else _SEAL
     match = form.match(seal, len(_MAGIC))
     if match is None or len(seal) != SEAL_BYTES:
-        raise CheckpointError(f"{path}: checkpoint is torn (seal not whole); {ELSE}")
+        raise CheckpointError(f"{path}: checkpoint is torn (seal not whole); {REMEDY}")
     return match

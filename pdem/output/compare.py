@@ -1,4 +1,4 @@
-"""Do two checkpoints or two snapshots hold the same bits; if not, where and by how much."""
+"""Comparison of two checkpoints or two snapshots, bit for bit: which columns differ, where and by how much."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.foundation.errors import InputError
 from pdem.output import vtkhdf
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
-from pdem.output.histories import with_names
+from pdem.output.history_columns import upgraded_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +105,7 @@ class Comparison:
         return not (self.columns or self.missing or self.attributes)
 
     def __str__(self) -> str:
-        """Return the verdict and what it rests on, for people."""
+        """Return the result in lines of text."""
         compared = ", ".join(f"{count} {group}" for group, count in self.rows.items() if count) or "nothing"
         notes = [f"  (not counted) {note}" for note in self.notes]
         if self.equal:
@@ -140,7 +140,7 @@ def compare(path_a: Path | str, path_b: Path | str, time: float | None = None) -
     groups_a, attributes_a = _read(first, time)
     groups_b, attributes_b = _read(second, time)
     if len(kinds) > 1:
-        groups_a, groups_b = _common(groups_a, groups_b), _common(groups_b, groups_a)
+        groups_a, groups_b = _shared_columns(groups_a, groups_b), _shared_columns(groups_b, groups_a)
     rows: dict[str, int] = {}
     columns: list[ColumnDifference] = []
     missing: list[str] = []
@@ -161,7 +161,7 @@ _Columns = dict[str, "NDArray[Any]"]
 def _read(path: Path, time: float | None) -> tuple[dict[str, _Columns], Mapping[str, Attribute]]:
     if path.suffix != ".vtkhdf":
         checkpoint = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
-        return with_names(checkpoint.groups), checkpoint.attributes
+        return upgraded_groups(checkpoint.groups), checkpoint.attributes
     step = vtkhdf.read_step(path, step_index(path, time))
     data: dict[str, _Columns] = {"particles": {"position": step.points, **step.point_data}}
     if "id" not in step.point_data:
@@ -191,8 +191,8 @@ def step_index(path: Path, time: float | None) -> int:
     return nearest
 
 
-def _common(groups: dict[str, _Columns], other: dict[str, _Columns]) -> dict[str, _Columns]:
-    """Return the groups and columns that `other` has as well."""
+def _shared_columns(groups: dict[str, _Columns], other: dict[str, _Columns]) -> dict[str, _Columns]:
+    """Return the groups and columns that are in `other` as well."""
     return {
         group: {name: column for name, column in columns.items() if name in other[group]}
         for group, columns in groups.items()
@@ -201,9 +201,9 @@ def _common(groups: dict[str, _Columns], other: dict[str, _Columns]) -> dict[str
 
 
 def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[ColumnDifference], list[str]]:
-    """Return how many rows were compared, the columns that differ and what only one side has.
+    """Return the number of rows compared, the columns that differ, and a line for rows of one side only.
 
-    A column of zeros that only one side has is no difference: contacts of the other have nothing of the kind.
+    A column of zeros that only one side has is no difference: contact laws store different columns.
     """
     differences = [
         ColumnDifference(group, name, reason=f"only in {'A' if name in a else 'B'}")
@@ -211,7 +211,7 @@ def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[Colu
         if (a[name] if name in a else b[name]).any()
     ]
     keys = next((keys for keys in _KEYS if all(key in a and key in b for key in keys)), ())
-    index_a, index_b, missing = _match(group, a, b, keys)
+    index_a, index_b, missing = _match_rows(group, a, b, keys)
     for name in (name for name in a if name in b):
         difference = _compare_column(group, name, a, b, keys, index_a, index_b)
         if difference is not None:
@@ -219,10 +219,10 @@ def _compare_group(group: str, a: _Columns, b: _Columns) -> tuple[int, list[Colu
     return len(index_a), differences, missing
 
 
-def _match(
+def _match_rows(
     group: str, a: _Columns, b: _Columns, keys: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[str]]:
-    """Return the rows of both sides that belong together, and lines about rows that have no partner."""
+    """Return the matching rows of both sides, and lines on rows without a partner."""
     if not keys:
         count_a, count_b = (
             max((len(np.atleast_1d(column)) for column in side.values()), default=0) for side in (a, b)
@@ -233,18 +233,18 @@ def _match(
     order_a, order_b = (np.lexsort([side[key] for key in reversed(keys)]) for side in (a, b))
     if all(np.array_equal(a[key][order_a], b[key][order_b]) for key in keys):
         return order_a, order_b, []
-    rows_a, rows_b = _numbered(a, keys, order_a), _numbered(b, keys, order_b)
+    rows_a, rows_b = _repeated_keys(a, keys, order_a), _repeated_keys(b, keys, order_b)
     _, in_a, in_b = np.intersect1d(rows_a, rows_b, assume_unique=True, return_indices=True)
     lines = [
-        _alone(group, letter, keys, np.delete(rows, matched))
+        _unmatched_line(group, letter, keys, np.delete(rows, matched))
         for letter, rows, matched in (("A", rows_a, in_a), ("B", rows_b, in_b))
         if len(rows) > len(matched)
     ]
     return order_a[in_a], order_b[in_b], lines
 
 
-def _numbered(columns: _Columns, keys: tuple[str, ...], order: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the keys of each row in the given order, and which repetition of these keys it is."""
+def _repeated_keys(columns: _Columns, keys: tuple[str, ...], order: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the keys of each row in the given order; equal keys are numbered in the column ``repetition``."""
     table = np.zeros(len(order), dtype=[(key, np.int64) for key in (*keys, "repetition")])
     begins = np.arange(len(order)) == 0
     for key in keys:
@@ -256,7 +256,7 @@ def _numbered(columns: _Columns, keys: tuple[str, ...], order: NDArray[np.intp])
     return table
 
 
-def _alone(group: str, letter: str, keys: tuple[str, ...], rows: NDArray[Any]) -> str:
+def _unmatched_line(group: str, letter: str, keys: tuple[str, ...], rows: NDArray[Any]) -> str:
     some = ", ".join("-".join(str(row[key]) for key in keys) for row in rows[:_MENTIONED_ROWS])
     more = ", ..." if len(rows) > _MENTIONED_ROWS else ""
     return f"{group}: {len(rows)} rows only in {letter} ({'/'.join(keys)} {some}{more})"
@@ -281,7 +281,7 @@ def _compare_column(
     left, right = (
         np.ascontiguousarray(whole[index]) for whole, index in ((whole_a, index_a), (whole_b, index_b))
     )
-    other_bits = (_bytes(left) != _bytes(right)).any(axis=-1)
+    other_bits = (_bytes_of_entries(left) != _bytes_of_entries(right)).any(axis=-1)
     if not other_bits.any():
         return None
     row_differs = other_bits.reshape(len(left), -1).any(axis=1)
@@ -295,16 +295,18 @@ def _compare_column(
         int(row_differs.sum()),
         len(left),
         first,
-        *_sizes(left.ravel(), right.ravel(), other_bits),
+        *_largest_differences(left.ravel(), right.ravel(), other_bits),
     )
 
 
-def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _bytes_of_entries(array: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the bytes of each entry, shape ``(entries, item size)``."""
     return array.reshape(-1).view(np.uint8).reshape(array.size, array.dtype.itemsize)
 
 
-def _sizes(left: NDArray[Any], right: NDArray[Any], differs: NDArray[np.bool_]) -> tuple[float, float, int]:
+def _largest_differences(
+    left: NDArray[Any], right: NDArray[Any], differs: NDArray[np.bool_]
+) -> tuple[float, float, int]:
     """Return the largest absolute and relative difference of finite entries, and how many are not finite."""
     x, y = left[differs].astype(np.longdouble), right[differs].astype(np.longdouble)
     finite = np.isfinite(x) & np.isfinite(y)
@@ -319,7 +321,7 @@ def _compare_attributes(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return lines on the state attributes that differ, and on the others."""
     lines = {
-        name: f"{name}: {_short(a.get(name))} in A, {_short(b.get(name))} in B"
+        name: f"{name}: {_shortened(a.get(name))} in A, {_shortened(b.get(name))} in B"
         for name in sorted(a.keys() | b.keys())
         if repr(a.get(name)) != repr(b.get(name))
     }
@@ -327,7 +329,7 @@ def _compare_attributes(
     return counted, tuple(line for name, line in lines.items() if name not in STATE_ATTRIBUTES)
 
 
-def _short(value: Attribute | None) -> str:
+def _shortened(value: Attribute | None) -> str:
     if value is None:
         return "absent"
     text = repr(value)

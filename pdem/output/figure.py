@@ -18,7 +18,7 @@ def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
     width, height : float
         In inches, as matplotlib takes them.
     otherwise : str
-        What else users can do where it is not installed, for the end of the message.
+        End of the error message: the other choice of the user if matplotlib is not installed.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Formats of snapshots, by name: what a run writes, and what of it an output folder holds.
+"""Formats of snapshots, by name: their writers and the names of their files.
 
-One more is a file with its two writers and an entry here. Pictures and comparisons read VTKHDF.
+A new format is a file with two writers and an entry here. Pictures and comparisons read VTKHDF.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SnapshotFile(Protocol):
 
     @property
     def conflict(self) -> bool:
-        """Whether there is a whole file that holds other columns, and cannot be continued; looks only."""
+        """Whether there is a whole file that holds other columns, and cannot be continued; changes nothing."""
         ...
 
     def open(self) -> None:
@@ -73,7 +73,7 @@ class WallWriter(SnapshotFile, Protocol):
 
 @dataclass(frozen=True)
 class SnapshotFormat:
-    """A way of writing snapshots.
+    """A file format of snapshots.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class SnapshotFormat:
 FORMATS = {
     "vtkhdf": SnapshotFormat(PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots, last_snapshot)
 }
-"""By name."""
+"""Formats by name."""
 
 WRITTEN_FORMAT = "vtkhdf"
-"""What runs write."""
+"""The format that runs write."""

@@ -1,7 +1,7 @@
-"""The run log: what ran, a line of health per interval, every warning.
+"""The run log: header, a line of the run table per interval, every warning.
 
-All of pdem logs to the logger ``pdem``. The file always gets everything; the terminal gets warnings only,
-written so that they do not cut through the progress line.
+All of pdem logs to the logger ``pdem``. The file gets everything; the terminal gets warnings only, written above the
+progress line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from tqdm import tqdm
 
 from pdem.foundation.terminal import to_terminal
-from pdem.output.origin import origin
+from pdem.output.provenance import provenance
 from pdem.output.storage import writing
 from pdem.output.summary import counted, duration
 
@@ -34,7 +34,7 @@ _ABSENT = "-"
 
 
 class TableColumn(NamedTuple):
-    """A column of the run table: key of its value, heading, width and how the value is written."""
+    """A column of the run table: key of its value, heading, width (characters) and formatter."""
 
     key: str
     heading: str
@@ -56,13 +56,13 @@ TABLE_COLUMNS = (
     TableColumn("steps_per_second_per_core", "Mps/s/core", 11, lambda rate: f"{rate / 1e6:.2f}"),
     TableColumn("seconds_left", "left", 9, lambda seconds: duration(seconds)),
 )
-"""What a line of the run table shows, by `key` (SI units, overlap as a fraction of the radius)."""
+"""Columns of the run table; values are in SI units, the overlap is a fraction of the radius."""
 
 
 def environment() -> dict[str, str]:
-    """Return versions and processor, for logs and for the attributes of output files; see `pdem.output.origin`."""
+    """Return versions and processor, for logs and for the attributes of output files; see `pdem.output.provenance`."""
     versions = {name: _version(name) for name in ("pdem", *_PACKAGES)}
-    return {**versions, **origin(), "cpu": _processor()}
+    return {**versions, **provenance(), "cpu": _processor()}
 
 
 def _version(package: str) -> str:
@@ -107,14 +107,14 @@ def table_heading() -> str:
 
 
 def table_row(values: Mapping[str, float]) -> str:
-    """Return one line of the run table; what is not in `values` (by key of TABLE_COLUMNS) is a dash."""
+    """Return one line of the run table; a key of TABLE_COLUMNS that `values` lacks gives a dash."""
     cells = (
         column.write(values[column.key]) if column.key in values else _ABSENT for column in TABLE_COLUMNS
     )
     return "".join(cell.rjust(column.width) for cell, column in zip(cells, TABLE_COLUMNS, strict=True))
 
 
-class _Lines(logging.Formatter):
+class _LineFormatter(logging.Formatter):
     """Table lines as they are, everything else with date and level."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -124,14 +124,14 @@ class _Lines(logging.Formatter):
         return f"{self.formatTime(record, '%Y-%m-%d %H:%M:%S')} {record.levelname.lower()}: {text}"
 
 
-class _QuietFile(logging.FileHandler):
+class _SilentFileHandler(logging.FileHandler):
     """A log file that never stops the run or floods the terminal when the disk is full."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - name given by logging
         """Leave the line out."""
 
 
-class _AboveProgress(logging.Handler):
+class _TerminalHandler(logging.Handler):
     """Warnings on the terminal, above the progress line."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -162,11 +162,11 @@ class RunLog:
         self.path = Path(folder) / LOG_FILE
         with writing(self.path, "choose another output.folder"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = _QuietFile(self.path, mode="a" if resume else "w", encoding="utf-8")
-        file.setFormatter(_Lines())
+            file = _SilentFileHandler(self.path, mode="a" if resume else "w", encoding="utf-8")
+        file.setFormatter(_LineFormatter())
         self._handlers: list[logging.Handler] = [file]
         if console:
-            self._handlers.append(_AboveProgress(logging.WARNING))
+            self._handlers.append(_TerminalHandler(logging.WARNING))
         for handler in self._handlers:
             logger.addHandler(handler)
         logger.setLevel(logging.INFO)

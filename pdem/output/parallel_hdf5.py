@@ -1,7 +1,7 @@
-"""Files that several ranks write together: one makes the file and its rooms, each fills in its own rows.
+"""Files that several ranks write together: rank 0 creates the file and allocates columns, each rank writes its rows.
 
-Rows go to their place by plain positional writes, block by block on the threads of the rank, each block with its
-check. What goes wrong on any rank is told to all before anybody goes on, so that all end alike.
+Rows are written by positional writes past HDF5, block by block on the threads of the rank, each block with its
+checksum. All ranks learn of a failure of any rank before they continue, and raise the same error.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from pdem.containers.global_order import Rows
 
 BLOCK_ROWS = 1 << 15
-"""Rows of a column that have one check; no block is divided between ranks."""
+"""Rows of a column with one checksum; no block is divided between ranks."""
 
-CHECK_BYTES = 12
+CHECKSUM_BYTES = 12
 _WORD_BYTES = 8
 
 
 class Ranks(Protocol):
-    """The ranks that write a file: part of `pdem.containers.exchange.Exchange`, all of it collective."""
+    """The ranks that write a file, a part of `pdem.containers.exchange.Exchange`; all methods are collective."""
 
     @property
     def rank(self) -> int:
@@ -66,15 +66,15 @@ class Ranks(Protocol):
         ...
 
 
-class _Alone:
-    """A process that writes alone."""
+class _SingleProcess:
+    """A process that writes a file without others."""
 
     rank = 0
     on_one_node = True
 
     @property
     def threads(self) -> int:
-        """Threads that check and write."""
+        """Threads that compute checksums and write."""
         return default_threads()
 
     def share(self, value: Any) -> Any:
@@ -90,20 +90,20 @@ class _Alone:
         return columns
 
 
-ALONE: Ranks = _Alone()
-"""This process, which has no others beside it."""
+ALONE: Ranks = _SingleProcess()
+"""This process as the only rank."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns that all ranks hold together.
+    """Columns that are spread over ranks.
 
     Attributes
     ----------
     columns : mapping of ndarray
-        This rank's rows; with the same names, types and shapes of a row on every rank.
+        This rank's rows; names, types and shapes of a row are the same on all ranks.
     rows : Rows or None
-        How they get into the order of the file; None: rank 0 has them all.
+        Redistribution to the order of the file; None: rank 0 has all rows.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -115,15 +115,15 @@ class Table:
         return own if self.rows is None else (self.rows.total, *own[1:])
 
     def take(self, name: str, rank: int) -> tuple[int, NDArray[Any]]:
-        """Return the rows of a column that `rank`, the one who asks, is to write, and where they begin. Collective."""
+        """Return the rows of a column that this `rank` writes, and the index of the first. Collective."""
         if self.rows is not None:
             return self.rows.begin, self.rows.take(self.columns[name])
         whole = self.columns[name]
         return 0, whole if rank == 0 else whole.reshape(-1)[:0]
 
 
-def whole_tables(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Table]:
-    """Return groups of columns that this process has all of as tables."""
+def tables_of_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Table]:
+    """Return the tables of groups that this process holds alone."""
     return {name: Table(columns) for name, columns in groups.items()}
 
 
@@ -133,45 +133,45 @@ def block_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
 
 
 def row_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
-    """Return the bytes of a row of a column; a number without rows is one."""
+    """Return the bytes of a row of a column; a scalar counts as a row."""
     return int(dtype.itemsize * np.prod(shape[1:], dtype=np.int64))
 
 
 def bytes_of(column: NDArray[Any]) -> memoryview:
-    """Return the bytes of a column, which are not copied if they are in one piece."""
+    """Return the bytes of a column, not copied if it is contiguous."""
     return np.ascontiguousarray(column).reshape(-1).view(np.uint8).data
 
 
-def check_of(data: memoryview) -> bytes:
-    """Return the check of a block: its CRC-32 and the sum of its words of 8 bytes.
+def block_checksum(data: memoryview) -> bytes:
+    """Return the checksum of a block: its CRC-32 and the sum of its words of 8 bytes.
 
-    The one sees where bits are, the other has the length to tell apart as many states as there will ever be. A
-    cryptographic digest takes four times as long as both, longer than a good disk takes to write the block.
+    The CRC depends on the positions of bits, the sum adds length against collisions. A cryptographic digest takes four
+    times as long as both, longer than a good disk takes to write the block.
     """
     words = np.frombuffer(data[: len(data) // _WORD_BYTES * _WORD_BYTES], "<u8")
     return struct.pack("<IQ", zlib.crc32(data), int(words.sum(dtype=np.uint64)))
 
 
-def checks_of(column: NDArray[Any]) -> bytes:
-    """Return the checks of all blocks of a column, one after the other."""
+def block_checksums(column: NDArray[Any]) -> bytes:
+    """Return the checksums of all blocks of a column, one after the other."""
     data, step = bytes_of(column), block_bytes(column.dtype, column.shape)
-    return b"".join(check_of(data[first : first + step]) for first in range(0, len(data), step or 1))
+    return b"".join(block_checksum(data[first : first + step]) for first in range(0, len(data), step or 1))
 
 
 def write_at(descriptor: int, data: memoryview, offset: int) -> None:
-    """Write all bytes at their place in a file."""
+    """Write all bytes at an offset of a file."""
     while len(data):
         written = os.pwrite(descriptor, data, offset)
         data, offset = data[written:], offset + written
 
 
 def read_at(descriptor: int, data: memoryview, offset: int) -> None:
-    """Fill `data` with what is at its place in a file.
+    """Fill `data` with the bytes at an offset of a file.
 
     Raises
     ------
     OSError
-        If the file ends before.
+        If the file is too short.
     """
     while len(data):
         found = os.preadv(descriptor, [data], offset)
@@ -180,13 +180,13 @@ def read_at(descriptor: int, data: memoryview, offset: int) -> None:
         data, offset = data[found:], offset + found
 
 
-def on_first(ranks: Ranks, work: Callable[[], Any]) -> Any:
+def on_rank_0(ranks: Ranks, work: Callable[[], Any]) -> Any:
     """Call `work` on rank 0 and return its result on all. Collective.
 
     Raises
     ------
     OSError
-        On all ranks, if it failed as files do.
+        On all ranks, if it raised an OSError or RuntimeError.
     """
     result, problem = None, None
     if ranks.rank == 0:
@@ -200,17 +200,17 @@ def on_first(ranks: Ranks, work: Callable[[], Any]) -> Any:
     return result
 
 
-class PartWriter:
-    """What one rank does to a file that is there already.
+class RankWriter:
+    """Writes of one rank to an existing file.
 
-    After the first write that fails nothing is written; `finish` tells all ranks.
+    After a failed write the rest is not written; `finish` raises on all ranks.
 
     Parameters
     ----------
     path : path
-        The file; opened when there is something to write.
+        The file; opened at the first write.
     ranks : Ranks
-        Who writes.
+        All ranks that write.
     """
 
     def __init__(self, path: Path, ranks: Ranks) -> None:
@@ -218,8 +218,8 @@ class PartWriter:
         self._descriptor = -1
         self._problem: str | None = None
         self._pool = ThreadPoolExecutor(ranks.threads)
-        self._disk = ThreadPoolExecutor(1)
-        self._on_the_way: list[Future[None]] = []
+        self._sync_pool = ThreadPoolExecutor(1)
+        self._pending_syncs: list[Future[None]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -228,7 +228,7 @@ class PartWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.shutdown()
-        self._disk.shutdown()
+        self._sync_pool.shutdown()
         with suppress(OSError):
             self._close()
 
@@ -237,31 +237,31 @@ class PartWriter:
         if descriptor >= 0:
             os.close(descriptor)
 
-    def put(self, offset: int, rows: NDArray[Any]) -> None:
-        """Write rows, which begin at byte `offset` of the file."""
-        self._each_block(rows, lambda piece, first: write_at(self._descriptor, piece, offset + first))
+    def write(self, offset: int, rows: NDArray[Any]) -> None:
+        """Write rows at byte `offset` of the file."""
+        self._for_each_block(rows, lambda piece, first: write_at(self._descriptor, piece, offset + first))
 
-    def put_kept(self, offset: int, rows: NDArray[Any]) -> NDArray[np.uint8]:
-        """Write rows and bring them to the disk in the meantime; return the checks of their blocks (k, 12)."""
+    def write_with_checksums(self, offset: int, rows: NDArray[Any]) -> NDArray[np.uint8]:
+        """Write rows and start to sync them to disk; return the checksums of their blocks (k, 12)."""
 
-        def put_block(piece: memoryview, first: int) -> bytes:
+        def write_block(piece: memoryview, first: int) -> bytes:
             write_at(self._descriptor, piece, offset + first)
-            return check_of(piece)
+            return block_checksum(piece)
 
-        checks = self._each_block(rows, put_block)
-        if checks:  # so that the disk has work while the next column is made
-            self._on_the_way.append(self._disk.submit(os.fsync, self._descriptor))
-        return np.frombuffer(b"".join(checks), np.uint8).reshape(-1, CHECK_BYTES)
+        checks = self._for_each_block(rows, write_block)
+        if checks:  # the disk works while the next column is prepared
+            self._pending_syncs.append(self._sync_pool.submit(os.fsync, self._descriptor))
+        return np.frombuffer(b"".join(checks), np.uint8).reshape(-1, CHECKSUM_BYTES)
 
-    def _each_block(self, rows: NDArray[Any], work: Callable[[memoryview, int], Any]) -> list[Any]:
-        """Call `work` with each block and its first byte; return what that gave, nothing after a failure."""
+    def _for_each_block(self, rows: NDArray[Any], work: Callable[[memoryview, int], Any]) -> list[Any]:
+        """Call `work` with each block and its first byte; return the results, none after a failure."""
         data, step = bytes_of(rows), block_bytes(rows.dtype, rows.shape)
         if self._problem is not None or not len(data):
             return []
         try:
             if self._descriptor < 0:
                 self._descriptor = os.open(self._path, os.O_WRONLY)
-            if len(data) <= step:  # a thread would be woken for nothing
+            if len(data) <= step:  # not worth a thread
                 return [work(data, 0)]
             firsts = range(0, len(data), step)
             return list(self._pool.map(lambda first: work(data[first : first + step], first), firsts))
@@ -269,19 +269,19 @@ class PartWriter:
             self._problem = reason(error)
             return []
 
-    def finish(self, *, keep: bool) -> None:
-        """Return once all ranks have written, with `keep` once everything is on the disk. Collective.
+    def finish(self, *, sync: bool) -> None:
+        """Wait until all ranks have written, with `sync` until all is on the disk. Collective.
 
         Raises
         ------
         OSError
             On all ranks, if any of them failed.
         """
-        self._pool.shutdown()  # after a failure some may still write
+        self._pool.shutdown()  # after a failure other blocks may still be written
         try:
-            for flush in self._on_the_way:  # a disk tells of a failure once, and may have told these
+            for flush in self._pending_syncs:  # a disk reports a failure once, perhaps to one of these
                 flush.result()
-            if keep and self._descriptor >= 0:
+            if sync and self._descriptor >= 0:
                 os.fsync(self._descriptor)
             self._close()
         except OSError as error:

@@ -1,7 +1,6 @@
 """One picture of a frame: lit spheres inside translucent walls, a colour scale, title and time.
 
-Spheres are drawn by the graphics library as perfect spheres, one triangle each, so that millions are no
-burden; no display is needed.
+The graphics library draws spheres as impostors, one triangle each, so that millions are possible. No display is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import PdemError
-from pdem.output.scene import label
+from pdem.output.scene import field_label
 from pdem.output.summary import counted
 
 if TYPE_CHECKING:
@@ -20,24 +19,24 @@ if TYPE_CHECKING:
 
     from pdem.output.scene import Frame, Walls
 
-_INK = "#2b3440"
-_BELOW, _ABOVE = "#ffffff", "#dfe6ee"
+_LINE_COLOUR = "#2b3440"
+_BACKGROUND_BOTTOM, _BACKGROUND_TOP = "#ffffff", "#dfe6ee"
 _WALL_COLOURS = ("#8fa3b8", "#8795a5", "#7a9a8d", "#9a8ba8", "#a89f7f", "#7f93b4")
 _INNER_OPACITY = 3.0
 _EDGE_OPACITY = 0.35
 _SHARP_EDGE = 30.0
 _VIEW_ANGLE = 25.0
-_FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.8  # the text is above: nothing reaches it
+_FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.8  # below the text
 _SHIFT_LEFT, _SHIFT_DOWN = 0.06, 0.05
 _REFERENCE_HEIGHT = 960
 _SHADOW_SAMPLES = 16
-_SHADOW_REACH = 6.0
+_SHADOW_RADIUS = 6.0
 _LIGHTS = (((-0.6, 0.9, 1.0), 0.75), ((0.9, 0.1, 0.8), 0.3), ((0.0, 0.3, 1.0), 0.2))
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Where to look from.
+    """Direction and extent of a view.
 
     Attributes
     ----------
@@ -62,19 +61,19 @@ class Camera:
 
     @property
     def centre(self) -> NDArray[np.float64]:
-        """Centre of the box (m), the origin of all that is drawn."""
+        """Centre of the box (m), the origin of the picture."""
         return (self.lower + self.upper) / 2
 
     @property
     def up(self) -> NDArray[np.float64]:
-        """What points up in the picture: z, but y in a view along z."""
+        """Direction that is up in the picture: z, but y in a view along z."""
         along_z = abs(self.direction[2]) > np.cos(np.radians(8))
         return np.array([0.0, 1.0, 0.0]) if along_z else np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
 class Look:
-    """How to draw.
+    """Style of a picture.
 
     Attributes
     ----------
@@ -85,7 +84,7 @@ class Look:
     wall_opacity : float
         Opacity of the walls.
     sampling : int
-        Pixels drawn for one, along each axis: 2 has smooth edges, 1 takes a third of the time, for films.
+        Pixels drawn per pixel along each axis: 2 gives smooth edges, 1 takes a third of the time (films).
     """
 
     size: tuple[int, int]
@@ -102,7 +101,7 @@ class Look:
 
 
 def import_pyvista() -> Any:
-    """Return pyvista, its complaints about a missing display silenced.
+    """Return pyvista, with its warnings on a missing display silenced.
 
     Raises
     ------
@@ -126,8 +125,8 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
     pixels = [look.sampling * length for length in look.size]
     plotter = pyvista.Plotter(off_screen=True, window_size=pixels, lighting="none")
     try:
-        plotter.render_window.SetMultiSamples(0)  # the surplus pixels smooth edges already
-        plotter.set_background(_BELOW, top=_ABOVE)
+        plotter.render_window.SetMultiSamples(0)  # supersampling smooths edges already
+        plotter.set_background(_BACKGROUND_BOTTOM, top=_BACKGROUND_TOP)
         for position, intensity in _LIGHTS:
             plotter.add_light(
                 pyvista.Light(position=position, light_type="camera light", intensity=intensity)
@@ -141,13 +140,13 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
         _add_text(plotter, frame, look)
         _place_camera(plotter, camera, look)
         _add_shadows(plotter, frame)
-        return _reduced(plotter.screenshot(return_img=True), look.size)
+        return _downsampled(plotter.screenshot(return_img=True), look.size)
     finally:
         plotter.close()
 
 
 def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
-    """Add the spheres; their shader wants single precision, which is enough about the centre of the scene."""
+    """Add the spheres; their shader wants single precision, which is enough relative to the centre of the scene."""
     from matplotlib import colormaps
     from vtkmodules.vtkRenderingCore import vtkActor
     from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
@@ -201,11 +200,11 @@ def _add_edges(plotter: Any, surface: Any, look: Look) -> None:
     edges = surface.clean().extract_feature_edges(feature_angle=_SHARP_EDGE, non_manifold_edges=False)
     if edges.n_points:
         width = 1.2 * look.scale
-        plotter.add_mesh(edges, color=_INK, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
+        plotter.add_mesh(edges, color=_LINE_COLOUR, opacity=_EDGE_OPACITY, line_width=width, lighting=False)
 
 
 def _add_outline(plotter: Any, camera: Camera, look: Look) -> None:
-    """Add the edges of the box around everything, where there are no walls to hold the eye."""
+    """Add the edges of the bounding box, for scenes without walls."""
     half = (camera.upper - camera.lower) / 2
     box = import_pyvista().Box(np.stack([-half, half], axis=1).ravel())
     _add_edges(plotter, box, look)
@@ -221,7 +220,7 @@ def _add_scale(plotter: Any, look: Look) -> None:
     mapper.SetLookupTable(table)
     mapper.SetScalarRange(*look.limits)
     bar = plotter.add_scalar_bar(
-        title=f"{label(look.colour_by)}\n",
+        title=f"{field_label(look.colour_by)}\n",
         mapper=mapper,
         vertical=True,
         position_x=0.89,
@@ -230,7 +229,7 @@ def _add_scale(plotter: Any, look: Look) -> None:
         height=0.5,
         n_labels=5,
         fmt="%.3g",
-        color=_INK,
+        color=_LINE_COLOUR,
         title_font_size=round(20 * look.scale),
         label_font_size=round(17 * look.scale),
     )
@@ -246,11 +245,11 @@ def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
     for text, points in lines:
         height -= 3.2 * points / _REFERENCE_HEIGHT
         size = round(0.8 * points * look.scale)
-        plotter.add_text(text, position=(0.025, height), viewport=True, font_size=size, color=_INK)
+        plotter.add_text(text, position=(0.025, height), viewport=True, font_size=size, color=_LINE_COLOUR)
 
 
 def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
-    """Put the camera where the whole outline just fits between the text and the colour scale."""
+    """Place the camera so that the whole outline just fits between the text and the colour scale."""
     right = np.cross(camera.up, camera.direction)
     right /= np.linalg.norm(right)
     above = np.cross(camera.direction, right)
@@ -269,17 +268,17 @@ def _place_camera(plotter: Any, camera: Camera, look: Look) -> None:
 
 
 def _add_shadows(plotter: Any, frame: Frame) -> None:
-    """Darken what lies between spheres, which makes a bed look like a bed."""
+    """Darken the gaps between spheres (ambient occlusion), which gives depth to a bed."""
     radii = frame.columns["radius"]
     if len(radii):
         typical = float(np.median(radii))
         plotter.enable_ssao(
-            radius=_SHADOW_REACH * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True
+            radius=_SHADOW_RADIUS * typical, bias=0.1 * typical, kernel_size=_SHADOW_SAMPLES, blur=True
         )
 
 
-def _reduced(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return the picture in its final size; averaging the surplus pixels smooths all edges."""
+def _downsampled(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return the picture in its final size; averaging the supersampled pixels smooths all edges."""
     from PIL import Image
 
     return np.asarray(Image.fromarray(image[:, :, :3]).resize(size, Image.Resampling.BOX))

@@ -13,19 +13,19 @@ from pdem.output.summary import duration, quantity
 
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
 _WIDE = 120
-_LINES = 10
-_ROUNDING = 0.01  # the last step need not end at the very end
+_LINE_COUNT = 10
+_ROUNDING = 0.01  # the last step may end shortly before the end of the run
 
 
 class Progress:
-    """One line that tells how far a run is and how it is doing; where there is no terminal, a line at each tenth.
+    """A progress bar with the state of a run; without a terminal, a line at each tenth.
 
     Parameters
     ----------
     start_time, end_time : float
-        Simulated time (s) at which this run begins and ends; after a restart it begins behind zero.
+        Simulated time (s) at which this run begins and ends; after a restart the begin is greater than zero.
     enabled : bool
-        False on every rank but one, and when the user wants quiet.
+        False on every rank but one, and for quiet runs.
     """
 
     def __init__(self, start_time: float, end_time: float, enabled: bool = True) -> None:
@@ -37,11 +37,11 @@ class Progress:
             dynamic_ncols=True,
             leave=True,
         )
-        self._in_lines = enabled and bool(self._bar.disable) and end_time > start_time
-        self._tenths, self._begun = 0, clock.monotonic()
+        self._writes_lines = enabled and bool(self._bar.disable) and end_time > start_time
+        self._tenths_written, self._start_clock = 0, clock.monotonic()
 
     def __enter__(self) -> Self:
-        """Return the line itself."""
+        """Return the progress line."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,22 +74,22 @@ class Progress:
         step : int
             Number of the time step.
         """
-        if self._in_lines:
-            self._line(time, step, steps_per_second)
+        if self._writes_lines:
+            self._write_line(time, step, steps_per_second)
         if self._bar.disable:
             return
         self._bar.set_description_str(f"{time:.4g}/{self._end:.4g} s", refresh=False)
         wide = shutil.get_terminal_size().columns >= _WIDE
-        health = status(contacts_per_particle, largest_overlap, kinetic_energy, steps_per_second, wide)
+        health = status_text(contacts_per_particle, largest_overlap, kinetic_energy, steps_per_second, wide)
         self._bar.set_postfix_str(health, refresh=False)
         self._bar.update(min(time, self._end) - self._start - self._bar.n)
 
-    def _line(self, time: float, step: int, steps_per_second: float) -> None:
+    def _write_line(self, time: float, step: int, steps_per_second: float) -> None:
         share = min(1.0, (time - self._start) / (self._end - self._start))
-        if int(share * _LINES + _ROUNDING) <= self._tenths:
+        if int(share * _LINE_COUNT + _ROUNDING) <= self._tenths_written:
             return
-        self._tenths = int(share * _LINES + _ROUNDING)
-        left = (clock.monotonic() - self._begun) * (1.0 - share) / share
+        self._tenths_written = int(share * _LINE_COUNT + _ROUNDING)
+        left = (clock.monotonic() - self._start_clock) * (1.0 - share) / share
         sys.stderr.write(
             f"pdem: {100 * share:3.0f} %, {time:.4g} of {self._end:.4g} s, step {step}, "
             f"{quantity(steps_per_second)} particle-steps/s, left {duration(left)}\n"
@@ -101,7 +101,7 @@ class Progress:
         self._bar.close()
 
 
-def status(
+def status_text(
     contacts_per_particle: float,
     largest_overlap: float,
     kinetic_energy: float,

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from pdem.foundation.errors import InputError, PdemError
 from pdem.output.picture import Camera, Look, draw, import_pyvista
-from pdem.output.scene import frame_at, open_scene
+from pdem.output.scene import nearest_frame, open_scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,12 +34,12 @@ FILMS = (".gif", ".mp4")
 """Endings of output files that hold all frames."""
 
 _FRAMES_FOR_LIMITS = 20
-_MOST_VALUES = 99.5
-_LINES = 10  # about the drawing of a film, where there is no terminal
+_UPPER_PERCENTILE = 99.5
+_PROGRESS_LINES = 10  # for a film, without a terminal
 
 
 class LookOptions(TypedDict, total=False):
-    """How a picture looks; what is left out is as in `DEFAULT_LOOK`.
+    """Options of a picture; the defaults are in `DEFAULT_LOOK`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class LookOptions(TypedDict, total=False):
 DEFAULT_LOOK = LookOptions(
     size=(1280, 960), colour_by="speed", colour_map="viridis", limits=None, wall_opacity=0.15
 )
-"""How pictures look unless they are asked to look otherwise."""
+"""Default options of a picture."""
 
 
 def render(
@@ -97,7 +97,7 @@ def render(
     frames_per_second : float
         Of a film.
     say : callable, optional
-        Called with a line where something is worth knowing: which snapshot is taken, how far a film is.
+        Called with lines on the snapshot that is taken and on the progress of a film.
     **look
         Size, colours and walls, see `LookOptions`.
 
@@ -119,20 +119,20 @@ def render(
     ending = output.suffix.lower()
     if ending not in (".png", *FILMS):
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
-    wanted = _look_wanted(look)
-    _check_colours(wanted["colour_map"], wanted["limits"])
+    options = _complete_look(look)
+    _check_colours(options["colour_map"], options["limits"])
     scene = open_scene(source)
     if ending == ".mp4":
         _import_imageio()
-    tell = say or (lambda _: None)
-    indices = range(len(scene.times)) if every or ending in FILMS else [_chosen(scene, time, tell)]
+    report = say or (lambda _: None)
+    indices = range(len(scene.times)) if every or ending in FILMS else [_snapshot_index(scene, time, report)]
     camera = _camera(scene, indices, view)
-    colours = wanted["limits"] or _limits(scene, indices, wanted["colour_by"])
+    colours = options["limits"] or _limits(scene, indices, options["colour_by"])
     picture = Look(
-        wanted["size"], wanted["colour_by"], wanted["colour_map"], colours, wanted["wall_opacity"],
+        options["size"], options["colour_by"], options["colour_map"], colours, options["wall_opacity"],
         1 if ending in FILMS else 2,
     )  # fmt: skip
-    pictures = (draw(scene.frame(index), camera, picture) for index in _watched(indices, tell))
+    pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
     output.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".gif":
         return _write_gif(output, pictures, frames_per_second)
@@ -141,8 +141,8 @@ def render(
     return _write_pictures(output, pictures, numbered=every)
 
 
-def _look_wanted(given: LookOptions) -> LookOptions:
-    """Return all options of a look.
+def _complete_look(given: LookOptions) -> LookOptions:
+    """Return the options with defaults filled in.
 
     Raises
     ------
@@ -155,22 +155,22 @@ def _look_wanted(given: LookOptions) -> LookOptions:
     return {**DEFAULT_LOOK, **given}
 
 
-def _chosen(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:
-    """Return the snapshot nearest to a time, and say which if it is at another."""
-    index = frame_at(scene, time)
+def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:
+    """Return the index of the snapshot nearest to a time; report it if its time is another."""
+    index = nearest_frame(scene, time)
     if time is not None and not np.isclose(scene.times[index], time, rtol=1e-3):
         which = "the last" if index == len(scene.times) - 1 else "the nearest"
         say(f"no snapshot at {time:g} s: taking {which} of {len(scene.times)}, at {scene.times[index]:.6g} s")
     return index
 
 
-def _watched(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
+def _with_progress(indices: Sequence[int], say: Callable[[str], object]) -> Iterator[int]:
     """Yield the snapshots to draw: with a progress line on a terminal, a line at every tenth elsewhere."""
     several = len(indices) > 1
     bar = tqdm(indices, desc="frames", unit="frame", disable=None if several else True, leave=False)
     for number, index in enumerate(bar):
-        done = number * _LINES // len(indices)
-        if several and bar.disable and done > (number - 1) * _LINES // len(indices):
+        done = number * _PROGRESS_LINES // len(indices)
+        if several and bar.disable and done > (number - 1) * _PROGRESS_LINES // len(indices):
             say(f"frame {number + 1} of {len(indices)}")
         yield index
 
@@ -188,13 +188,13 @@ def _check_colours(colour_map: str, limits: tuple[float, float] | None) -> None:
 
 
 def _limits(scene: Scene, indices: Iterable[int], colour_by: str) -> tuple[float, float]:
-    """Return the range of the colours, without the last half percent: a few fast ones must not darken all."""
+    """Return the range of the colours up to a percentile, so that a few fast particles do not darken all."""
     chosen = list(indices)
     chosen = chosen[:: max(1, len(chosen) // _FRAMES_FOR_LIMITS)]
     columns = [scene.frame(index).values(colour_by) for index in chosen]
     finite = [column for values in columns if len(column := values[np.isfinite(values)])]
     low = min((float(column.min()) for column in finite), default=0.0)
-    high = max((float(np.percentile(column, _MOST_VALUES)) for column in finite), default=1.0)
+    high = max((float(np.percentile(column, _UPPER_PERCENTILE)) for column in finite), default=1.0)
     if 0 < low < high / 2:
         low = 0.0
     return (low, high) if high > low else (low, low + 1.0)
@@ -249,7 +249,7 @@ def _write_film(output: Path, pictures: Iterator[NDArray[np.uint8]], frames_per_
 def _import_imageio() -> Any:
     try:
         import imageio
-        import imageio_ffmpeg  # noqa: F401 - what imageio writes films with
+        import imageio_ffmpeg  # noqa: F401 - the plugin of imageio for films
     except ImportError as error:
         raise PdemError(
             'films in .mp4 need imageio and imageio-ffmpeg, which are not installed; run: pip install "pdem[render]", '

@@ -1,4 +1,4 @@
-"""What an output folder holds: whether there is a run in it, how far it came, and how it goes away.
+"""Files of a run in an output folder: find them, read the time that the run reached, remove them.
 
 Only files with the names that a run gives them count, and only these are ever removed.
 """
@@ -18,37 +18,37 @@ from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.formats import FORMATS
 from pdem.output.log import LOG_FILE
-from pdem.output.series import TABLE, head_of_series
+from pdem.output.series import TABLE, read_series_head
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PICTURE_FILE = "picture.png"
-"""Name of the picture that is drawn unless another one is given; beside new results an old one would mislead."""
+"""Default name of a picture. `remove_run` removes it: an old picture beside new results would mislead."""
 
-_SNAPSHOTS = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
-_RESULTS = (f"{TABLE}.h5", f"{TABLE}.csv", *_SNAPSHOTS, LOG_FILE)
-_LEFT_OVER = re.compile(
+_LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
+_RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
+_TEMPORARY_FILE = re.compile(
     r"(checkpoint-\d+\.h5|series\.(h5|csv))\.tmp|"
-    rf"({'|'.join(map(re.escape, _SNAPSHOTS))})\.torn-\d+"
+    rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))})\.torn-\d+"
 )
 
 
 @dataclass(frozen=True)
-class HeldRun:
-    """A run that is in a folder.
+class StoredRun:
+    """A run in an output folder.
 
     Attributes
     ----------
     folder : Path
         The folder.
     checkpoint : Path or None
-        Its newest checkpoint, whether it is whole or not.
+        Its newest checkpoint, readable or not.
     time : float or None
-        Simulated time [s] of that, or else of the last row of the series; None where neither can be read.
+        Simulated time [s] of the checkpoint, without one that of the last row of the series; None if unreadable.
     written : float
-        When that was written [s since 1970].
+        Time of day at which that file was written [s since 1970].
     """
 
     folder: Path
@@ -57,30 +57,30 @@ class HeldRun:
     written: float
 
     def __str__(self) -> str:
-        """Return what is there in one line."""
+        """Return folder, reached time and checkpoint in one line."""
         reached = "" if self.time is None else f" that reached {self.time:g} s"
         what = "no checkpoint" if self.checkpoint is None else self.checkpoint.name
-        return f"{self.folder} holds a run{reached} ({what}, {clock(self.written)})"
+        return f"{self.folder} holds a run{reached} ({what}, {time_of_day(self.written)})"
 
 
-def clock(seconds: float) -> str:
-    """Return a time of day, with the date unless it is of today."""
+def time_of_day(seconds: float) -> str:
+    """Return a time of day from s since 1970, with the date unless it is of today."""
     then = datetime.fromtimestamp(seconds)
     today = then.date() == datetime.now().date()
     return f"{then:%H:%M} today" if today else f"{then:%Y-%m-%d %H:%M}"
 
 
-def held_run(folder: Path | str) -> HeldRun | None:
-    """Return the run that a folder holds, or None; of a run, any file is enough."""
+def find_run(folder: Path | str) -> StoredRun | None:
+    """Return the run in a folder, or None if it has no file of a run."""
     folder = Path(folder)
     checkpoints = CheckpointFolder(folder).paths()
-    files = [folder / name for name in _RESULTS if (folder / name).is_file()]
+    files = [folder / name for name in _RESULT_FILES if (folder / name).is_file()]
     if checkpoints:
         newest = checkpoints[-1]
-        return HeldRun(folder, newest, _time_of(newest), newest.stat().st_mtime)
+        return StoredRun(folder, newest, _time_of(newest), newest.stat().st_mtime)
     if files:
         written = max(path.stat().st_mtime for path in files)
-        return HeldRun(folder, None, head_of_series(folder).last_time, written)
+        return StoredRun(folder, None, read_series_head(folder).last_time, written)
     return None
 
 
@@ -93,9 +93,9 @@ def _time_of(checkpoint: Path) -> float | None:
 
 
 def remove_run(folder: Path | str) -> None:
-    """Take away what a run has left in a folder, checkpoints first.
+    """Remove the files of a run from a folder, checkpoints first, the newest before older ones.
 
-    If that is interrupted there is nothing left that a run of another case could be taken for.
+    If this is interrupted, the checkpoints that are left are the oldest ones or none.
 
     Raises
     ------
@@ -103,13 +103,13 @@ def remove_run(folder: Path | str) -> None:
         If a file cannot be removed.
     """
     folder = Path(folder)
-    others = [path for path in sorted(folder.iterdir()) if _LEFT_OVER.fullmatch(path.name)]
-    others += [folder / name for name in (*_RESULTS, PICTURE_FILE)]
+    others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
+    others += [folder / name for name in (*_RESULT_FILES, PICTURE_FILE)]
     remove_files([*reversed(CheckpointFolder(folder).paths()), *others])
 
 
 def remove_files(paths: Iterable[Path]) -> None:
-    """Remove files in this order, as far as they are there.
+    """Remove files in this order, as far as they exist.
 
     Raises
     ------
@@ -126,15 +126,15 @@ def remove_files(paths: Iterable[Path]) -> None:
 
 
 @dataclass(frozen=True)
-class Later:
-    """What a folder holds that is later than a time.
+class LaterFiles:
+    """Files of a folder with results later than a time.
 
     Attributes
     ----------
     checkpoints : tuple of Path
-        Of later steps, those that read well; oldest first.
+        Readable ones of later steps; oldest first.
     ends : dict of str to float
-        By the file with later rows or snapshots, the time [s] of its last.
+        Time [s] of the last row or snapshot, by the name of the file.
     """
 
     checkpoints: tuple[Path, ...]
@@ -146,24 +146,24 @@ class Later:
         return max(self.ends.values(), default=0.0)
 
     def __str__(self) -> str:
-        """Return what is there in one line."""
+        """Return checkpoints, files and their last times in one line."""
         names = [path.name for path in self.checkpoints]
         return ", ".join([*names, *(f"{name} until {end:g} s" for name, end in self.ends.items())])
 
 
-def later_than(folder: Path | str, step: int, time: float) -> Later:
-    """Return what a folder holds that is later than a step, at whose end the simulated time [s] was `time`."""
+def find_later_files(folder: Path | str, step: int, time: float) -> LaterFiles:
+    """Return the files with results later than a step, at whose end the simulated time [s] was `time`."""
     folder = Path(folder)
     checkpoints = CheckpointFolder(folder).later_than(step)
     ends = {}
-    rows = head_of_series(folder).last_time
+    rows = read_series_head(folder).last_time
     if rows is not None and rows > time:
         ends[f"{TABLE}.h5"] = rows
-    for name, last_snapshot in _SNAPSHOTS.items():
+    for name, last_snapshot in _LAST_SNAPSHOT.items():
         last = last_snapshot(folder / name)
         if last is not None and last[0] > step:
             ends[name] = last[1]
-    return Later(tuple(path for path in checkpoints if _reads_well(path)), ends)
+    return LaterFiles(tuple(path for path in checkpoints if _reads_well(path)), ends)
 
 
 def _reads_well(path: Path) -> bool:
@@ -200,7 +200,7 @@ def require_folder(folder: Path | str) -> None:
     """
     problem = folder_problem(folder)
     if problem:
-        raise InputError(unusable(folder, problem))
+        raise InputError(unusable_folder_text(folder, problem))
 
 
 def make_folder(folder: Path | str) -> None:
@@ -214,9 +214,9 @@ def make_folder(folder: Path | str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise InputError(unusable(folder, reason(error))) from None
+        raise InputError(unusable_folder_text(folder, reason(error))) from None
 
 
-def unusable(folder: Path | str, problem: str) -> str:
-    """Return what to say about an output folder that cannot be used."""
+def unusable_folder_text(folder: Path | str, problem: str) -> str:
+    """Return the error message for an output folder that cannot be used."""
     return f"output.folder = {str(folder)!r} cannot be made or written to ({problem}); name another one"

@@ -1,4 +1,4 @@
-"""What there is to draw: particles and walls of a run at its snapshots, as plain arrays."""
+"""Scenes to draw: particles and walls of a run at its snapshots, as plain arrays."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Walls:
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture's worth of a run.
+    """Particles and walls at one time.
 
     Attributes
     ----------
     time : float
         Simulated time (s).
     title : str
-        Title of the case, may be empty.
+        Title of the case; may be empty.
     columns : dict of ndarray
-        Particle fields by name; ``position (n, 3)`` and ``radius (n,)`` are always there.
+        Particle fields by name, ``position (n, 3)`` and ``radius (n,)`` among them.
     walls : Walls or None
         The walls, if the run wrote any.
     """
@@ -58,7 +58,7 @@ class Frame:
     walls: Walls | None
 
     def values(self, name: str) -> NDArray[np.float64]:
-        """Return a number per particle: a field, the length of a vector field, or ``speed``.
+        """Return a number per particle (n,): a field, the length of a vector field, or ``speed``.
 
         Raises
         ------
@@ -74,19 +74,21 @@ class Frame:
         return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
     def outline(self) -> NDArray[np.float64]:
-        """Return points (k, 3) between which everything lies (m): the walls, or the corners of a box."""
+        """Return points (k, 3) whose hull holds the frame (m): vertices of walls, corners of a box, or both."""
         radius = self.columns["radius"][:, None]
-        box = _box(np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius]))
+        box = _bounding_box(
+            np.concatenate([self.columns["position"] - radius, self.columns["position"] + radius])
+        )
         if self.walls is None or not len(self.walls.vertices):
             return _corners(box)
-        wall_box = _box(self.walls.vertices)
+        wall_box = _bounding_box(self.walls.vertices)
         slack = 0.01 * np.ptp(wall_box, axis=0)
         if not len(radius) or ((box[0] > wall_box[0] - slack) & (box[1] < wall_box[1] + slack)).all():
             return self.walls.vertices
         return np.concatenate([_corners(box), self.walls.vertices])
 
 
-def _box(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bounding_box(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return lower and upper corner of the finite ones of `points`, a box of 2 m when there are none."""
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
@@ -99,7 +101,7 @@ def _corners(box: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Scene(Protocol):
-    """The frames of a run, read one at a time."""
+    """Frames of a run, read one at a time."""
 
     times: Sequence[float]
 
@@ -127,7 +129,7 @@ class SnapshotScene:
 
 
 class CheckpointScene:
-    """The one state of a checkpoint, with the walls of the nearest snapshot."""
+    """The state of a checkpoint, with the walls of the nearest snapshot."""
 
     def __init__(self, checkpoint: Checkpoint, walls: Path) -> None:
         self._checkpoint = checkpoint
@@ -156,7 +158,7 @@ def walls_at(path: Path, time: float) -> Walls | None:
 
 
 def open_scene(source: Path | str) -> Scene:
-    """Find what there is to draw.
+    """Return the scene of a folder or file.
 
     Parameters
     ----------
@@ -184,14 +186,14 @@ def open_scene(source: Path | str) -> Scene:
     )
 
 
-def frame_at(scene: Scene, time: float | None) -> int:
-    """Return which frame is nearest to `time` (s); None is the last."""
+def nearest_frame(scene: Scene, time: float | None) -> int:
+    """Return the index of the frame nearest to `time` (s); None gives the last."""
     if time is None:
         return len(scene.times) - 1
     return int(np.argmin(np.abs(np.asarray(scene.times) - time)))
 
 
-def label(name: str) -> str:
+def field_label(name: str) -> str:
     """Return a field with its unit, for a scale: ``speed [m/s]``."""
     field = FIELDS.get("velocity" if name == _SPEED else name)
     words = name.replace("_", " ")

@@ -1,6 +1,6 @@
-"""Rows of numbers against time, in ``series.h5`` for programs and ``series.csv`` for everything else.
+"""Time series, in ``series.h5`` for programs and ``series.csv`` for spreadsheets.
 
-Both files hold the same rows, exactly: the CSV has as many digits as a 64-bit float needs.
+Both files hold the same rows exactly: the CSV has as many digits as a 64-bit float needs.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Column(NamedTuple):
 class Series:
     """A table that grows row by row and continues after a restart.
 
-    Rows are buffered for at most some seconds; `flush` at checkpoints, `close` at the end. Used as a context
-    manager, or left to the end of the program, it writes what it holds also after an exception.
+    Rows are buffered for at most some seconds; call `flush` at checkpoints and `close` at the end. A context manager
+    and the end of the program write buffered rows as well, also after an exception.
 
     Parameters
     ----------
     folder : path
         Where ``series.h5`` and ``series.csv`` are.
     columns : sequence of Column or (name, unit) or (name, unit, dtype)
-        What a row holds; one of them is ``time``.
+        Columns of a row; one of them is ``time``.
     attributes : mapping, optional
         Texts and numbers on the HDF5 file: the case, versions.
     resume_time : float, optional
@@ -92,7 +92,7 @@ class Series:
         self._buffer: list[tuple[Any, ...]] = []
         self._last_time, self._last_flush = -np.inf, time.monotonic()
         rows = np.zeros(0, self._dtype) if resume_time is None else self._rows_until(resume_time)
-        self._begin(rows)
+        self._create_files(rows)
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
@@ -104,7 +104,7 @@ class Series:
         self.close()
 
     def append(self, row: Mapping[str, float]) -> None:
-        """Add one row; a row that is not later than the last one is left out.
+        """Append one row; a row that is not later than the last one is left out.
 
         Parameters
         ----------
@@ -160,8 +160,8 @@ class Series:
         atexit.unregister(self.close)
         self.flush()
 
-    def _begin(self, rows: NDArray[Any]) -> None:
-        """Put both files in place, holding `rows`."""
+    def _create_files(self, rows: NDArray[Any]) -> None:
+        """Create both files with `rows`."""
         header = ",".join(f"{column.name} [{column.unit}]" for column in self.columns) + "\n"
         text = header.encode() + self._csv_lines(rows)
         _replace(self.csv_path, lambda path: path.write_bytes(text))
@@ -180,7 +180,7 @@ class Series:
         return "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()).encode()
 
     def _rows_until(self, last: float) -> NDArray[Any]:
-        """Return the rows up to the time `last` from whichever file has more of them."""
+        """Return the rows up to the time `last` (s) from the file with more rows."""
         rows = max(self._rows_in_hdf5(), self._rows_in_csv(), key=len)
         return rows[rows[_TIME] <= last]
 
@@ -202,7 +202,7 @@ class Series:
         self._check_columns(self.csv_path, [name.rpartition(" [")[0] for name in header.split(",")])
         readers = [int if column.dtype.startswith("i") else float for column in self.columns]
         rows = []
-        for line in lines[:-1]:  # behind the last line break is nothing, or a torn row
+        for line in lines[:-1]:  # the text after the last line break is empty or a torn row
             try:
                 rows.append(tuple(read(value) for read, value in zip(readers, line.split(","), strict=True)))
             except ValueError:
@@ -230,16 +230,16 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 class SeriesHead(NamedTuple):
-    """What a run must know of a series before it continues it.
+    """Properties of an existing series that a run checks before it continues it.
 
     Attributes
     ----------
     columns : list of str
         Their names; none if neither file can be read.
     last_time : float or None
-        Of the last row [s].
+        Time of the last row [s].
     case : str or None
-        Of the run that began or continued the series last, as TOML.
+        Case of the last run that wrote the series, as TOML.
     """
 
     columns: list[str]
@@ -247,8 +247,8 @@ class SeriesHead(NamedTuple):
     case: str | None
 
 
-def head_of_series(folder: Path | str) -> SeriesHead:
-    """Return what is known of the series in a folder, from whichever of its files has more rows; nothing is changed."""
+def read_series_head(folder: Path | str) -> SeriesHead:
+    """Return the head of the series in a folder, with the later of the last times of its two files."""
     path = Path(folder) / f"{TABLE}.h5"
     columns, times, case = _head_of_csv(path.with_suffix(".csv"))
     try:

@@ -1,9 +1,9 @@
 """Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
 
-Rank 0 makes room for the particles of all ranks, each rank writes its own, and the step counts when all have. The file
-stays open from snapshot to snapshot, and what is added reaches it in one go when the step counts: it is whole whenever
-the run is not writing, for viewers and after a kill. With ranks on several nodes it is closed between these stages, as
-files have to be that nodes write to in turn over a network. In this process it is read as
+Rank 0 allocates rows for the particles of all ranks, each rank writes its own, and rank 0 commits the step when all
+have written. The file stays open from snapshot to snapshot, and HDF5 flushes its metadata at a commit only: between
+writes the file is whole, for viewers and after a kill. With ranks on several nodes it is closed between these stages,
+because network file systems do not keep caches of nodes consistent. In this process it can be read as
 ``h5py.File(path, locking=False)`` while it is open: no file is locked.
 """
 
@@ -21,8 +21,8 @@ from pdem.containers.global_order import OwnRows
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output import vtkhdf
-from pdem.output.growing import Rooms, put_rows
-from pdem.output.parallel_hdf5 import ALONE, PartWriter, on_first
+from pdem.output.growing_datasets import AllocatedRows, write_rows
+from pdem.output.parallel_hdf5 import ALONE, RankWriter, on_rank_0
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
 from pdem.output.vtkhdf_writer import Writer
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.global_order import Rows
-    from pdem.output.growing import Column, Extent
+    from pdem.output.growing_datasets import Extent, GrowingDataset
     from pdem.output.parallel_hdf5 import Ranks
     from pdem.output.storage import Attribute
 
@@ -62,7 +62,7 @@ _OFFSETS, _CONNECTIVITY = f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Conn
 _log = logging.getLogger("pdem")
 
 
-class _Series:
+class _SnapshotFile:
     """A VTKHDF file that grows step by step and continues after a restart."""
 
     def __init__(
@@ -82,29 +82,29 @@ class _Series:
 
     @property
     def conflict(self) -> bool:
-        """Whether there is a whole file that holds other fields or walls, and cannot be continued; looks only."""
+        """Whether there is a whole file that holds other fields or walls, and cannot be continued; changes nothing."""
         try:
             with open_hdf5(self.path, "r") as file:
-                return not self._continues(file[vtkhdf.ROOT])
+                return not self._can_be_continued(file[vtkhdf.ROOT])
         except HDF5_ERRORS:  # none, or a torn one that will be set aside
             return False
 
-    def _continues(self, root: h5py.Group) -> bool:
+    def _can_be_continued(self, root: h5py.Group) -> bool:
         return vtkhdf.fits(root, self._layout) and self._same_cells(root)
 
     def open(self) -> None:
-        """Cut an existing file back to the step to continue from, if there is one; the first write does it as well."""
+        """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""
         step, self._resume_step = self._resume_step, None
         if step is not None and self.path.exists():
             self._exists = self._resume(step)
 
     def _resume(self, step: int) -> bool:
-        """Cut the file back to `step`; tell whether it can be continued."""
+        """Cut the file back to `step`; return whether it can be continued."""
         try:
             with open_hdf5(self.path, "r+") as file:
                 root = file[vtkhdf.ROOT]
-                if self._continues(root):
-                    vtkhdf.keep_before(root, step + 1)
+                if self._can_be_continued(root):
+                    vtkhdf.truncate_before(root, step + 1)
                     return True
             why = "holds other fields or walls than this case"
         except HDF5_ERRORS as error:
@@ -124,8 +124,8 @@ class _Series:
             writer.close()
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Let a step that cannot be written end with a file that has the steps before."""
+    def _reset_on_error(self) -> Iterator[None]:
+        """After a failed write, close the file; the next writer cuts off the step that was not committed."""
         try:
             yield
         except BaseException:
@@ -134,26 +134,26 @@ class _Series:
                 self.close()
             raise
 
-    def _prepared(self, step: int, byte_count: int, rows: int) -> Writer:
-        """Return the file, which is made if there is none, with room for so many more bytes; later steps go."""
+    def _writer_for(self, step: int, byte_count: int, rows: int) -> Writer:
+        """Return a writer with disk space for `byte_count` more bytes; steps from `step` on are cut off."""
         self.open()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
         if not self._exists:
             vtkhdf.create(self.path, self._layout, self._attributes, rows)
             self._exists = True
-        goes_on = self._last_step is not None and step > self._last_step
-        if not goes_on:
+        continues = self._last_step is not None and step > self._last_step
+        if not continues:
             self.close()
         if self._writer is None:
-            self._writer = Writer(self.path, None if goes_on else step)
+            self._writer = Writer(self.path, None if continues else step)
         return self._writer
 
-    def _count(self, step: int) -> None:
-        """Let the step count."""
+    def _commit(self, step: int) -> None:
+        """Commit the step."""
         if self._writer is None:
             self._writer = Writer(self.path)
-        self._writer.count_steps()
+        self._writer.commit_steps()
         self._last_step = step
 
 
@@ -174,7 +174,7 @@ def _full_name(name: str) -> str:
     return f"/{vtkhdf.ROOT}/{name}"
 
 
-class ParticleSnapshots(_Series):
+class ParticleSnapshots(_SnapshotFile):
     """Particles as points (one vertex cell each) with every written field as point data.
 
     Parameters
@@ -182,13 +182,13 @@ class ParticleSnapshots(_Series):
     path : path
         File to write, by habit ``particles.vtkhdf``.
     fields : sequence of Field
-        What is stored; ``position`` becomes the points.
+        Stored fields; ``position`` becomes the points.
     attributes : mapping, optional
         Texts and numbers on the file: the case, versions.
     resume_step : int, optional
         Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
     ranks : Ranks
-        Who writes: rank 0 makes the file grow, and each fills in its particles.
+        All ranks that write: rank 0 extends the file, each rank writes its particles.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class ParticleSnapshots(_Series):
         columns : mapping of ndarray
             ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
         rows : Rows, optional
-            Which n of the particles of all ranks this rank has; None: all, in order.
+            Redistribution of the particles of all ranks; None: this process has all, in order.
 
         Raises
         ------
@@ -236,45 +236,45 @@ class ParticleSnapshots(_Series):
                 raise InputError(f"{self.path}: snapshot needs {field.name} for all {len(points)} particles")
             data[f"PointData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
         rows, ranks = OwnRows(len(points)) if rows is None else rows, self._ranks
-        with writing(self.path, _REMEDY), self._whole():
-            places = on_first(ranks, lambda: self._make_rooms(time, step, rows.total))
-            with PartWriter(self.path, ranks) as writer:
+        with writing(self.path, _REMEDY), self._reset_on_error():
+            extents = on_rank_0(ranks, lambda: self._allocate_step(time, step, rows.total))
+            with RankWriter(self.path, ranks) as writer:
                 for name, column in data.items():
-                    mine = rows.take(column)
-                    put_rows(writer, places[_full_name(name)], rows.begin, mine)
-                numbers = np.arange(rows.begin, rows.begin + len(mine), dtype=np.int64)
+                    own_rows = rows.take(column)
+                    write_rows(writer, extents[_full_name(name)], rows.begin, own_rows)
+                numbers = np.arange(rows.begin, rows.begin + len(own_rows), dtype=np.int64)
                 for name in (_OFFSETS, _CONNECTIVITY):
-                    put_rows(writer, places.get(_full_name(name), []), rows.begin, numbers)
-                if ranks.rank == 0:  # where the last cell ends; without any, an end and a begin
+                    write_rows(writer, extents.get(_full_name(name), []), rows.begin, numbers)
+                if ranks.rank == 0:  # the end of the last cell; without cells two entries
                     end = np.full(1 if rows.total else 2, rows.total, np.int64)
-                    put_rows(writer, places.get(_full_name(_OFFSETS), []), rows.total, end)
-                writer.finish(keep=False)
-            on_first(ranks, lambda: self._count_and_leave(step))
+                    write_rows(writer, extents.get(_full_name(_OFFSETS), []), rows.total, end)
+                writer.finish(sync=False)
+            on_rank_0(ranks, lambda: self._commit_and_close(step))
 
-    def _make_rooms(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
-        """Append a step without the rows of its particles; return where these are to be."""
+    def _allocate_step(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
+        """Append a step and allocate the rows of its particles; return their extents."""
         numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
         size = count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES)
-        writer, rooms = self._prepared(step, size, count), Rooms()
-        part = writer.part_with(count)
+        writer, allocated = self._writer_for(step, size, count), AllocatedRows()
+        part = writer.find_part(count)
         if part is None:
-            part = writer.add_vertices(count, rooms)
-        writer.add_step(time, step, part, lambda column: rooms.add(column, count), {})
-        if not writer.leaves_rows_alone:
+            part = writer.add_vertices(count, allocated)
+        writer.add_step(time, step, part, lambda column: allocated.add(column, count), {})
+        if not writer.allocates_early:
             self.close()
-        self._leave_to_others()
-        return rooms.places
+        self._close_between_nodes()
+        return allocated.extents
 
-    def _count_and_leave(self, step: int) -> None:
-        self._count(step)
-        self._leave_to_others()
+    def _commit_and_close(self, step: int) -> None:
+        self._commit(step)
+        self._close_between_nodes()
 
-    def _leave_to_others(self) -> None:
+    def _close_between_nodes(self) -> None:
         if not self._ranks.on_one_node:
             self.close()
 
 
-class WallSnapshots(_Series):
+class WallSnapshots(_SnapshotFile):
     """The walls as one moving surface of polygons, with the loads on nodes, facets and walls.
 
     The facets are stored once; each step stores the moved vertices, columns per vertex and facet and, as field
@@ -355,26 +355,26 @@ class WallSnapshots(_Series):
         CheckpointError
             When the file cannot be written.
         """
-        columns = self._chosen(self.vertex_fields, vertex_columns or {})
+        columns = self._required_columns(self.vertex_fields, vertex_columns or {})
         columns["Points"] = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
-        tables = self._chosen(self.table_fields, loads)
-        facets = self._chosen(self.facet_fields, facet_columns or {})
+        tables = self._required_columns(self.table_fields, loads)
+        facets = self._required_columns(self.facet_fields, facet_columns or {})
         count = len(columns["Points"])
         size = sum(column.nbytes for part in (columns, tables, facets) for column in part.values())
 
-        def add(column: Column) -> int:
+        def add(column: GrowingDataset) -> int:
             return column.append(columns[column.name.rpartition("/")[2]])
 
-        with writing(self.path, _REMEDY), self._whole():
-            writer = self._prepared(step, 2 * size + self._extra_bytes(), count)
-            part = writer.part_with(count)
+        with writing(self.path, _REMEDY), self._reset_on_error():
+            writer = self._writer_for(step, 2 * size + self._extra_bytes(), count)
+            part = writer.find_part(count)
             if part is None:
                 part = writer.add_part(count, self._facets)
                 writer.set_cell_data(self._constant)
             writer.add_step(time, step, part, add, tables, facets)
-            self._count(step)
+            self._commit(step)
 
-    def _chosen(
+    def _required_columns(
         self, fields: Sequence[Field], columns: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
         missing = [row.name for row in fields if row.name not in columns]

@@ -1,4 +1,4 @@
-"""Habits shared by everything that writes: no file locks, room checked first, writes that survive a crash."""
+"""Functions for everything that writes files: no file locks, free space checked first, atomic replacement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Attribute = str | int | float
 
 HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError)
-"""What h5py raises on files that are not what they should be, or when a write fails."""
+"""Exceptions that h5py raises on damaged or foreign files, or when a write fails."""
 
 _SLACK = 1 << 16
 _CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
@@ -34,14 +34,14 @@ def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
 
 
 def reserve(folder: Path, byte_count: int) -> None:
-    """Make sure that `folder` has room for `byte_count` more bytes, quotas and file size limits included.
+    """Make sure that `folder` has space for `byte_count` more bytes, quotas and file size limits included.
 
-    HDF5 cannot back out of a write that fails half way, so the room is asked for before it starts.
+    HDF5 cannot roll back a write that fails half way, so the space is tested before it starts.
 
     Raises
     ------
     OSError
-        When there is not enough room.
+        When there is not enough space.
     """
     if not hasattr(os, "posix_fallocate"):  # macOS
         return
@@ -71,7 +71,7 @@ def reason(error: BaseException) -> str:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document to a file, in a folder that is made if there is none.
+    """Write a document to a file, and create its folder if needed.
 
     Raises
     ------

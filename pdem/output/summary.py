@@ -1,7 +1,4 @@
-"""The end of a run in a few lines: where the time went, how fast it was, where the energy is.
-
-Pure functions from numbers to text.
-"""
+"""Texts for the end of a run: times of phases, speed, energy ledger. Pure functions from numbers to text."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ def duration(seconds: float) -> str:
 
 
 def quantity(value: float) -> str:
-    """Return a large number as it is spoken: ``12.3 million``."""
+    """Return a large number with a word for its magnitude: ``12.3 million``."""
     for factor, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
         if abs(value) >= factor:
             return f"{value / factor:.3g} {word}"
@@ -36,7 +33,7 @@ def quantity(value: float) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a number of things: ``1 particle``, ``12 345 particles``."""
+    """Return a count with its noun, singular or plural: ``1 particle``, ``12 345 particles``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
 
 
@@ -85,7 +82,7 @@ def energy_table(energies: Mapping[str, float], residual: float | None = None) -
     energies : mapping of float
         Energy (J) by name, in the order to show.
     residual : float, optional
-        What the books do not account for (J); also shown relative to the largest energy.
+        Residual of the energy balance (J); also shown relative to the largest energy.
     """
     lines = [f"{'energy':<{_NAME_WIDTH}}{'J':>16}"]
     lines += [f"{name.replace('_', ' '):<{_NAME_WIDTH}}{value:>16.6e}" for name, value in energies.items()]
@@ -105,7 +102,7 @@ def end_report(
     residual: float | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return everything that ends a run: phases, speed, energy ledger, notes; see the functions above."""
+    """Return the report at the end of a run: phases, speed, energy ledger, notes; see the functions above."""
     parts = [
         phase_table(seconds),
         throughput(particle_steps, wall_time, cores),

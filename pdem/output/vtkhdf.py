@@ -1,13 +1,13 @@
 """The VTKHDF file format (version 2) for one surface or point cloud that changes with time.
 
-A file is a set of datasets that only grow along their first axis; for each step, the group ``Steps`` says
-where in them the step begins. A *part* is one entry of point and cell counts with its cells; steps with the
-same cells share one. A step counts only once ``NSteps`` includes it; the next writer (`pdem.output.vtkhdf_writer`)
+A file is a set of datasets that only grow along their first axis; the group ``Steps`` holds the offsets of each step in
+them. A *part* is one entry of point and cell counts with its cells; steps with the
+same cells share one. A step is valid once ``NSteps`` includes it; the next writer (`pdem.output.vtkhdf_writer`)
 cuts off the rest.
 
-VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few
-behind an empty part, whereas earlier versions add the number of all parts before. An empty part here takes
-the room of one cell in ``Offsets``, and both find their way.
+VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few after an
+empty part; earlier versions of it add the number of all parts before. An empty part here takes the space of one cell
+in ``Offsets``, which is right for both.
 
 Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/
 """
@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.growing import grow
+from pdem.output.growing_datasets import create_growing_dataset
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason, write_attributes
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ROOT = "VTKHDF"
 VERTICES = "Vertices"
 TOPOLOGIES = (VERTICES, "Lines", "Polygons", "Strips")
 EACH_STEP = "each_step"
-"""Attribute of a cell's column: does it have rows for every step."""
+"""Attribute of a column of cells: whether it has rows for every step."""
 
 _SMALL_CHUNK = 64
 _LARGEST_CHUNK = 65536
@@ -54,13 +54,13 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """How many cells."""
+        """Number of cells."""
         return len(self.offsets) - 1
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a file holds besides points and cells.
+    """Fields of a file besides points and cells.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Layout:
     facet_fields : sequence of Field
         One row per cell of the only part and step.
     sparse : bool
-        Rows of points and cells are mostly zeros: they are compressed.
+        Most numbers of points and cells are zero: they are compressed.
     shared : bool
         Ranks write the rows of points and cells themselves.
     """
@@ -117,32 +117,34 @@ class Step:
 
 
 def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows: int) -> None:
-    """Make an empty file; datasets of points get chunks of about `rows` rows."""
+    """Create an empty file; datasets of points get chunks of about `rows` rows."""
     chunk = min(max(rows, _SMALL_CHUNK), _LARGEST_CHUNK)
     with open_hdf5(path, "w") as file:
         write_attributes(file, attributes)
         root = file.create_group(ROOT)
         root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
         root.attrs.create("Type", np.bytes_("PolyData"), dtype=h5py.string_dtype("ascii", _LONGEST_TYPE_NAME))
-        grow(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
-        grow(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = "m"
+        create_growing_dataset(root, "NumberOfPoints", (), np.int64, _SMALL_CHUNK)
+        create_growing_dataset(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = (
+            "m"
+        )
         for kind in TOPOLOGIES:
             for name in ("NumberOfCells", "NumberOfConnectivityIds"):
-                grow(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
+                create_growing_dataset(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
             for name in ("Offsets", "Connectivity"):
                 shared = layout.shared and kind == VERTICES
-                grow(root, f"{kind}/{name}", (), np.int64, chunk, early=shared)
+                create_growing_dataset(root, f"{kind}/{name}", (), np.int64, chunk, early=shared)
         _create_steps(root, layout, chunk)
 
 
 def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
     steps = root.create_group("Steps")
     steps.attrs["NSteps"] = np.int64(0)
-    grow(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
+    create_growing_dataset(steps, "Values", (), np.float64, _SMALL_CHUNK).attrs["unit"] = "s"
     for name in ("PartOffsets", "NumberOfParts", "PointOffsets", "StepNumbers"):
-        grow(steps, name, (), np.int64, _SMALL_CHUNK)
+        create_growing_dataset(steps, name, (), np.int64, _SMALL_CHUNK)
     for name in ("CellOffsets", "ConnectivityIdOffsets"):
-        grow(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
+        create_growing_dataset(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
     cells = (*layout.cell_fields, *layout.facet_fields)
     kinds = {"Point": layout.point_fields, "Cell": cells, "Field": layout.step_fields}
     for kind, fields in kinds.items():
@@ -150,27 +152,27 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
         offsets = steps.create_group(f"{kind}DataOffsets")
         for row in fields:
             size = _SMALL_CHUNK if kind == "Field" else chunk
-            dataset = grow(
+            dataset = create_growing_dataset(
                 data, row.name, row.shape, row.dtype, size,
                 sparse=layout.sparse and kind != "Field", early=layout.shared and kind == "Point",
             )  # fmt: skip
             dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
             if kind == "Cell":
                 dataset.attrs[EACH_STEP] = row in layout.facet_fields
-            grow(offsets, row.name, (), np.int64, _SMALL_CHUNK)
+            create_growing_dataset(offsets, row.name, (), np.int64, _SMALL_CHUNK)
     sizes = steps.create_group("FieldDataSizes")
     for row in layout.step_fields:
-        grow(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
+        create_growing_dataset(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
 
 
-def _part_begins(group: h5py.Group, part: int) -> tuple[int, int]:
-    """Return where `part` begins: in rooms for cells (an empty part has one) and in connectivity entries."""
-    rooms = int(np.maximum(group["NumberOfCells"][:part], 1).sum())
-    return rooms, int(group["NumberOfConnectivityIds"][:part].sum())
+def part_begins(group: h5py.Group) -> list[tuple[int, int]]:
+    """Return where each part and the next one begin: in cells (an empty part has one), in connectivity entries."""
+    cells = np.maximum(group["NumberOfCells"][:], 1).cumsum().tolist()
+    return list(zip([0, *cells], [0, *group["NumberOfConnectivityIds"][:].cumsum().tolist()], strict=True))
 
 
-def keep_before(root: h5py.Group, step: int) -> None:
-    """Cut off the steps numbered `step` or later, and whatever a crash left behind the last whole step."""
+def truncate_before(root: h5py.Group, step: int) -> None:
+    """Cut off the steps numbered `step` or later, and rows of a step that was not committed."""
     steps = root["Steps"]
     whole = int(steps.attrs["NSteps"])
     kept = int(np.searchsorted(steps["StepNumbers"][:whole], step))
@@ -194,8 +196,8 @@ def _cut_parts(root: h5py.Group, parts: int, steps: int) -> None:
         group = root[kind]
         for name in ("NumberOfCells", "NumberOfConnectivityIds"):
             group[name].resize(parts, axis=0)
-        rooms, connectivity = _part_begins(group, parts)
-        group["Offsets"].resize(rooms + parts, axis=0)
+        cells_before, connectivity = part_begins(group)[parts]
+        group["Offsets"].resize(cells_before + parts, axis=0)
         group["Connectivity"].resize(connectivity, axis=0)
     cells = _cell_count(root)
     for dataset in root["CellData"].values():
@@ -207,7 +209,7 @@ def _cell_count(root: h5py.Group) -> int:
 
 
 def fits(root: h5py.Group, layout: Layout) -> bool:
-    """Tell whether a file holds the fields of `layout` and no others."""
+    """Return whether a file holds the fields of `layout` and no others."""
     expected = (
         ("PointData", layout.point_fields),
         ("CellData", (*layout.cell_fields, *layout.facet_fields)),
@@ -303,8 +305,10 @@ def _cell_data_at(root: h5py.Group, index: int) -> dict[str, NDArray[Any]]:
 def cells_of(root: h5py.Group, kind: str, part: int) -> Cells:
     """Return the cells of one kind in `part`."""
     group = root[kind]
-    rooms, first = _part_begins(group, part)
-    offsets = group["Offsets"][rooms + part : rooms + part + int(group["NumberOfCells"][part]) + 1]
+    cells_before, first = part_begins(group)[part]
+    offsets = group["Offsets"][
+        cells_before + part : cells_before + part + int(group["NumberOfCells"][part]) + 1
+    ]
     return Cells(
         kind, offsets, group["Connectivity"][first : first + int(group["NumberOfConnectivityIds"][part])]
     )

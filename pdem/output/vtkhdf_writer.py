@@ -1,7 +1,7 @@
-"""Adding steps to a VTKHDF file that stays open: what `pdem.output.vtkhdf` says about the format holds here.
+"""A writer of steps to a VTKHDF file that stays open; the format is described in `pdem.output.vtkhdf`.
 
-Nothing is looked up twice: opening a file finds its datasets, and from then on only what is added is touched. What was
-added reaches the file by `count_steps`, in one go; until then the file is as it was before.
+Datasets are looked up once, when the file is opened. Appended rows reach the file by `Writer.commit_steps`, all at
+once; until then the file is as before.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 import h5py
 import numpy as np
 
-from pdem.output.growing import Column
+from pdem.output.growing_datasets import GrowingDataset
 from pdem.output.storage import open_hdf5
-from pdem.output.vtkhdf import EACH_STEP, ROOT, TOPOLOGIES, VERTICES, Cells, keep_before
+from pdem.output.vtkhdf import EACH_STEP, ROOT, TOPOLOGIES, VERTICES, Cells, part_begins, truncate_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.output.growing import Rooms
+    from pdem.output.growing_datasets import AllocatedRows
 
-_CACHED_BYTES = 1 << 20  # of each dataset, in one piece; larger pieces are written at once
+_CACHED_BYTES = 1 << 20  # per dataset; larger chunks are written at once
 
 
 class Writer:
-    """A VTKHDF file to which steps are added.
+    """A VTKHDF file to which steps are appended.
 
     Parameters
     ----------
     path : path
         A file of `pdem.output.vtkhdf.create`.
     before : int, optional
-        Steps of this number or a later one are cut off, and what a crash left behind the last whole one.
+        Steps of this number or a later one are cut off, and rows of steps that were not committed.
 
     Raises
     ------
@@ -46,34 +46,34 @@ class Writer:
     def __init__(self, path: Path, before: int | None = None) -> None:
         if before is not None:
             with open_hdf5(path, "r+") as file:
-                keep_before(file[ROOT], before)
+                truncate_before(file[ROOT], before)
         self._file = open_hdf5(path, "r+", rdcc_nbytes=_CACHED_BYTES)
         try:
-            self._find(self._file[ROOT])
+            self._open_datasets(self._file[ROOT])
         except BaseException:
             self.close()
             raise
 
-    def _find(self, root: h5py.Group) -> None:
-        self._columns: dict[str, Column] = {}
-        root.visititems(self._add_column)
-        self._of = {group: self._columns_of(group) for group in ("PointData", "CellData", "FieldData")}
+    def _open_datasets(self, root: h5py.Group) -> None:
+        self._datasets: dict[str, GrowingDataset] = {}
+        root.visititems(self._add_dataset)
+        self._by_group = {group: self._datasets_of(group) for group in ("PointData", "CellData", "FieldData")}
         self._cells_at_each_step = {
             name for name, dataset in root["CellData"].items() if bool(dataset.attrs[EACH_STEP])
         }
         points = root["NumberOfPoints"][:].tolist()
         self._part_of = {count: part for part, count in reversed(list(enumerate(points)))}
-        self._begins = {kind: _begins(root[kind]) for kind in TOPOLOGIES}
+        self._part_begins = {kind: part_begins(root[kind]) for kind in TOPOLOGIES}
         self._step_count = h5py.h5a.open(root["Steps"].id, b"NSteps")
 
-    def _add_column(self, name: str, node: object) -> None:
+    def _add_dataset(self, name: str, node: object) -> None:
         if isinstance(node, h5py.Dataset):
-            self._columns[name] = Column(node)
+            self._datasets[name] = GrowingDataset(node)
 
-    def _columns_of(self, group: str) -> list[tuple[str, Column]]:
+    def _datasets_of(self, group: str) -> list[tuple[str, GrowingDataset]]:
         """Return the names and columns of the datasets of a group."""
-        names = [name for name in self._columns if name.startswith(f"{group}/")]
-        return [(name.rpartition("/")[2], self._columns[name]) for name in names]
+        names = [name for name in self._datasets if name.startswith(f"{group}/")]
+        return [(name.rpartition("/")[2], self._datasets[name]) for name in names]
 
     def __enter__(self) -> Self:
         return self
@@ -84,43 +84,47 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Close the file; steps that were added and not counted are cut off by the next writer."""
-        self._columns, self._of, self._step_count = {}, {}, None  # or the file would stay open
+        """Close the file; the next writer cuts off steps that were not committed."""
+        self._datasets, self._by_group, self._step_count = {}, {}, None  # or the file would stay open
         self._file.close()
 
     @property
-    def leaves_rows_alone(self) -> bool:
-        """Whether rows that others write may be written while this file is open: HDF5 holds no copy of them."""
-        return self._columns["Points"].early
+    def allocates_early(self) -> bool:
+        """Whether HDF5 allocates rows at once and caches none: ranks may write them while this file is open."""
+        return self._datasets["Points"].early
 
-    def part_with(self, point_count: int) -> int | None:
+    def find_part(self, point_count: int) -> int | None:
         """Return the first part with this many points, or None."""
         return self._part_of.get(point_count)
 
     def add_part(self, point_count: int, cells: Cells) -> int:
-        """Append the cells that steps with this part share; return the number of the part."""
+        """Append a part, the cells that several steps share; return its number."""
         offsets = cells.offsets if cells.count else np.zeros(2, np.int64)
         rows = {"Offsets": offsets, "Connectivity": cells.connectivity}
         return self._add_part(
             point_count, cells.kind, cells.count, lambda name, column: column.append(rows[name])
         )
 
-    def add_vertices(self, count: int, rooms: Rooms) -> int:
-        """Append a part of points that are a cell each, with rooms for their numbers; return its number.
+    def add_vertices(self, count: int, allocated: AllocatedRows) -> int:
+        """Append a part with one vertex cell per point and allocate the rows of its cells; return its number.
 
-        ``Offsets`` has room for one more, its end, and for two if there are no points.
+        ``Offsets`` has one entry more than cells, and two without cells.
         """
 
-        def make_rooms(name: str, column: Column) -> None:
-            rooms.add(column, count if name == "Connectivity" else max(count + 1, 2))
+        def allocate(name: str, column: GrowingDataset) -> None:
+            allocated.add(column, count if name == "Connectivity" else max(count + 1, 2))
 
-        return self._add_part(count, VERTICES, count, make_rooms)
+        return self._add_part(count, VERTICES, count, allocate)
 
-    def _add_part(self, points: int, kind: str, cells: int, add: Callable[[str, Column], object]) -> int:
+    def _add_part(
+        self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]
+    ) -> int:
         for other in TOPOLOGIES:
             own = other == kind
-            offsets, connectivity = (self._columns[f"{other}/{name}"] for name in ("Offsets", "Connectivity"))
-            self._columns[f"{other}/NumberOfCells"].append([cells if own else 0])
+            offsets, connectivity = (
+                self._datasets[f"{other}/{name}"] for name in ("Offsets", "Connectivity")
+            )
+            self._datasets[f"{other}/NumberOfCells"].append([cells if own else 0])
             before = connectivity.rows
             if own:
                 add("Connectivity", connectivity)
@@ -128,16 +132,16 @@ class Writer:
             else:
                 offsets.append(np.zeros(2, np.int64))
             added = connectivity.rows - before
-            self._columns[f"{other}/NumberOfConnectivityIds"].append([added])
-            rooms, entries = self._begins[other][-1]
-            self._begins[other].append((rooms + max(cells if own else 0, 1), entries + added))
-        part = self._columns["NumberOfPoints"].append([points])
+            self._datasets[f"{other}/NumberOfConnectivityIds"].append([added])
+            cells_before, entries = self._part_begins[other][-1]
+            self._part_begins[other].append((cells_before + max(cells if own else 0, 1), entries + added))
+        part = self._datasets["NumberOfPoints"].append([points])
         self._part_of.setdefault(points, part)
         return part
 
     def set_cell_data(self, cell_data: Mapping[str, NDArray[Any]]) -> None:
         """Store the columns of the cells of the only part."""
-        for name, column in self._of["CellData"]:
+        for name, column in self._by_group["CellData"]:
             if name not in self._cells_at_each_step:
                 column.append(cell_data[name])
 
@@ -146,45 +150,39 @@ class Writer:
         time: float,
         step: int,
         part: int,
-        add_points: Callable[[Column], int],
+        add_points: Callable[[GrowingDataset], int],
         step_data: Mapping[str, NDArray[Any]],
         facet_data: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """Append one step that has the cells of `part`; it counts after `count_steps`.
+        """Append one step that has the cells of `part`; it is valid after `commit_steps`.
 
-        `add_points` adds rows, or room for them, to ``Points`` or a column of ``PointData`` and returns where they
-        begin.
+        `add_points` appends or allocates rows of ``Points`` or of a column of ``PointData`` and returns the index of
+        the first.
         """
-        begins = [self._begins[kind][part] for kind in TOPOLOGIES]
+        begins = [self._part_begins[kind][part] for kind in TOPOLOGIES]
         row: dict[str, Any] = {
             "Values": time, "StepNumbers": step, "PartOffsets": part, "NumberOfParts": 1,
-            "CellOffsets": [rooms for rooms, _ in begins],
+            "CellOffsets": [cells for cells, _ in begins],
             "ConnectivityIdOffsets": [connectivity for _, connectivity in begins],
-            "PointOffsets": add_points(self._columns["Points"]),
+            "PointOffsets": add_points(self._datasets["Points"]),
         }  # fmt: skip
-        for name, column in self._of["PointData"]:
+        for name, column in self._by_group["PointData"]:
             row[f"PointDataOffsets/{name}"] = add_points(column)
-        for name, column in self._of["CellData"]:
+        for name, column in self._by_group["CellData"]:
             each = name in self._cells_at_each_step
             row[f"CellDataOffsets/{name}"] = column.append((facet_data or {})[name]) if each else 0
-        for name, column in self._of["FieldData"]:
+        for name, column in self._by_group["FieldData"]:
             rows = np.asarray(step_data[name])
             row[f"FieldDataOffsets/{name}"] = column.append(rows)
             row[f"FieldDataSizes/{name}"] = [int(np.prod(column.shape)), len(rows)]
         for name, value in row.items():
-            self._columns[f"Steps/{name}"].append(np.array([value]))
+            self._datasets[f"Steps/{name}"].append(np.array([value]))
 
-    def count_steps(self) -> None:
-        """Let all steps count, and bring them to the file: their rows are in place."""
+    def commit_steps(self) -> None:
+        """Make all steps valid and flush the file; call it when all rows are written."""
         assert self._step_count is not None
-        for column in self._columns.values():
+        for column in self._datasets.values():
             if column.early:
-                column.leave()
-        self._step_count.write(np.array(self._columns["Steps/Values"].rows, np.int64))
+                column.close()
+        self._step_count.write(np.array(self._datasets["Steps/Values"].rows, np.int64))
         self._file.flush()
-
-
-def _begins(group: h5py.Group) -> list[tuple[int, int]]:
-    """Return where each part begins, and the next one will: rooms for cells (an empty part has one), entries."""
-    rooms = np.maximum(group["NumberOfCells"][:], 1).cumsum().tolist()
-    return list(zip([0, *rooms], [0, *group["NumberOfConnectivityIds"][:].cumsum().tolist()], strict=True))

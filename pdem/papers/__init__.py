@@ -1,1 +1,1 @@
-"""Geometry of the papers whose results are repeated: meshes of walls."""
+"""Meshes of the walls in papers whose results are repeated."""

@@ -1,6 +1,6 @@
 """Walls of the benchmarks of the double hierarchy paper (Santasusana et al. 2016, sect. 6.1 and 7).
 
-The paper shows most of them in pictures without dimensions; here they have whatever its text asks for.
+The paper shows most of them in pictures without dimensions; the dimensions here fit its text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _CELLS = 10
 
 def supports() -> Mesh:
     """Return a plate, a ridge along y and a pyramid, tops at z = 0, of triangles smaller than the contacts."""
-    place = np.linspace(-_HALF, _HALF, _CELLS + 1)
-    x, y = (one.ravel() for one in np.meshgrid(place, place, indexing="ij"))
+    positions = np.linspace(-_HALF, _HALF, _CELLS + 1)
+    x, y = (one.ravel() for one in np.meshgrid(positions, positions, indexing="ij"))
     heights = 0.0 * x, -np.abs(x), -np.maximum(np.abs(x), np.abs(y))
     vertices, facets = [], []
     for number, height in enumerate(heights):
@@ -73,16 +73,16 @@ def _block(lower: tuple[float, float, float], upper: tuple[float, float, float])
 def holes() -> Mesh:
     """Return a plate in z = 0 with three holes, at x = -TILE, 0 and TILE.
 
-    A square holds a sphere by four edges, a cross by its four inner vertices, a heart by two edges and a vertex:
-    all `HOLE_RADIUS` from the axis, at equal angles around it.
+    A sphere touches four edges of a square, the four inner vertices of a cross, two edges and a vertex of a heart, all
+    at `HOLE_RADIUS` from the axis and at equal angles around it.
     """
     outlines = [_square(), _cross(), _heart()]
     angles = np.unique(np.round(np.concatenate([_angles_of(one) for one in outlines]), 9))
     vertices, facets = [], []
-    outer = _along_rays(_square_of(0.5 * TILE), angles)
+    outer = _ray_intersections(_square_of(0.5 * TILE), angles)
     count = len(angles)
     for number, outline in enumerate(outlines):
-        ring = np.concatenate([_along_rays(outline, angles), outer])
+        ring = np.concatenate([_ray_intersections(outline, angles), outer])
         ring[:, 0] += TILE * (number - 1)
         vertices.append(np.column_stack([ring, np.zeros(2 * count)]))
         for a in range(count):
@@ -91,7 +91,7 @@ def holes() -> Mesh:
                 [first + a, first + a + count, first + b + count],
                 [first + a, first + b + count, first + b],
             ]
-    # what tiles share is joined, after rounding to a picometre
+    # rounding to a picometre makes shared vertices of tiles equal, which the mesh joins
     return Mesh(np.round(np.concatenate(vertices), 12) + 0.0, facets)
 
 
@@ -106,8 +106,8 @@ def _square() -> np.ndarray:
 def _cross() -> np.ndarray:
     near, far = HOLE_RADIUS / np.sqrt(2.0), 0.45
     quarter = np.array([[far, -near], [far, near], [near, near]])
-    turns = [np.array([[0, -1], [1, 0]]), np.array([[-1, 0], [0, -1]]), np.array([[0, 1], [-1, 0]])]
-    return np.concatenate([quarter, *(quarter @ turn.T for turn in turns)])
+    rotations = [np.array([[0, -1], [1, 0]]), np.array([[-1, 0], [0, -1]]), np.array([[0, 1], [-1, 0]])]
+    return np.concatenate([quarter, *(quarter @ rotation.T for rotation in rotations)])
 
 
 def _heart() -> np.ndarray:
@@ -122,18 +122,18 @@ def _angles_of(outline: np.ndarray) -> np.ndarray:
     return np.asarray(np.arctan2(y, x) % (2.0 * np.pi))
 
 
-def _along_rays(outline: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return where rays from the origin leave an outline that they cross once."""
+def _ray_intersections(outline: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return the points (n, 2) at which rays from the origin cross an outline once [m]."""
     points = np.empty((len(angles), 2))
     start, side = outline, np.roll(outline, -1, axis=0) - outline
     for number, angle in enumerate(angles):
-        way = np.array([np.cos(angle), np.sin(angle)])
-        across = way[0] * side[:, 1] - way[1] * side[:, 0]
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        across = direction[0] * side[:, 1] - direction[1] * side[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (start[:, 0] * side[:, 1] - start[:, 1] * side[:, 0]) / across
-            share = (start[:, 0] * way[1] - start[:, 1] * way[0]) / across
-        hit = (reach > 0.0) & (share > -1e-8) & (share < 1.0 + 1e-8)
-        points[number] = reach[hit].min() * way
+            share = (start[:, 0] * direction[1] - start[:, 1] * direction[0]) / across
+        crosses = (reach > 0.0) & (share > -1e-8) & (share < 1.0 + 1e-8)
+        points[number] = reach[crosses].min() * direction
     return points
 
 

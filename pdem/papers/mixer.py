@@ -53,7 +53,7 @@ def drum() -> Mesh:
     """Return the drum: 1,600 planar convex quads, closed, normals into the volume."""
     mantle = _mantle()
     cap = _cap()
-    # Facets are loops of corner positions; the mesh joins what coincides.
+    # facets are loops of corner positions; the mesh joins equal corners
     sign = np.array([-1.0, 1.0, 1.0])
     corners = np.concatenate([mantle, cap[:, ::-1], cap * sign])
     return _mesh_of(corners)
@@ -114,10 +114,10 @@ def _cap() -> Floats:
     share = np.linspace(0.0, 1.0, _RINGS + 1)[:, None, None]
     rings = (1.0 - share) * border + share * _circle(DRUM_RADIUS, _angles())
     quads = np.concatenate([_quads_of_grid(_with_x(0.5 * LENGTH, part)) for part in (square, rings)])
-    return _same_turn(quads)
+    return _same_orientation(quads)
 
 
-def _same_turn(quads: Floats) -> Floats:
+def _same_orientation(quads: Floats) -> Floats:
     """Return the quads of a cap with all normals along +x."""
     diagonals = quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1]
     turned = np.cross(*diagonals)[:, 0] < 0.0

@@ -1,1 +1,1 @@
-"""How runs scale: measured over ranks and threads, reported, and planned for machines that are not here."""
+"""How runs scale: measured over ranks and threads, reported, and planned for larger machines."""

@@ -1,4 +1,4 @@
-"""Batch scripts for Slurm, filled in: what ``pdem slurm`` writes."""
+"""Batch scripts for Slurm, made from templates for ``pdem slurm``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KINDS = ("mpi", "hybrid", "strong", "weak", "requeue")
-"""One rank per core, ranks with threads, scaling of one case and of one that grows, a chain of jobs."""
+"""One rank per core; ranks with threads; strong scaling; weak scaling; a chain of jobs."""
 
 _TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<first>\d+)(?::(?P<second>\d+))?(?::(?P<third>\d+))?")
-_GROWING = re.compile(r"\{(?:(?P<factor>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) ?\* ?)?ranks\}")
+_RANKS_IN_BRACES = re.compile(r"\{(?:(?P<factor>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) ?\* ?)?ranks\}")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of Slurm.
+    """Resources that a job requests from Slurm.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Job:
     time : str
         Longest time of a job as Slurm reads it, such as ``12:00:00`` or ``2-00``.
     warning : int
-        For ``requeue``: seconds before the end at which the ranks are told to write a checkpoint.
+        For ``requeue``: seconds before the end at which the ranks get the signal to write a checkpoint.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Job:
     warning: int = 300
 
     def check(self) -> None:
-        """Refuse counts and times that Slurm would refuse later, or that would do something else than meant.
+        """Refuse counts and times that Slurm would refuse later, or that would not do what the user means.
 
         Raises
         ------
@@ -90,12 +90,15 @@ class Job:
             )
 
     def rank_counts(self) -> list[int]:
-        """Return the numbers of ranks of a scaling: doubling within a node, then doubling full nodes."""
+        """Return the numbers of ranks of a scaling series: doubled within a node, then on 1, 2, 4, ... full nodes."""
         on_node = self.tasks // self.nodes
-        return [*_doubling(on_node), *(on_node * nodes for nodes in _doubling(self.nodes) if nodes > 1)]
+        return [
+            *_doubled_counts(on_node),
+            *(on_node * nodes for nodes in _doubled_counts(self.nodes) if nodes > 1),
+        ]
 
 
-def _doubling(last: int) -> list[int]:
+def _doubled_counts(last: int) -> list[int]:
     """Return 1, 2, 4, ... below `last`, and `last`."""
     return [2**power for power in range((last - 1).bit_length())] + [last]
 
@@ -106,7 +109,7 @@ def seconds_of(time: str) -> int:
     Raises
     ------
     InputError
-        If it is not one, or nothing.
+        If it is no time limit, or zero.
     """
     match = _TIME.fullmatch(time)
     if match is None:
@@ -134,9 +137,9 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
     Parameters
     ----------
     path : path
-        Case file, as seen from the folder in which the script will be handed in.
+        Case file, relative to the folder in which the script will be submitted.
     job : Job
-        What is asked of Slurm.
+        Resources and kind of the script.
     settings : sequence of str
         Changes of the case, ``key=value``. For ``weak``, ``{ranks}`` in a value is the number of ranks and
         ``{0.1*ranks}`` a multiple of it.
@@ -144,49 +147,49 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
     Raises
     ------
     InputError
-        If the job does not make sense.
+        If counts, times and kind of the job do not fit together.
     CaseError
         If the case, with these changes, is not valid.
     """
     job.check()
-    growing = growing_settings(settings)
-    if growing and job.kind != "weak":
+    with_ranks = settings_with_ranks(settings)
+    if with_ranks and job.kind != "weak":
         raise InputError(
-            f"--set {growing[0]}: only a case of --kind weak grows with the ranks; give a number"
+            f"--set {with_ranks[0]}: only a case of --kind weak grows with the ranks; give a number"
         )
-    if job.kind == "weak" and not growing:
+    if job.kind == "weak" and not with_ranks:
         raise InputError(
             "--kind weak needs something that grows with the ranks, such as "
             "--set 'domain.upper=[0.1, 0.1, {0.1*ranks}]'; for one case on more and more ranks give --kind strong"
         )
-    steady = [text for text in settings if text not in growing]
-    grown = {ranks: [grown_setting(text, ranks) for text in growing] for ranks in job.rank_counts()}
-    folders = [_folder(path, [*steady, *changes]) for changes in (grown.values() if growing else [[]])]
-    values = _values(Path(path), job, steady, folders[0])
+    constant = [text for text in settings if text not in with_ranks]
+    grown = {ranks: [setting_for_ranks(text, ranks) for text in with_ranks] for ranks in job.rank_counts()}
+    folders = [_folder(path, [*constant, *changes]) for changes in (grown.values() if with_ranks else [[]])]
+    values = _values(Path(path), job, constant, folders[0])
     values["grown"] = "\n".join(
         f"{ranks}) settings=({_options(changes)}) ;;" for ranks, changes in grown.items()
     )
-    return _Filled(_part(f"{job.kind}.sbatch")).substitute(values)
+    return _ScriptTemplate(_read_template(f"{job.kind}.sbatch")).substitute(values)
 
 
-class _Filled(Template):
-    """Placeholders as ``%%name``: ``$`` belongs to the shell and ``%`` to Slurm."""
+class _ScriptTemplate(Template):
+    """Template with placeholders ``%%name``: ``$`` belongs to the shell and ``%`` to Slurm."""
 
     delimiter = "%%"
 
 
-def _part(name: str) -> str:
+def _read_template(name: str) -> str:
     return (resources.files("pdem.scaling") / "batch" / name).read_text(encoding="utf-8")
 
 
-def _values(path: Path, job: Job, steady: Sequence[str], folder: str) -> dict[str, str]:
-    """Return what the placeholders stand for."""
+def _values(path: Path, job: Job, constant: Sequence[str], folder: str) -> dict[str, str]:
+    """Return the values of the placeholders."""
     counts, on_node = job.rank_counts(), job.tasks // job.nodes
-    arguments = " ".join(word for word in (shlex.quote(str(path)), _options(steady)) if word)
+    arguments = " ".join(word for word in (shlex.quote(str(path)), _options(constant)) if word)
     return {
         "name": re.sub(r"[^\w.+-]", "_", path.stem), "nodes": str(job.nodes), "tasks_per_node": str(on_node),
         "threads": str(job.threads), "time": job.time, "warning": str(job.warning),
-        "launch": _part("launch.part").rstrip("\n"), "arguments": arguments, "folder": shlex.quote(folder),
+        "launch": _read_template("launch.part").rstrip("\n"), "arguments": arguments, "folder": shlex.quote(folder),
         "last": str(len(counts) - 1), "last_on_one_node": str(counts.index(on_node)),
         "all_ranks": " ".join(map(str, counts)),
         "all_nodes": " ".join(str(-(-ranks // on_node)) for ranks in counts),
@@ -197,18 +200,18 @@ def _options(settings: Sequence[str]) -> str:
     return " ".join(f"--set {shlex.quote(text)}" for text in settings)
 
 
-def growing_settings(settings: Sequence[str]) -> list[str]:
-    """Return those settings that have the number of ranks in them, as ``{ranks}`` or ``{0.1*ranks}``."""
-    return [text for text in settings if _GROWING.search(text)]
+def settings_with_ranks(settings: Sequence[str]) -> list[str]:
+    """Return the settings with a placeholder for the number of ranks, ``{ranks}`` or ``{0.1*ranks}``."""
+    return [text for text in settings if _RANKS_IN_BRACES.search(text)]
 
 
-def grown_setting(text: str, ranks: int) -> str:
-    """Return a setting with the number of ranks in it."""
-    return _GROWING.sub(lambda match: str(Decimal(match["factor"] or "1") * ranks), text)
+def setting_for_ranks(text: str, ranks: int) -> str:
+    """Return a setting with its placeholder replaced by the number of ranks or its multiple."""
+    return _RANKS_IN_BRACES.sub(lambda match: str(Decimal(match["factor"] or "1") * ranks), text)
 
 
 def _folder(path: str | Path, settings: Sequence[str]) -> str:
-    """Return the output folder of a case, which has to be valid."""
+    """Return the output folder of a case; the case is checked."""
     case = Case.read(path)
     for assignment in settings:
         case.override(assignment)

@@ -1,4 +1,4 @@
-"""What a plan has predicted beside what was measured."""
+"""Comparison of the times that a plan predicts with measured times."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from pdem.scaling.results import Point, Results
 
-COMPARED = {
+COMPARED_PARTS = {
     "compute": (("compute",), ("compute",)),
     "detect": (("detect",), ("detect",)),
     "exchange, wait and the rest": (("exchange", "wait", "migrate"), ("exchange", "lists", "agree", "wait")),
 }
-"""By what a table calls them: measured phases, and the parts of a predicted step that they are compared with."""
+"""Name in the table: measured phases, and the parts of a predicted step that they are compared with."""
 
 
-def fits(plan: Mapping[str, Any] | None, results: Results) -> bool:
-    """Tell whether a plan is one of the case that was measured, enlarged with the ranks or not as there."""
+def is_plan_of(plan: Mapping[str, Any] | None, results: Results) -> bool:
+    """Return whether a plan is of the measured case, and of the same kind of scaling (weak or strong)."""
     return plan is not None and (plan["case"], plan.get("weak", False)) == (results.case, results.weak)
 
 
@@ -30,7 +30,7 @@ def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | No
     Parameters
     ----------
     results : Results
-        What was measured.
+        Measured runs.
     plan : dict, optional
         A plan, of any case.
     """
@@ -39,7 +39,7 @@ def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | No
     title = "Predicted and measured"
     kind = " --weak" if results.weak else ""
     advice = f"pdem scaling plan {results.case}{kind} with this folder as --output plans what was measured."
-    if not fits(plan, results):
+    if not is_plan_of(plan, results):
         other = f"{plan['case']}{' --weak' if plan.get('weak') else ''}"
         return Section(title, f"The plan in this folder is of {other}: nothing to compare. {advice}")
     rows = {row["ranks"]: row for row in plan["rows"] if "parts" in row}
@@ -48,7 +48,7 @@ def comparison(results: Results, plan: Mapping[str, Any] | None) -> Section | No
         return Section(title, f"No measured ranks and threads are among the planned ones. {advice}")
     head = (
         "ranks", "threads", "measured ms/step", "predicted ms/step", "predicted / measured",
-        *(f"{name}: measured, predicted" for name in COMPARED), "ghosts per particle: at the end, planned",
+        *(f"{name}: measured, predicted" for name in COMPARED_PARTS), "ghosts per particle: at the end, planned",
     )  # fmt: skip
     text = (
         "ms per step, parts as means over the ranks. The plan knows the beginning of a run, costs measured on one rank "
@@ -64,7 +64,7 @@ def _row(point: Point, row: Mapping[str, Any]) -> list[str]:
             sum(point.phases[name]["mean"] for name in measured),
             sum(row["parts"][name] for name in planned),
         )
-        for measured, planned in COMPARED.values()
+        for measured, planned in COMPARED_PARTS.values()
     ]
     return [
         str(point.ranks), str(point.threads), f"{1e3 * point.time:.4g}", f"{1e3 * predicted:.4g}",

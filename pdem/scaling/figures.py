@@ -1,4 +1,4 @@
-"""The pictures of a report, as PNG."""
+"""Figures of a report, as PNG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.output.figure import empty_figure
 from pdem.scaling.predict import PARTS
-from pdem.scaling.results import SHOWN_GROUPS
+from pdem.scaling.results import REPORTED_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ _COLOURS = {
 
 
 def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
-    """Return speed-up and efficiency over the cores; dashed what a plan predicts."""
+    """Return a figure of speed-up and efficiency over the cores, with those of a plan as dashed lines."""
 
     def draw(axes: Any) -> None:
         left, right = axes
@@ -48,15 +48,15 @@ def measured_figure(results: Results, plan: Mapping[str, Any] | None) -> bytes:
         left.plot(all_cores, [cores / base for cores in all_cores], color="black", lw=0.8, label="ideal")
         right.axhline(100.0, color="black", lw=0.8)
         if plan is not None:
-            _predicted(plan, all_cores, left, right)
-        _finish(left, "speed-up", all_cores)
-        _finish(right, "efficiency [%]", all_cores)
+            _draw_prediction(plan, all_cores, left, right)
+        _format_axes(left, "speed-up", all_cores)
+        _format_axes(right, "efficiency [%]", all_cores)
 
-    return _picture(draw, 2)
+    return _png_of(draw, 2)
 
 
-def _predicted(plan: Mapping[str, Any], measured: Sequence[int], left: Any, right: Any) -> None:
-    """Draw what a plan predicts, as far as anything was measured: its own picture has the rest."""
+def _draw_prediction(plan: Mapping[str, Any], measured: Sequence[int], left: Any, right: Any) -> None:
+    """Draw the prediction of a plan up to the largest measured number of cores; the figure of the plan has the rest."""
     threads = plan["threads"]
     rows = [row for row in plan["rows"] if "speed_up" in row and row["ranks"] * threads <= max(measured)]
     cores = [row["ranks"] * threads for row in rows]
@@ -64,7 +64,7 @@ def _predicted(plan: Mapping[str, Any], measured: Sequence[int], left: Any, righ
     right.plot(cores, [100.0 * row["efficiency"] for row in rows], "k--", marker=".", label="plan")
 
 
-def _finish(axes: Any, quantity: str, ticks: Sequence[float]) -> None:
+def _format_axes(axes: Any, quantity: str, ticks: Sequence[float]) -> None:
     axes.set_xscale("log", base=2)
     if quantity == "speed-up":
         axes.set_yscale("log", base=2)
@@ -79,44 +79,44 @@ def _finish(axes: Any, quantity: str, ticks: Sequence[float]) -> None:
 
 
 def phase_figure(results: Results) -> bytes:
-    """Return where the time of a step goes, mean over the ranks, in ms of each core's time per step."""
+    """Return a figure of the phases of a step [ms], mean over the ranks."""
     labels = [f"{point.ranks} x {point.threads}" for point in results.points]
     heights = {
-        group: [1e3 * point.phases[group]["mean"] for point in results.points] for group in SHOWN_GROUPS
+        group: [1e3 * point.phases[group]["mean"] for point in results.points] for group in REPORTED_GROUPS
     }
-    return _bars(labels, heights, "ranks x threads", "time of a step [ms], mean of ranks")
+    return _bar_figure(labels, heights, "ranks x threads", "time of a step [ms], mean of ranks")
 
 
 def plan_figure(plan: Mapping[str, Any]) -> bytes:
-    """Return predicted speed-up, and the shares of a step."""
+    """Return a figure of predicted speed-up and of the parts of a step."""
     rows = [row for row in plan["rows"] if "parts" in row]
 
     def draw(axes: Any) -> None:
         ranks = [row["ranks"] for row in rows]
         axes[0].plot(ranks, [row["speed_up"] for row in rows], "k--", marker="o", label="plan")
         axes[0].plot(ranks, ranks, color="black", lw=0.8, label="ideal")
-        _finish(axes[0], "speed-up", ranks)
+        _format_axes(axes[0], "speed-up", ranks)
         axes[0].set_xlabel("ranks")
         shares = {
             part: [100.0 * row["parts"][part] / row["seconds_per_step"] for row in rows] for part in PARTS
         }
-        _stack(axes[1], [str(count) for count in ranks], shares)
+        _stacked_bars(axes[1], [str(count) for count in ranks], shares)
         axes[1].set_xlabel("ranks")
         axes[1].set_ylabel("share of a step [%]")
 
-    return _picture(draw, 2)
+    return _png_of(draw, 2)
 
 
-def _bars(labels: Sequence[str], heights: Mapping[str, Sequence[float]], along: str, up: str) -> bytes:
+def _bar_figure(labels: Sequence[str], heights: Mapping[str, Sequence[float]], along: str, up: str) -> bytes:
     def draw(axes: Any) -> None:
-        _stack(axes, labels, heights)
+        _stacked_bars(axes, labels, heights)
         axes.set_xlabel(along)
         axes.set_ylabel(up)
 
-    return _picture(draw, 1)
+    return _png_of(draw, 1)
 
 
-def _stack(axes: Any, labels: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
+def _stacked_bars(axes: Any, labels: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
     below = [0.0] * len(labels)
     for name, values in heights.items():
         axes.bar(range(len(labels)), values, bottom=below, label=name, color=_COLOURS[name], width=0.7)
@@ -125,8 +125,8 @@ def _stack(axes: Any, labels: Sequence[str], heights: Mapping[str, Sequence[floa
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _picture(draw: Callable[[Any], None], columns: int) -> bytes:
-    """Return a picture as PNG.
+def _png_of(draw: Callable[[Any], None], columns: int) -> bytes:
+    """Return a figure as PNG.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One measured run: what every rank spends, and what it sends, as one dictionary."""
+"""Measurement of one run: times, owned particles, ghosts and messages of every rank, as one dictionary."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pdem.simulation.state import Groups
 
 FORMAT = 1
-"""Of the files that are written."""
+"""Format of the result files."""
 
 GROUPS = {
     "compute": ("integrate", "walls move", "pairs", "walls", "sum"),
@@ -34,36 +34,36 @@ GROUPS = {
     "migrate": ("migrate",),
     "output": ("output",),
 }
-"""What a report calls the phases of a step. The time in which ranks agree on the next step, ``wait``, is what the
-others wait for the busiest; some waiting is in ``exchange`` and ``migrate`` as well."""
+"""Names in a report, and the phases of a step that each contains. ``wait`` is the all-reduce at which all ranks wait
+for the slowest; some waiting is in ``exchange`` and ``migrate`` as well."""
 
 
 def read_start(path: Path, communicator: Any) -> tuple[Case, Groups | None]:
-    """Return case and state of a checkpoint, the state on the first rank only. Collective."""
-    held: list[Groups] = []
+    """Return case and state of a checkpoint, the state on rank 0 only. Collective."""
+    states: list[Groups] = []
 
     def read() -> tuple[str, str]:
         checkpoint = read_checkpoint(path)
-        held.append(checkpoint.groups)
+        states.append(checkpoint.groups)
         case = case_of(checkpoint)
         return case.to_toml(), str(case.directory)
 
     case = Case.from_text(*on_first(communicator, read))
-    return case, held[0] if held else None
+    return case, states[0] if states else None
 
 
 def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, Any] | None:
-    """Take steps and return what they cost, on rank 0; None elsewhere. Collective.
+    """Run steps and return their cost, on rank 0; None on others. Collective.
 
     Parameters
     ----------
     simulation : Simulation
-        At its beginning.
+        A simulation at its first step.
     steps, warm_up : int
-        To be timed, and before that.
+        Timed steps, and steps before them that are not timed.
     """
     exchange = simulation.system.exchange
-    begun = counts(simulation)
+    at_start = rank_counts(simulation)
     simulation.advance(warm_up)
     detections, divisions = simulation.system.detections, simulation.system.divisions
     simulation.phases.count_anew()
@@ -75,7 +75,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
     simulation.gather()
     simulation.phases.lap("output")
     phases = _phases(simulation, steps)
-    ended, measured = counts(simulation), simulation.measures()
+    at_end, measured = rank_counts(simulation), simulation.measures()
     if exchange.rank:
         return None
     return {
@@ -84,34 +84,34 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
         "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
         "detections_per_1000_steps": 1000.0 * (simulation.system.detections - detections) / steps,
         "divisions": simulation.system.divisions - divisions, "skin": simulation.system.skins.fraction,
-        **phases, "radii": simulation.system.skins.radii.tolist(), "start": begun, "end": ended,
+        **phases, "radii": simulation.system.skins.radii.tolist(), "start": at_start, "end": at_end,
         "environment": environment(),
         "machine": {"cores": len(usable_cores()), "available_cores": available_cores()},
     }  # fmt: skip
 
 
-def counts(simulation: Simulation) -> dict[str, Any]:
-    """Return what each rank owns, copies and sends at present, as lists by rank; on rank 0. Collective."""
+def rank_counts(simulation: Simulation) -> dict[str, Any]:
+    """Return owned particles, ghosts and messages of each rank, as lists by rank; on rank 0. Collective."""
     system = simulation.system
     owned, ghosts = system.numbers_by_size()
     table = {"owned": owned, "ghosts": ghosts, **system.exchange.traffic()._asdict()}
-    return {name: _by_rank(system.exchange, value).tolist() for name, value in table.items()}
+    return {name: _rows_of_ranks(system.exchange, value).tolist() for name, value in table.items()}
 
 
-def _by_rank(exchange: Exchange, values: Any) -> NDArray[Any]:
+def _rows_of_ranks(exchange: Exchange, values: Any) -> NDArray[Any]:
     """Return the values of all ranks, a row for each; on rank 0."""
-    mine = np.asarray(values)
-    joined = exchange.collect({"values": mine.reshape(1, -1)})
+    own = np.asarray(values)
+    joined = exchange.collect({"values": own.reshape(1, -1)})
     if joined is None:
         return np.empty(0)
-    return joined["values"] if mine.ndim else joined["values"][:, 0]
+    return joined["values"] if own.ndim else joined["values"][:, 0]
 
 
 def _phases(simulation: Simulation, steps: int) -> dict[str, Any]:
     """Return seconds per step of each group (of the output: in all) over the ranks, and the imbalance. Collective."""
     spent = simulation.phases.seconds
-    mine = np.array([sum(spent.get(name, 0.0) for name in names) for names in GROUPS.values()])
-    rows = _by_rank(simulation.system.exchange, mine)
+    own = np.array([sum(spent.get(name, 0.0) for name in names) for names in GROUPS.values()])
+    rows = _rows_of_ranks(simulation.system.exchange, own)
     if not len(rows):
         return {}
     table = {

@@ -1,4 +1,4 @@
-"""A plan: the real division of a case's particles among many ranks, and the time of a step that it predicts."""
+"""A plan: the partition of a case's particles among many ranks, and the predicted time of a step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from pdem.foundation.errors import InputError
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
-from pdem.scaling.predict import Costs, Work, predict, summary
-from pdem.scaling.starts import begin
+from pdem.scaling.predict import Costs, WorkCounts, predict, summary
+from pdem.scaling.starts import simulation_of
 from pdem.simulation.distributed import copy_seconds, division_of, list_seconds
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.benchmark.cases import Prepared
+    from pdem.benchmark.cases import Start
     from pdem.contact.walls.contacts import WallContacts
     from pdem.containers.exchange import Division
     from pdem.scaling.predict import Network
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 
 def plan(
-    name: str, start: Prepared, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int,
-    larger: Callable[[int], Prepared] | None = None,
+    name: str, start: Start, ranks: Sequence[int], network: Network, threads: int, steps: int, warm_up: int,
+    larger: Callable[[int], Start] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the plan of a case, for a file.
+    """Return the plan of a case as a dictionary for a file.
 
     Parameters
     ----------
     name : str
-        Of the case.
-    start : Prepared
-        Where it begins.
+        Name of the case.
+    start : Start
+        The case with its initial state.
     ranks : sequence of int
         Numbers of ranks, each at least 1.
     network : Network
-        Between them.
+        Network between the ranks.
     threads : int
-        Of each rank.
+        Threads of each rank.
     steps, warm_up : int
-        To be timed on one rank, and before that; without any the plan only counts.
+        Steps timed on one rank, and steps before them; with 0 timed steps the plan has no predicted times.
     larger : callable, optional
-        Returns the start for so many ranks, if the case grows with them (weak scaling).
+        Returns the enlarged start for a number of ranks (weak scaling).
 
     Raises
     ------
     InputError
-        If a number of ranks is below 1, there are no particles, or more than fit into the memory.
+        If a number of ranks is below 1, or there are no particles, or more than fit into the memory.
     """
     if not ranks or min(ranks) < 1:
         raise InputError(f"a plan for {min(ranks, default=0)} ranks: at least 1 is needed")
-    simulation = begin(start, threads)
+    simulation = simulation_of(start, threads)
     if simulation.particles.count == 0:
         raise InputError(f"{name}: has no particles at its beginning; plan a checkpoint of its run instead")
     if larger is not None:
@@ -67,28 +67,30 @@ def plan(
         "candidate_pairs": len(work.first), "threads": threads, "radii": simulation.system.skins.radii.tolist(),
         "network": asdict(network), "environment": environment(),
     }  # fmt: skip
-    parts: Iterable[tuple[Division, Work]]
+    parts: Iterable[tuple[Division, WorkCounts]]
     if larger is None:
-        parts = [(divide(simulation, start, count), work) for count in ranks]  # steps may change the skins
+        parts = [(divide(simulation, start, count), work) for count in ranks]  # before steps change skins
         costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
     else:
         costs = measured_costs(simulation, threads, steps, warm_up) if steps else None
-        parts = (_grown(larger(count), count, threads) for count in ranks)
+        parts = (_enlarged_division(larger(count), count, threads) for count in ranks)
     rows = []
-    for division, there in parts:
-        predicted = {} if costs is None else predict(division, there, costs.for_work(work, there), network)
-        rows.append({**summary(division, there), **predicted})
+    for division, own_work in parts:
+        predicted = (
+            {} if costs is None else predict(division, own_work, costs.for_work(work, own_work), network)
+        )
+        rows.append({**summary(division, own_work), **predicted})
     return {**document, "costs": None if costs is None else asdict(costs), "rows": rows}
 
 
-def _grown(start: Prepared, ranks: int, threads: int) -> tuple[Division, Work]:
-    """Return division and work of a start that was made for so many ranks."""
-    simulation = begin(start, threads)
+def _enlarged_division(start: Start, ranks: int, threads: int) -> tuple[Division, WorkCounts]:
+    """Return division and work of a start that was enlarged for `ranks` ranks."""
+    simulation = simulation_of(start, threads)
     return divide(simulation, start, ranks), work_of(simulation, start)
 
 
 def _require_memory(name: str, particles: int, times: int) -> None:
-    """Require that a case fits into the memory of this machine so many times."""
+    """Require that `times` copies of a case fit into the memory of this machine."""
     most = largest_count(BYTES_PER_PARTICLE) / particles
     if times > most:
         raise InputError(
@@ -97,21 +99,21 @@ def _require_memory(name: str, particles: int, times: int) -> None:
         )
 
 
-def divide(simulation: Simulation, start: Prepared, ranks: int) -> Division:
-    """Return the division with which a run of a start on so many ranks begins."""
+def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
+    """Return the division of a start among `ranks` ranks, as a run would begin with it."""
     columns = _columns(start)
     return division_of(start.case, ranks, columns["position"], columns["radius"], simulation.system.skins)
 
 
-def _columns(start: Prepared) -> dict[str, Any]:
+def _columns(start: Start) -> dict[str, Any]:
     columns = start.particles if start.state is None else start.state["particles"]
     if columns is None:
         raise InputError("a start without particles cannot be planned; prepare it on rank 0")
     return columns
 
 
-def work_of(simulation: Simulation, start: Prepared) -> Work:
-    """Return candidates of a simulation of one rank at its beginning, by rows of its start."""
+def work_of(simulation: Simulation, start: Start) -> WorkCounts:
+    """Return the candidates of a simulation of one rank at its first step, by rows of its start."""
     system, ids = simulation.system, _columns(start)["id"]
     order = np.argsort(ids)
     row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
@@ -119,8 +121,10 @@ def work_of(simulation: Simulation, start: Prepared) -> Work:
     facets = np.zeros(len(ids), np.int64)
     facets[row] = system.work()[:, 2]
     near = None if system.walls is None else facets_of(system.walls)
-    reached = None if near is None else (row[near[0]], near[1])
-    return Work(row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets, reached)
+    facet_candidates = None if near is None else (row[near[0]], near[1])
+    return WorkCounts(
+        row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets, facet_candidates
+    )
 
 
 def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -133,7 +137,7 @@ def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: int) -> Costs:
-    """Take steps on one rank and return what they cost."""
+    """Run steps on one rank and return their measured costs."""
     simulation.advance(warm_up)
     simulation.phases.count_anew()
     detections = simulation.system.detections

@@ -1,16 +1,16 @@
-"""Time of a step on ranks that are not here: counted work, measured costs, a stated network.
+"""Predicted time of a step on many ranks, from counted work, measured costs and an assumed network.
 
-A step of rank r of P takes, with everything it owns and copies counted exactly at the beginning of the run:
+Owned particles and ghosts of each of the P ranks are counted exactly at the beginning of the run. Parts of a step:
 
-* compute: measured time of one rank for integration, pairs and walls, by its share of particles, candidate pairs
-  (those across a cut are evaluated on both sides) and candidate facets;
-* detect: measured time of one rank for making lists, by its share of particles, copies included;
-* exchange: copies packed and unpacked (measured), a latency for each message, its bytes over the bandwidth;
-* lists of ranks: what a detection does for every other rank, near or not (measured), and exchanges with all;
-* agree: one small reduction over all ranks, log2 P latencies.
+* compute: measured time of one rank for integration, pairs and walls, times the rank's share of particles,
+  candidate pairs (those across a cut are evaluated on both sides) and candidate facets;
+* detect: measured time of one rank for neighbour lists, times the rank's share of particles, ghosts included;
+* exchange: packing and unpacking of ghosts (measured), a latency for each message, its bytes over the bandwidth;
+* lists: work of a detection for every other rank, near or not (measured), and exchanges with all ranks;
+* agree: the all-reduce of a step, log2 P latencies;
+* wait: for the slowest rank.
 
-All wait for the slowest. Not in it: networks that many ranks share, memory that cores share, noise, imbalance that
-grows later, output.
+Not included: networks shared by many ranks, memory shared by cores, noise, imbalance that grows later, output.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LATENCY = 2e-6
-"""Of a message between two ranks [s], unless the user says so: that of a fabric made for this."""
+"""Default latency of a message [s]: that of a cluster interconnect."""
 BANDWIDTH = 1e9
-"""Of one rank [B/s], unless the user says so: a node's adapter of 25 GB/s shared by some tens of ranks."""
+"""Default bandwidth of a rank [B/s]: a node's adapter of 25 GB/s shared by some tens of ranks."""
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
-"""Of a predicted step; all but ``wait`` are means over the ranks."""
+"""Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
 _COUNT_BYTES = 8
-_COUNT_EXCHANGES = 4  # of copies, and of particles and two kinds of contacts that migrate
+_COUNT_EXCHANGES = 4  # ghosts; migration of particles and of two kinds of contacts
 
 
 @dataclass(frozen=True)
 class Network:
-    """What a message costs.
+    """Cost of messages.
 
     Attributes
     ----------
     latency : float
-        Of each [s].
+        Latency of a message [s].
     bandwidth : float
-        Of each rank [B/s].
+        Bandwidth of a rank [B/s].
     """
 
     latency: float = LATENCY
@@ -66,24 +66,24 @@ class Network:
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured on one rank.
+    """Costs measured on one rank.
 
     Attributes
     ----------
     threads : int
-        Of that rank, and of all planned ones.
+        Threads of that rank, and of all planned ones.
     steps : int
-        Over which it was measured.
+        Number of timed steps.
     particle, pair, wall : float
-        Seconds in a step: integration and sums, pairs, walls; of all particles.
+        Seconds per step for all particles: integration and sums, pairs, walls.
     detect : float
-        Seconds in a step for lists, spread over the steps between them.
+        Seconds per step for neighbour lists, averaged over the steps between detections.
     detections : float
-        Per step.
+        Detections per step.
     copy : float
-        To gather one copy for a message [s]; it arrives where it belongs.
+        Time to pack one ghost into a message [s]; unpacking costs nothing, as messages arrive in place.
     copies_list, migration_list : float
-        Of a detection, for each other rank [s].
+        Time of a detection for each other rank [s]: lists of ghosts, of migrating particles.
     """
 
     threads: int
@@ -98,26 +98,26 @@ class Costs:
     migration_list: float
 
     @property
-    def alone(self) -> float:
+    def one_rank(self) -> float:
         """Seconds of a step on one rank."""
         return self.particle + self.pair + self.wall + self.detect
 
-    def for_work(self, measured: Work, other: Work) -> Costs:
-        """Return the costs of other work, if this much work had those that were measured."""
-        more = len(other.facets) / max(len(measured.facets), 1)
+    def for_work(self, measured: WorkCounts, other: WorkCounts) -> Costs:
+        """Return the costs scaled from the `measured` work to `other` work."""
+        ratio = len(other.facets) / max(len(measured.facets), 1)
         pairs, facets = len(measured.first), int(measured.facets.sum())
         return replace(
             self,
-            particle=self.particle * more,
-            pair=self.pair * (len(other.first) / pairs if pairs else more),
-            wall=self.wall * (float(other.facets.sum()) / facets if facets else more),
-            detect=self.detect * more,
+            particle=self.particle * ratio,
+            pair=self.pair * (len(other.first) / pairs if pairs else ratio),
+            wall=self.wall * (float(other.facets.sum()) / facets if facets else ratio),
+            detect=self.detect * ratio,
         )
 
 
 @dataclass(frozen=True)
-class Work:
-    """What there is to do at the beginning of a run.
+class WorkCounts:
+    """Candidates at the beginning of a run.
 
     Attributes
     ----------
@@ -125,17 +125,17 @@ class Work:
         Rows of the particles of each candidate pair.
     facets : (n,) int64 array
         Candidate facets of each particle.
-    reached : two int64 arrays, optional
-        Row of the particle and number of each of these facets, where there are walls.
+    facet_candidates : two int64 arrays, optional
+        Row of the particle and index of the facet of each candidate; None without walls.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     facets: NDArray[np.int64]
-    reached: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    facet_candidates: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def by_rank(self, division: Division) -> tuple[Floats, Floats]:
-        """Return candidate pairs and facets of each rank; a pair across a cut is one of both sides."""
+        """Return the numbers of candidate pairs and facets of each rank; a pair across a cut counts on both sides."""
         one, other = division.owner[self.first], division.owner[self.second]
         pairs = np.bincount(one, minlength=division.ranks)
         pairs += np.bincount(other[one != other], minlength=division.ranks)
@@ -143,17 +143,17 @@ class Work:
         return pairs.astype(np.float64), facets.astype(np.float64)
 
     def facets_by_rank(self, division: Division) -> NDArray[np.int64] | None:
-        """Return how many facets each rank's particles may reach, each facet once; None without walls."""
-        if self.reached is None:
+        """Return the number of different candidate facets of each rank; None without walls."""
+        if self.facet_candidates is None:
             return None
-        particle, facet = self.reached
+        particle, facet = self.facet_candidates
         number = int(facet.max(initial=0)) + 1
         pairs = np.unique(division.owner[particle] * number + facet)
         return np.bincount(pairs // number, minlength=division.ranks)
 
 
-def predict(division: Division, work: Work, costs: Costs, network: Network) -> dict[str, Any]:
-    """Return what a step takes on the ranks of a division.
+def predict(division: Division, work: WorkCounts, costs: Costs, network: Network) -> dict[str, Any]:
+    """Return the predicted time of a step on the ranks of a division.
 
     Returns
     -------
@@ -163,19 +163,19 @@ def predict(division: Division, work: Work, costs: Costs, network: Network) -> d
     """
     ranks, owned, ghosts = division.ranks, division.owned.sum(axis=1), division.ghosts.sum(axis=1)
     pairs, facets = work.by_rank(division)
-    all_ = max(int(owned.sum()), 1)
-    # what is not there yet at the beginning, such as contacts of grains that still fall, is shared like particles
-    pair_share = pairs / len(work.first) if len(work.first) else owned / all_
-    wall_share = facets / facets.sum() if facets.any() else owned / all_
-    compute = costs.particle * owned / all_ + costs.pair * pair_share + costs.wall * wall_share
-    detect = costs.detect * (owned + ghosts) / all_
+    particles = max(int(owned.sum()), 1)
+    # without candidates at the beginning, for instance while grains still fall, later ones are shared like particles
+    pair_share = pairs / len(work.first) if len(work.first) else owned / particles
+    wall_share = facets / facets.sum() if facets.any() else owned / particles
+    compute = costs.particle * owned / particles + costs.pair * pair_share + costs.wall * wall_share
+    detect = costs.detect * (owned + ghosts) / particles
     exchange = _exchange(division, costs, network)
     lists, agree = _collective(ranks, division.owned.shape[1], costs, network)
     busy = compute + detect + exchange
     slowest = float(busy.max(initial=0.0))
     total = slowest + lists + agree
     parts = (compute.mean(), detect.mean(), exchange.mean(), lists, agree, slowest - busy.mean())
-    speed_up = costs.alone / total if total > 0.0 else 1.0
+    speed_up = costs.one_rank / total if total > 0.0 else 1.0
     return {
         "seconds_per_step": total,
         "parts": dict(zip(PARTS, map(float, parts), strict=True)),
@@ -186,7 +186,7 @@ def predict(division: Division, work: Work, costs: Costs, network: Network) -> d
 
 
 def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
-    """Return the seconds of each rank in a step for its copies; what comes and what goes have a line each."""
+    """Return the seconds per step of each rank for ghosts; links are full duplex."""
     out, into = division.sent.sum(axis=1), division.ghosts.sum(axis=1)
     messages = np.maximum(division.sends, division.receives)
     seconds: Floats = (
@@ -198,7 +198,7 @@ def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
 
 
 def _collective(ranks: int, levels: int, costs: Costs, network: Network) -> tuple[float, float]:
-    """Return the seconds of a step for lists of all ranks, and for agreeing on the next step."""
+    """Return the seconds per step for lists of all ranks and for the all-reduce."""
     if ranks == 1:
         return 0.0, 0.0
     agree = network.latency * math.ceil(math.log2(ranks))
@@ -208,7 +208,7 @@ def _collective(ranks: int, levels: int, costs: Costs, network: Network) -> tupl
     return costs.detections * (own + messages), agree
 
 
-def summary(division: Division, work: Work) -> dict[str, Any]:
+def summary(division: Division, work: WorkCounts) -> dict[str, Any]:
     """Return numbers of a division for a table: smallest, mean and largest over the ranks."""
     facets = work.facets_by_rank(division)
     owned, ghosts, sent = (one.sum(axis=1) for one in (division.owned, division.ghosts, division.sent))

@@ -1,4 +1,4 @@
-"""Results and plans as tables, and both as one page of HTML or Markdown."""
+"""Reports of results and plans: tables and figures, as text, HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from pdem.scaling import figures
-from pdem.scaling.comparison import comparison, fits
+from pdem.scaling.comparison import comparison, is_plan_of
 from pdem.scaling.predict import PARTS
-from pdem.scaling.results import SHOWN_GROUPS
+from pdem.scaling.results import REPORTED_GROUPS
 from pdem.scaling.section import Section
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _NO_LISTS = " No lists were made while measuring, so they cost nothing here: giv
 
 
 def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots: bool) -> list[Section]:
-    """Return what was measured: speed, phases, what crosses ranks; with a plan beside it."""
+    """Return the sections on measured runs: speed, phases, traffic between ranks, comparison with a plan."""
     kind = "weak scaling: the case grows with the ranks" if results.weak else "strong scaling"
     base, found = results.base, results.environment
     versions = ", ".join(
@@ -65,14 +65,14 @@ def measured_sections(results: Results, plan: Mapping[str, Any] | None, *, plots
         "ms per step: smallest / mean / largest over the ranks. wait: until the busiest rank has come; some waiting is "
         "in exchange as well. Imbalance: largest over mean compute. Output, in s: one measurement and one gathering of "
         "all particles.",
-        ("ranks x threads", *SHOWN_GROUPS, "imbalance", "output s"),
+        ("ranks x threads", *REPORTED_GROUPS, "imbalance", "output s"),
         [_phase_row(point) for point in results.points],
     )
     if plots:
-        speed.picture = figures.measured_figure(results, plan if fits(plan, results) else None)
+        speed.picture = figures.measured_figure(results, plan if is_plan_of(plan, results) else None)
         phases.picture = figures.phase_figure(results)
-    compared = comparison(results, plan)
-    return [speed, phases, _traffic(results), *([] if compared is None else [compared])]
+    comparison_lines = comparison(results, plan)
+    return [speed, phases, _traffic(results), *([] if comparison_lines is None else [comparison_lines])]
 
 
 def _speed_row(results: Results, point: Point) -> list[str]:
@@ -86,7 +86,7 @@ def _speed_row(results: Results, point: Point) -> list[str]:
 def _phase_row(point: Point) -> list[str]:
     cells = [
         " / ".join(f"{1e3 * point.phases[group][key]:.3g}" for key in ("min", "mean", "max"))
-        for group in SHOWN_GROUPS
+        for group in REPORTED_GROUPS
     ]
     output = " / ".join(f"{point.output[key]:.3g}" for key in ("min", "mean", "max"))
     return [f"{point.ranks} x {point.threads}", *cells, f"{point.imbalance:.3f}", output]
@@ -114,7 +114,7 @@ def _by_size(shares: Sequence[float], radii: Sequence[float]) -> str:
 
 
 def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
-    """Return a plan: what ranks own and copy, and the predicted time of a step."""
+    """Return the sections on a plan: owned particles and ghosts of ranks, predicted time of a step."""
     weak, walls = bool(plan.get("weak")), "facets" in plan["rows"][0]
     counted = Section(
         "Plan, counted",
@@ -191,7 +191,7 @@ def _spread(values: Mapping[str, float]) -> str:
 
 
 def html_page(title: str, sections: Sequence[Section]) -> str:
-    """Return one page that needs no other file."""
+    """Return one page with all figures embedded."""
     parts = []
     for section in sections:
         parts.append(f"<h2>{html.escape(section.title)}</h2>")

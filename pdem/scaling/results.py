@@ -1,4 +1,4 @@
-"""Measured runs read back: repeats joined, speed-up and efficiency."""
+"""Result files of measured runs: medians of repeats, speed-up and efficiency."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 RUN_FILES = "run-*.json"
 PLAN_FILE = "plan.json"
 SERIES_FILE = "series.json"
-SHOWN_GROUPS = tuple(group for group in GROUPS if group != "output")
+REPORTED_GROUPS = tuple(group for group in GROUPS if group != "output")
 
-_NEEDED = (
+_REQUIRED_KEYS = (
     "case", "weak", "ranks", "threads", "steps", "seconds_per_step", "particles", "pair_contacts", "wall_contacts",
     "phases", "imbalance", "radii", "start", "end", "output_seconds", "environment", "detections_per_1000_steps",
 )  # fmt: skip
@@ -31,15 +31,15 @@ def run_file(folder: Path, ranks: int, threads: int, repeat: int) -> Path:
     return folder / f"run-{ranks:05d}x{threads:03d}-{repeat:02d}.json"
 
 
-def claim_folder(folder: Path, kind: dict[str, Any]) -> None:
-    """Make a folder for runs of one kind, or find it with such runs in it.
+def prepare_folder(folder: Path, kind: dict[str, Any]) -> None:
+    """Make a folder for runs of one kind, or check that its runs are of this kind.
 
     Parameters
     ----------
     folder : Path
-        Where results go.
+        Folder for results.
     kind : dict
-        All that runs have to share to be compared: text, numbers and lists of them.
+        Options that comparable runs share: texts, numbers and lists of them.
 
     Raises
     ------
@@ -50,10 +50,10 @@ def claim_folder(folder: Path, kind: dict[str, Any]) -> None:
     text = json.dumps(kind, indent=1) + "\n"
     try:
         if path.exists():
-            held = path.read_text(encoding="utf-8")
-            if held != text:
+            existing = path.read_text(encoding="utf-8")
+            if existing != text:
                 raise InputError(
-                    f"{folder}: holds runs of another kind ({' '.join(held.split())}); give another --output"
+                    f"{folder}: holds runs of another kind ({' '.join(existing.split())}); give another --output"
                 )
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,34 +64,34 @@ def claim_folder(folder: Path, kind: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Point:
-    """All repeats of one combination.
+    """All repeats of one combination of ranks and threads.
 
     Attributes
     ----------
     ranks, threads : int
-        How many, and threads of each.
+        Ranks, and threads of each.
     particles : int
-        In the last step.
+        Number after the last step.
     seconds : tuple of float
-        Per step, of each repeat, rising [s].
+        Time of a step in each repeat, sorted [s].
     phases : dict of dict of float
         Seconds per step of each group, ``min``, ``mean`` and ``max`` over the ranks, of the median repeat.
     imbalance : float
-        Of the busiest rank's compute over the mean, of the median repeat.
+        Largest over mean compute time of a rank, of the median repeat.
     ghosts : tuple of float
-        Copies per particle, by size, at the end.
+        Ghosts per particle, by size, at the end.
     radii : tuple of float
         Largest radius of each size [m].
     sent : tuple of float
-        Bytes sent in a step by a rank: mean and largest.
+        Bytes that a rank sends per step: mean and largest.
     neighbours : tuple of float
-        Messages sent in a step by a rank: mean and largest.
+        Messages that a rank sends per step: mean and largest.
     contacts : float
-        Per particle.
+        Contacts per particle.
     detections : float
-        In 1000 steps.
+        Detections per 1000 steps.
     output : dict of float
-        To measure and to gather all particles once, as `phases` but in all [s].
+        Time of one output [s], ``min``, ``mean`` and ``max`` over the ranks.
     """
 
     ranks: int
@@ -115,7 +115,7 @@ class Point:
 
     @property
     def time(self) -> float:
-        """Median time of a step, of two the shorter [s]."""
+        """Median time of a step, the lower one of two [s]."""
         return median_low(self.seconds)
 
     @property
@@ -126,18 +126,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything measured in a folder.
+    """All measured runs of a folder.
 
     Attributes
     ----------
     case : str
-        Its name.
+        Name of the case.
     weak : bool
         Whether the case grows with the ranks.
     points : list of Point
         By ranks, then threads.
     steps : int
-        That were timed.
+        Number of timed steps.
     environment : dict of str
         Processor and versions.
     """
@@ -168,7 +168,7 @@ class Results:
 
 
 def has_results(folder: Path) -> bool:
-    """Tell whether a folder has measured runs."""
+    """Return whether a folder has measured runs."""
     return any(folder.glob(RUN_FILES))
 
 
@@ -195,12 +195,12 @@ def read_results(folder: Path) -> Results:
         )
     case, weak, steps = kinds.pop()
     keys = sorted({(run["ranks"], run["threads"]) for run in runs})
-    points = [_joined([run for run in runs if (run["ranks"], run["threads"]) == key]) for key in keys]
+    points = [_median_point([run for run in runs if (run["ranks"], run["threads"]) == key]) for key in keys]
     return Results(case, weak, points, steps, runs[0]["environment"])
 
 
-def with_measured(folder: Path, case: str, weak: bool, threads: int, ranks: Sequence[int]) -> list[int]:
-    """Return numbers of ranks, and with them those on which a folder has measured runs of the same case.
+def with_measured_ranks(folder: Path, case: str, weak: bool, threads: int, ranks: Sequence[int]) -> list[int]:
+    """Return `ranks` and the numbers of ranks of measured runs of the same case in a folder, sorted.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def _read(path: Path) -> dict[str, Any]:
         run = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: is no result of a run ({error}); remove it, or measure again") from None
-    missing = [key for key in _NEEDED if not isinstance(run, dict) or key not in run]
+    missing = [key for key in _REQUIRED_KEYS if not isinstance(run, dict) or key not in run]
     if missing or run.get("format") != FORMAT:
         what = f"has no {missing[0]!r}" if missing else f"is of format {run.get('format')}, not {FORMAT}"
         raise InputError(f"{path}: {what}; remove it, or measure again")
@@ -230,8 +230,8 @@ def _read(path: Path) -> dict[str, Any]:
     return run
 
 
-def _joined(runs: Sequence[dict[str, Any]]) -> Point:
-    """Return the point of some repeats: everything but the times is that of the median one."""
+def _median_point(runs: Sequence[dict[str, Any]]) -> Point:
+    """Return the point of some repeats; values other than `seconds` are those of the median repeat."""
     by_time = sorted(runs, key=lambda run: run["seconds_per_step"])
     run = by_time[(len(by_time) - 1) // 2]
     end, particles = run["end"], max(run["particles"], 1)
@@ -241,7 +241,7 @@ def _joined(runs: Sequence[dict[str, Any]]) -> Point:
         threads=run["threads"],
         particles=run["particles"],
         seconds=tuple(one["seconds_per_step"] for one in by_time),
-        phases={group: run["phases"][group] for group in SHOWN_GROUPS},
+        phases={group: run["phases"][group] for group in REPORTED_GROUPS},
         imbalance=run["imbalance"],
         ghosts=tuple(ghosts),
         radii=tuple(run["radii"]),

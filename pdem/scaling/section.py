@@ -1,4 +1,4 @@
-"""One part of a report."""
+"""A section of a report: title, text, table, picture."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class Section:
-    """One part of a report.
+    """A section of a report.
 
     Attributes
     ----------
     title : str
-        Of the part.
+        Heading.
     text : str
-        What a reader should know.
+        Text above the table.
     head, rows : sequences of str
-        A table; none where they are empty.
+        Heading and rows of the table; empty without one.
     picture : bytes
-        PNG, or nothing.
+        PNG; empty without one.
     """
 
     title: str
@@ -33,11 +33,11 @@ class Section:
 
     @property
     def name(self) -> str:
-        """Of its picture."""
+        """Name of the file of its picture, without suffix."""
         return "-".join(self.title.lower().replace(",", "").split())
 
     def plain(self) -> str:
-        """Return it as text with aligned columns."""
+        """Return the section as plain text with aligned columns."""
         table = [self.head, *self.rows] if self.head else []
         widths = [max(len(row[column]) for row in table) for column in range(len(self.head))]
         lines = [

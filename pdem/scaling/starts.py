@@ -1,4 +1,4 @@
-"""Where measured runs begin: a case, a checkpoint or a case of the benchmark, kept as one checkpoint for all runs."""
+"""Starts of measured runs: a case, a checkpoint or a benchmark case, written as one checkpoint for all runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pdem.benchmark.cases import (
     DETECTION,
     ENLARGEABLE,
-    Prepared,
-    Skipped,
+    SkipCase,
+    Start,
     find_case,
     names_of_cases,
     scaled_case,
@@ -21,7 +21,7 @@ from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
-from pdem.scaling.batch_scripts import growing_settings, grown_setting
+from pdem.scaling.batch_scripts import setting_for_ranks, settings_with_ranks
 from pdem.simulation.given import case_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def is_bench_case(name: str) -> bool:
-    """Tell whether this is a case of the benchmark, and no file."""
+    """Return whether a name is that of a benchmark case and not of a file."""
     return name in names_of_cases() and name != DETECTION and not Path(name).exists()
 
 
-def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Prepared:
-    """Return where runs of a case begin.
+def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Start:
+    """Return a case with its initial state.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Pre
     settings : sequence of str
         Changes ``key=value`` of the case.
     threads : int
-        To prepare it on.
+        Threads for the steps before a benchmark case begins.
 
     Raises
     ------
     CaseError, MeshError, CheckpointError, InputError
-        If it cannot be had.
+        If it cannot be read or prepared.
     """
-    start = _loaded(name, threads)
+    start = _read_start(name, threads)
     for assignment in settings:
         start.case.override(assignment)
     if start.state is None and start.particles is None:
@@ -63,18 +63,18 @@ def load_start(name: str, settings: Sequence[str] = (), threads: int = 1) -> Pre
     return start
 
 
-def _loaded(name: str, threads: int) -> Prepared:
+def _read_start(name: str, threads: int) -> Start:
     if is_bench_case(name):
         try:
             return find_case(name).prepare(None, threads)
-        except Skipped as reason:
+        except SkipCase as reason:
             raise InputError(f"{name}: {reason}") from None
     path = Path(name)
     if _is_checkpoint(name):
-        held = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
-        case = case_of(held)
-        return Prepared(case, read_walls(case), state=held.groups)
-    return Prepared(Case.read(name), [])
+        checkpoint = latest_checkpoint(path) if path.is_dir() else read_checkpoint(path)
+        case = case_of(checkpoint)
+        return Start(case, read_walls(case), state=checkpoint.groups)
+    return Start(Case.read(name), [])
 
 
 def _is_checkpoint(name: str) -> bool:
@@ -82,14 +82,14 @@ def _is_checkpoint(name: str) -> bool:
 
 
 def require_size(name: str, settings: Sequence[str], weak: bool) -> None:
-    """Require that a case can be enlarged with the number of ranks if it shall be, and is not meant to be otherwise.
+    """Require that a case can be enlarged for weak scaling, and that no setting enlarges it otherwise.
 
     Raises
     ------
     InputError
         If it cannot, or settings have the number of ranks in them without `weak`.
     """
-    growing = growing_settings(settings)
+    growing = settings_with_ranks(settings)
     if growing and not weak:
         raise InputError(f"--set {growing[0]}: only with --weak a case grows with the ranks; give a number")
     by_itself = is_bench_case(name) and name in ENLARGEABLE and not growing
@@ -102,34 +102,34 @@ def require_size(name: str, settings: Sequence[str], weak: bool) -> None:
         )
 
 
-def first_settings(settings: Sequence[str]) -> list[str]:
-    """Return settings as they are for one rank."""
-    return [grown_setting(text, 1) for text in settings]
+def settings_for_one_rank(settings: Sequence[str]) -> list[str]:
+    """Return the settings for one rank."""
+    return [setting_for_ranks(text, 1) for text in settings]
 
 
-def enlarged(name: str, times: int, start: Prepared, settings: Sequence[str] = ()) -> Prepared:
-    """Return a start that is `times` as large: by its settings, or see `pdem.benchmark.cases.scaled_case`."""
+def enlarged_start(name: str, times: int, start: Start, settings: Sequence[str] = ()) -> Start:
+    """Return a start `times` as large, by its settings or by `pdem.benchmark.cases.scaled_case`."""
     if times == 1:
         return start
     if not is_bench_case(name):
-        return load_start(name, [grown_setting(text, times) for text in settings])
+        return load_start(name, [setting_for_ranks(text, times) for text in settings])
     large = scaled_case(name, times, start)
     for assignment in settings:
         large.case.override(assignment)
     return large
 
 
-def begin(start: Prepared, threads: int) -> Simulation:
-    """Return a simulation of a start on this rank alone."""
+def simulation_of(start: Start, threads: int) -> Simulation:
+    """Return a simulation of a start on one rank."""
     return Simulation(
         start.case, threads=threads, state=start.state, particles=start.particles, meshes=start.meshes
     )
 
 
-def keep_start(path: Path, start: Prepared, threads: int = 1) -> None:
-    """Write a start as a checkpoint, so that every run begins from the same bits at once.
+def write_start(path: Path, start: Start, threads: int = 1) -> None:
+    """Write a start as a checkpoint, so that all runs begin from the same bits.
 
-    Meshes that are in memory only are written beside it.
+    Meshes without a file are written beside it.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def keep_start(path: Path, start: Prepared, threads: int = 1) -> None:
             case.override(f'walls.{number}.mesh="{name}"')
     groups = start.state
     if groups is None:
-        system = begin(start, threads).system
+        system = simulation_of(start, threads).system
         groups = gather_groups(system, local_groups(system))
     write_checkpoint(path, groups or {}, _attributes(case, directory, groups or {}))
 

@@ -17,17 +17,17 @@ from pdem.case.model import Case
 from pdem.foundation.errors import CaseError, InputError, PdemError
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.run_folder import (
-    clock,
+    find_later_files,
+    find_run,
     folder_problem,
-    held_run,
-    later_than,
     make_folder,
     remove_files,
     remove_run,
     require_folder,
-    unusable,
+    time_of_day,
+    unusable_folder_text,
 )
-from pdem.output.series import TABLE, head_of_series
+from pdem.output.series import TABLE, read_series_head
 from pdem.simulation.engine import Beginning, Engine
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def check_free(folder: Path | str, words: Words = COMMAND) -> None:
         If it does, with what is there and what can be done.
     """
     require_folder(folder)
-    held = held_run(folder)
+    held = find_run(folder)
     if held is None:
         return
     ways = [f"{words.anew} begins anew", f"{words.elsewhere} writes elsewhere"]
@@ -81,7 +81,7 @@ def folder_findings(case: Case) -> list[Finding]:
     """Return what the checks before a run say of its output folder."""
     problem = folder_problem(case.output.folder)
     if problem:
-        return [Finding("error", "output", unusable(case.output.folder, problem))]
+        return [Finding("error", "output", unusable_folder_text(case.output.folder, problem))]
     try:
         check_free(case.output.folder)
     except InputError as error:
@@ -135,7 +135,7 @@ def check_continued(
     require_folder(begins.folder)
     step = case.resolved_step()
     time, end = begins.step * step, round(case.time.end / step) * step
-    later = later_than(begins.folder, begins.step, time)
+    later = find_later_files(begins.folder, begins.step, time)
     other = _case_here(begins.folder, case.directory)
     changes = [] if other is None else physical_differences(other, case)
     if overwrite:
@@ -162,7 +162,7 @@ def check_continued(
 
 def _case_here(folder: Path, directory: Path) -> Case | None:
     """Return the case of the run that wrote to a folder last, None where that cannot be known."""
-    text = head_of_series(folder).case
+    text = read_series_head(folder).case
     try:
         return None if text is None else Case.from_text(text, directory)
     except CaseError:  # of another version
@@ -177,7 +177,7 @@ def _refuse_older(begins: Beginning, case: Case, changes: list[tuple[str, str, s
     unasked = [(key, now, then) for key, then, now in changes if key not in asked]
     if not unasked:
         return
-    written = clock((begins.folder / f"{TABLE}.h5").stat().st_mtime)
+    written = time_of_day((begins.folder / f"{TABLE}.h5").stat().st_mtime)
     raise InputError(
         f"{begins.folder}: the checkpoint of step {begins.step} is older than the run that wrote here last "
         f"({written}), whose case differs ({in_words(unasked)}); start that one again, or go on with the older one: "
@@ -194,7 +194,7 @@ def same_case_here(case: Case) -> bool:
         If it holds one of another case, or of one that cannot be known, or one whose checkpoints have been removed.
     """
     folder = Path(case.output.folder)
-    held = held_run(folder)
+    held = find_run(folder)
     if held is None:
         return False
     other = _case_here(folder, case.directory)
@@ -204,7 +204,7 @@ def same_case_here(case: Case) -> bool:
     refuse_other(other, case, str(held), ways)
     step = case.resolved_step()
     first = round(other.output.checkpoint_every / step) + 1
-    if later_than(folder, first, first * step).ends:  # it did not die before its first checkpoint
+    if find_later_files(folder, first, first * step).ends:  # it did not die before its first checkpoint
         raise InputError(f"{held}; its checkpoints are gone; {ways}")
     return True
 
@@ -278,7 +278,7 @@ def _claimed(
     elif overwrite:
         require_folder(folder)
         check_spared(case, folder)
-        if held_run(folder) is not None:
+        if find_run(folder) is not None:
             remove_run(folder)
     else:
         check_free(folder, words)

@@ -232,7 +232,7 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     communicator, case
         Of the run.
     now : mapping, optional
-        In place of `pdem.output.origin.origin`.
+        In place of `pdem.output.provenance.provenance`.
 
     Returns
     -------
@@ -247,9 +247,9 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     if communicator is None or communicator.size == 1:
         return ""
     from pdem.case.differences import differences
-    from pdem.output.origin import changes_since, origin
+    from pdem.output.provenance import changes_since, provenance
 
-    mine, own = origin() if now is None else now, case.to_toml()
+    mine, own = provenance() if now is None else now, case.to_toml()
     first, text = communicator.bcast((dict(mine), own))
     refused = warned = None
     if mine["pdem"] != first["pdem"] or mine["sources"] != first["sources"]:

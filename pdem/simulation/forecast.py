@@ -15,7 +15,7 @@ from pdem.case.laws import law_of
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
-from pdem.output.checkpoint_folder import KEPT
+from pdem.output.checkpoint_folder import CHECKPOINTS_TO_KEEP
 from pdem.output.summary import duration, quantity
 from pdem.simulation.energy import terms_of
 
@@ -114,7 +114,9 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     rows = math.floor(end / output.series_every) + 1
     series = rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls))
     checkpoint = particles * _checkpoint_bytes(law, bool(meshes))
-    kept = min(KEPT + 1, math.ceil(end / output.checkpoint_every))  # one more while the next is written
+    kept = min(
+        CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)
+    )  # one more while the next is written
     needed = snapshots * snapshot + series + kept * checkpoint
     text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "
     text += f"{rows:,} lines of the series, {kept} checkpoints of {_size(checkpoint)}"

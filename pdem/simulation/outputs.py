@@ -20,7 +20,7 @@ from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
-from pdem.output.series import TABLE, Series, head_of_series
+from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.summary import counted
 from pdem.simulation.claim import SCRIPT, claim
 from pdem.simulation.energy import terms_of
@@ -104,7 +104,7 @@ class Outputs:
 
     def _conflict(self) -> str | None:
         """Return the name of a file in the folder that this run cannot continue."""
-        columns = head_of_series(self._folder).columns
+        columns = read_series_head(self._folder).columns
         if columns and columns != [name for name, *_ in self._columns()]:
             return f"{TABLE}.h5"
         files = (self._particles, self._walls)

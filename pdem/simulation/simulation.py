@@ -20,7 +20,7 @@ from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError, PdemError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
-from pdem.output.origin import warning_about
+from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
 from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
@@ -145,10 +145,10 @@ class Simulation:
         Warns
         -----
         RuntimeWarning
-            On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.origin`.
+            On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.provenance`.
         """
         held = held_in(path_of(checkpoint, CheckpointError))
-        if (warning := warning_about(held.attributes)) and (comm is None or comm.rank == 0):
+        if (warning := provenance_warning(held.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
         case, groups, folder = case_of(held), [held.groups], held.path.parent
         set_folder(case, folder)

@@ -10,7 +10,7 @@ from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
 from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
-from pdem.output.histories import columns_of, history_of
+from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven import GROUP, adopt_driven, driven_group
 

@@ -1,4 +1,4 @@
-"""The promise of equal bits: the same cases over ranks, threads, divisions and restarts, every checkpoint compared."""
+"""Study of equal bits: cases over ranks, threads, partitions and restarts, with every checkpoint compared."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from pdem.benchmark.launch import check_launcher, default_launcher, run_once
+from pdem.benchmark.launch import check_launcher, default_launcher, run_on_ranks
 from pdem.case.templates import write_example
 from pdem.containers.exchange import PartitionMethod
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
-from pdem.verification.bits_ranks import Cell, Played, middle_of, write_plan
+from pdem.verification.bits_variants import RunCounts, Variant, middle_checkpoint, write_plan
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pdem.verification.study import Notebook, Shown
+    from pdem.verification.study import Notebook, StudyResult
 
 RANKS = (1, 2, 3, 4, 7, 8)
 THREADS = (1, 2)
 METHODS = get_args(PartitionMethod)
 BALANCES = ("never", "always")
-_REFERENCE = Cell(1)
+_REFERENCE = Variant(1)
 
 
 class Example(NamedTuple):
@@ -35,15 +35,15 @@ class Example(NamedTuple):
     Attributes
     ----------
     name : str
-        In tables.
+        Name in tables.
     example : str
-        Of ``pdem new``.
+        Example of ``pdem new``.
     steps : int
-        Of a run, an even number: checkpoints are written in the middle and at the end.
+        Steps of a run, an even number: checkpoints are written in the middle and at the end.
     step : float
         Time step [s].
     settings : tuple of str
-        What makes it small, quick and lively.
+        Settings that make it small, quick and lively.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Example(NamedTuple):
     settings: tuple[str, ...]
 
     def all_settings(self) -> list[str]:
-        """Return all changes of the example."""
+        """Return all settings, those of times and output included."""
         end = self.steps * self.step
         times = {"step": self.step, "end": end}
         output = {"fields_every": end, "series_every": end / 4.0, "checkpoint_every": end / 2.0}
@@ -91,23 +91,23 @@ EXAMPLES = (
 
 
 @dataclass
-class Cells:
-    """A table of cells, and whether each has the bits of the reference.
+class VariantTable:
+    """A table of variants, and whether each has the bits of the reference.
 
     Attributes
     ----------
     title : str
-        The case.
-    rows : list of (Cell, Played, str)
-        The way it was run, what happened, and where it differs (empty if nowhere).
+        Text on the case.
+    rows : list of (Variant, RunCounts, str)
+        Variant, its counts, and its difference (empty if there is none).
     """
 
     title: str
-    rows: list[tuple[Cell, Played, str]] = field(default_factory=list)
+    rows: list[tuple[Variant, RunCounts, str]] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
-        """Number of cells with other bits."""
+        """Number of variants with other bits."""
         return sum(bool(difference) for _, _, difference in self.rows)
 
     def __str__(self) -> str:
@@ -119,56 +119,61 @@ class Cells:
             "  " + "  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True))
             for line in lines
         ]
-        found = [f"  {cell.folder}: {text}" for cell, _, text in self.rows if text]
+        found = [f"  {variant.folder}: {text}" for variant, _, text in self.rows if text]
         return "\n".join([self.title, "", *texts, *found])
 
     @staticmethod
-    def _line(cell: Cell, played: Played, difference: str) -> tuple[str, ...]:
-        divided = (cell.method, cell.balance) if cell.ranks > 1 else ("-", "-")
-        restarted = f"from {cell.before}" if cell.before else "-"
-        counts = (str(played.detections), str(played.divisions))
+    def _line(variant: Variant, counts: RunCounts, difference: str) -> tuple[str, ...]:
+        divided = (variant.method, variant.balance) if variant.ranks > 1 else ("-", "-")
+        restarted = f"from {variant.before}" if variant.before else "-"
+        numbers = (str(counts.detections), str(counts.divisions))
         return (
-            str(cell.ranks),
-            str(cell.threads),
+            str(variant.ranks),
+            str(variant.threads),
             *divided,
             restarted,
-            *counts,
+            *numbers,
             "OFF" if difference else "yes",
         )
 
 
-def run(notebook: Notebook) -> Iterator[Shown]:
-    """Run every case in every way; yield a table of each, and what the promise costs it.
+def run(notebook: Notebook) -> Iterator[StudyResult]:
+    """Run every variant of every case; yield for each case a table of variants and one of duplicated work.
 
     Raises
     ------
     LaunchError
         If ranks cannot be started.
     """
-    words = check_launcher(default_launcher())
+    launcher = check_launcher(default_launcher())
     for example in EXAMPLES:
-        yield from played_cells(example, notebook.folder.resolve() / example.example, words, all_cells())
+        yield from compare_variants(
+            example, notebook.folder.resolve() / example.example, launcher, all_variants()
+        )
 
 
-def all_cells(ranks: Sequence[int] = RANKS) -> list[Cell]:
-    """Return all ways to run a case: from the beginning, and from the middle of a run on the ranks before."""
-    cells = []
+def all_variants(ranks: Sequence[int] = RANKS) -> list[Variant]:
+    """Return all variants: from the beginning, and restarts from the middle of a run on other ranks."""
+    variants = []
     for number, count in enumerate(ranks):
-        ways = (
+        options = (
             list(product(THREADS, METHODS, BALANCES))
             if count > 1
             else [(each, "bisection", "never") for each in THREADS]
         )
         before = ranks[number - 1]
-        cells += [Cell(count, *way) for way in ways]
-        cells += [Cell(count, 1, "slabs", "always", before), Cell(count, 2, "bisection", "never", before)]
-    return cells
+        variants += [Variant(count, *option) for option in options]
+        variants += [
+            Variant(count, 1, "slabs", "always", before),
+            Variant(count, 2, "bisection", "never", before),
+        ]
+    return variants
 
 
-def played_cells(
-    example: Example, folder: Path, words: Sequence[str], cells: Sequence[Cell]
-) -> Iterator[Shown]:
-    """Run a case in some ways and compare each with the run on one rank and thread.
+def compare_variants(
+    example: Example, folder: Path, launcher: Sequence[str], variants: Sequence[Variant]
+) -> Iterator[StudyResult]:
+    """Run variants of a case and compare each with the run on one rank and thread.
 
     Parameters
     ----------
@@ -176,71 +181,74 @@ def played_cells(
         The case.
     folder : Path
         For all files; runs with equal bits are removed again.
-    words : sequence of str
-        Of the launcher.
-    cells : sequence of Cell
-        The ways.
+    launcher : sequence of str
+        Words of the launcher.
+    variants : sequence of Variant
+        The variants, the reference among them.
     """
     shutil.rmtree(folder, ignore_errors=True)
     case = next(iter(write_example(example.example, folder / "case")))
     settings = example.all_settings()
-    table = Cells("")
-    for batch in _batches(cells):
+    table = VariantTable("")
+    for batch in _batches(variants):
         plan = folder / "plan.json"
         write_plan(plan, case, settings, batch)
-        run_once(words, batch[0].ranks, max(THREADS), ["play-cells", str(plan)])
-        table.rows += [_judged(folder, cell) for cell in batch]
+        run_on_ranks(launcher, batch[0].ranks, max(THREADS), ["play-cells", str(plan)])
+        table.rows += [_compare_variant(folder, variant) for variant in batch]
     first = table.rows[0][1]
     table.title = (
         f"{example.name}: {first.particles} particles and {first.contacts} contacts at the end; {example.steps} steps, "
         "state in the middle and at the end compared with one rank and thread"
     )
     yield table
-    yield _cost(example, table)
+    yield _duplicated_work(example, table)
 
 
-def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    """Yield cells of one number of ranks each, such that restarts find what they continue; the reference first."""
-    fresh, again = ([cell for cell in cells if bool(cell.before) == late] for late in (False, True))
-    fresh = [_REFERENCE, *(cell for cell in fresh if cell != _REFERENCE)]
-    done: set[int] = set()
-    for count in dict.fromkeys(cell.ranks for cell in (*fresh, *again)):
-        ready = [cell for cell in again if cell.ranks == count and cell.before in done]
-        yield [cell for cell in fresh if cell.ranks == count] + ready
-        again = [cell for cell in again if cell not in ready]
-        done.add(count)
-    for count in dict.fromkeys(cell.ranks for cell in again):
-        yield [cell for cell in again if cell.ranks == count]
+def _batches(variants: Sequence[Variant]) -> Iterator[list[Variant]]:
+    """Yield batches of one number of ranks each, restarts after the runs that they continue; the reference first."""
+    from_start, restarted = (
+        [variant for variant in variants if bool(variant.before) == is_restart]
+        for is_restart in (False, True)
+    )
+    from_start = [_REFERENCE, *(variant for variant in from_start if variant != _REFERENCE)]
+    finished: set[int] = set()
+    for count in dict.fromkeys(variant.ranks for variant in (*from_start, *restarted)):
+        ready = [variant for variant in restarted if variant.ranks == count and variant.before in finished]
+        yield [variant for variant in from_start if variant.ranks == count] + ready
+        restarted = [variant for variant in restarted if variant not in ready]
+        finished.add(count)
+    for count in dict.fromkeys(variant.ranks for variant in restarted):
+        yield [variant for variant in restarted if variant.ranks == count]
 
 
-def _judged(folder: Path, cell: Cell) -> tuple[Cell, Played, str]:
-    """Return what happened in a run and how its checkpoints differ; remove it if they do not."""
-    mine = folder / cell.folder
-    played = Played(**json.loads((mine / "played.json").read_text(encoding="utf-8")))
-    found = {path.name: path for path in CheckpointFolder(mine).paths()}
-    expected = CheckpointFolder(folder / _REFERENCE.folder).paths()[1 if cell.before else 0 :]
+def _compare_variant(folder: Path, variant: Variant) -> tuple[Variant, RunCounts, str]:
+    """Return the counts of a run and the difference of its checkpoints; remove the run if there is none."""
+    folder_of_run = folder / variant.folder
+    counts = RunCounts(**json.loads((folder_of_run / "played.json").read_text(encoding="utf-8")))
+    found = {path.name: path for path in CheckpointFolder(folder_of_run).paths()}
+    expected = CheckpointFolder(folder / _REFERENCE.folder).paths()[1 if variant.before else 0 :]
     difference = ""
     for path in expected:
         if path.name not in found:
             difference = f"wrote no {path.name}"
         elif not (comparison := compare(path, found[path.name])).equal:
             difference = difference or str(comparison)
-    if not cell.before and not middle_of(folder, cell.ranks).exists():
-        shutil.copy(next(iter(found.values())), middle_of(folder, cell.ranks))
-    if not difference and cell != _REFERENCE:
-        shutil.rmtree(mine)
-    return cell, played, difference
+    if not variant.before and not middle_checkpoint(folder, variant.ranks).exists():
+        shutil.copy(next(iter(found.values())), middle_checkpoint(folder, variant.ranks))
+    if not difference and variant != _REFERENCE:
+        shutil.rmtree(folder_of_run)
+    return variant, counts, difference
 
 
-def _cost(example: Example, table: Cells) -> Table:
-    """Return which part of contacts and candidates is evaluated by two ranks."""
+def _duplicated_work(example: Example, table: VariantTable) -> Table:
+    """Return the share of contacts and candidates that two ranks evaluate."""
     findings = []
-    for cell, played, _ in table.rows:
-        if cell.ranks > 1 and (cell.threads, cell.balance, cell.before) == (1, "never", 0):
-            name = f"{cell.ranks} ranks, {cell.method}: per cent of"
+    for variant, counts, _ in table.rows:
+        if variant.ranks > 1 and (variant.threads, variant.balance, variant.before) == (1, "never", 0):
+            name = f"{variant.ranks} ranks, {variant.method}: per cent of"
             findings += [
-                Finding(f"{name} contacts", 100.0 * played.twice / max(played.contacts, 1)),
-                Finding(f"{name} candidate pairs", 100.0 * played.listed_twice / max(played.listed, 1)),
+                Finding(f"{name} contacts", 100.0 * counts.twice / max(counts.contacts, 1)),
+                Finding(f"{name} candidate pairs", 100.0 * counts.listed_twice / max(counts.listed, 1)),
             ]
     title = f"{example.name}: pairs across ranks, which both evaluate, at the end"
     return Table(title, "", findings, digits=3)

@@ -101,7 +101,7 @@ def levels_of(radii: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def packing(notebook: Notebook) -> Table:
-    """Return the work counted in discs that do not overlap, inside walls, beside the model for points."""
+    """Return the counted work for discs without overlap inside walls, beside the model for points."""
     simulation = _simulation(notebook.threads, "")
     simulation.advance(2000)
     place = simulation.particles["position"][:, :2]
@@ -116,7 +116,7 @@ def packing(notebook: Notebook) -> Table:
 
 @cache
 def _discs() -> dict[str, NDArray[Any]]:
-    """Return the discs at the beginning: placing them takes longer than a short run."""
+    """Return the initial discs; cached, because their placement takes longer than a short run."""
     return initial_particles(*cooling_case())
 
 
@@ -126,7 +126,7 @@ def _simulation(threads: int, detection: str) -> Simulation:
 
 
 def cooling(notebook: Notebook) -> Table:
-    """Return the time of the whole simulation with one level over that with five, and that trajectories agree."""
+    """Return the time of a simulation with one level over that with five, and whether trajectories agree."""
     five = ", ".join(repr(float(size)) for size in levels_of(_discs()["radius"]))
     runs = {
         "one level": _simulation(notebook.threads, 'skin = 0.0\nmethod = "linked-cell"'),
@@ -151,7 +151,7 @@ def cooling(notebook: Notebook) -> Table:
     findings += [
         Finding(
             f"{name}: positions that differ from those of one level",
-            _differing(runs["one level"], runs[name]),
+            _differing_particles(runs["one level"], runs[name]),
             0.0,
             0.0,
         )
@@ -172,13 +172,13 @@ def _alternate(runs: dict[str, Simulation], steps: int) -> dict[str, float]:
         simulation.advance(_QUICK_STEPS)
     for _ in range(_BLOCKS):
         for name, simulation in runs.items():
-            begun = time.perf_counter()
+            start = time.perf_counter()
             simulation.advance(block)
-            times[name].append((time.perf_counter() - begun) / block)
+            times[name].append((time.perf_counter() - start) / block)
     return {name: median(values) for name, values in times.items()}
 
 
-def _differing(one: Simulation, other: Simulation) -> int:
-    """Return how many particles of two runs are not at the same place to the bit."""
+def _differing_particles(one: Simulation, other: Simulation) -> int:
+    """Return the number of particles with different positions in two runs, bit for bit."""
     places: list[Any] = [simulation.gather() for simulation in (one, other)]
     return int(np.any(places[0]["position"] != places[1]["position"], axis=1).sum())

@@ -1,7 +1,7 @@
 """The benchmarks of the double hierarchy paper, from case files that ``pdem new`` writes.
 
-Santasusana, Irazabal, Onate, Carbonell, Comput. Part. Mech. 3 (2016) 407-428, doi 10.1007/s40571-016-0109-4. All of
-them run with both resolutions of wall contacts, which have to agree but for the limits of sect. 7.
+Santasusana, Irazabal, Onate, Carbonell, Comput. Part. Mech. 3 (2016) 407-428, doi 10.1007/s40571-016-0109-4. All
+run with both resolutions of wall contacts, which must agree except for the limits of sect. 7.
 """
 
 from __future__ import annotations

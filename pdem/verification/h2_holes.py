@@ -13,11 +13,11 @@ from pdem.verification.h2_runs import (
     MASS,
     METHODS,
     RADIUS,
-    alike,
     at_most,
     example,
     follow,
     hertz_factor,
+    largest_difference,
 )
 from pdem.verification.study import Finding, Table
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 END = 2.5
-"""By which the spheres rest [s]."""
+"""Time at which the spheres rest [s]."""
 
-HELD_BY = (("square", 4, 0), ("cross", 0, 4), ("heart", 2, 1))
-"""Holes, and the numbers of edges and of vertices on which their spheres rest."""
+HOLE_CONTACTS = (("square", 4, 0), ("cross", 0, 4), ("heart", 2, 1))
+"""Holes, and the numbers of edges and of vertices that their spheres touch at rest."""
 
 _MODULUS, _FRICTION = 1e6, 0.3
 _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
@@ -39,7 +39,7 @@ _TOP = 1.0
 
 
 def holes(notebook: Notebook) -> Table:
-    """Return where three spheres come to rest, beside statics; draw their speeds (Fig. 23)."""
+    """Return the rest positions of three spheres, beside statics; plot their speeds (Fig. 23)."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings, tracks = [], []
     for method in METHODS:
@@ -48,7 +48,7 @@ def holes(notebook: Notebook) -> Table:
         findings += resting_findings(method, tracks[-1], simulation)
         findings += frictionless_findings(method, max(step, _QUICK_STEP))
     heights = np.stack([track.position for track in tracks], axis=-1)
-    findings.append(alike("largest difference of positions, h2 to signed [m]", heights, 1e-9))
+    findings.append(largest_difference("largest difference of positions, h2 to signed [m]", heights, 1e-9))
     _plot_speeds(notebook, tracks[0])
     remark = (
         f"Step {step:g} s. The paper shows its holes without dimensions; here all contacts of a hole are 0.25 m from "
@@ -72,7 +72,7 @@ def resting_findings(method: str, track: Track, simulation: Simulation) -> list[
             abs(energies["residual"]) / (3 * MASS * GRAVITY * _TOP), 1e-3,
         ),
     ]  # fmt: skip
-    for number, (hole, edges, vertices) in enumerate(HELD_BY):
+    for number, (hole, edges, vertices) in enumerate(HOLE_CONTACTS):
         wedged = wedging(edges + vertices, float(track.position[-1, number, 2]))
         weight = float(track.force[-1, number, 2])
         sideways = np.abs(track.position[-1, number, :2] - [TILE * (number - 1), 0.0]).max()
@@ -103,7 +103,7 @@ def rest_height(contacts: int) -> float:
 
 
 def wedging(contacts: int, height: float) -> float:
-    """Return the part of the largest friction that balances a sphere at this height; 0 where none is needed.
+    """Return the friction that balances a sphere at this height, over its Coulomb limit; 0 without need of friction.
 
     n (N sin(angle) - T cos(angle)) = m g gives T, the friction of each contact along its meridian.
     """
@@ -120,12 +120,12 @@ def _normal_force(distance: float) -> float:
 
 
 def _speed_at_touch() -> float:
-    """Return the speed with which spheres reach the holes [m/s]."""
+    """Return the speed of the spheres when they touch the holes [m/s]."""
     return math.sqrt(2.0 * GRAVITY * (_TOP - math.sqrt(RADIUS**2 - HOLE_RADIUS**2)))
 
 
 def frictionless_findings(method: str, step: float) -> list[Finding]:
-    """Return where spheres without friction come to rest that fall beside the axes."""
+    """Return the rest positions of spheres without friction that fall beside the axes."""
     places = [[TILE * (number - 1) + _OFF_CENTRE, 0.5 * _OFF_CENTRE, 0.4] for number in range(3)]
     simulation = example(
         "h2_holes", f"time.step={step}", f'detection.walls="{method}"', "interactions.ball-boundary.friction=0.0",
@@ -133,7 +133,7 @@ def frictionless_findings(method: str, step: float) -> list[Finding]:
     )  # fmt: skip
     track = follow(simulation, END, 100)
     findings = []
-    for number, (hole, edges, vertices) in enumerate(HELD_BY):
+    for number, (hole, edges, vertices) in enumerate(HOLE_CONTACTS):
         x, y, z = track.position[-1, number].tolist()
         text = f"{method}, {hole}, without friction"
         beside = math.hypot(x - TILE * (number - 1), y)
@@ -146,7 +146,7 @@ def _plot_speeds(notebook: Notebook, track: Track) -> None:
     speed = np.linalg.norm(track.velocity, axis=2)
     with notebook.plot("fig23_speeds") as axes:
         for number, style in enumerate(("-", "--", ":")):
-            hole, edges, vertices = HELD_BY[number]
+            hole, edges, vertices = HOLE_CONTACTS[number]
             label = f"{hole}: edges in contact {edges}, vertices {vertices}"
             axes.plot(track.time, speed[:, number], style, linewidth=3.0 - 0.8 * number, label=label)
         axes.set(xlabel="time [s]", ylabel="speed of the sphere [m/s]")

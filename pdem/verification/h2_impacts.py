@@ -1,4 +1,4 @@
-"""Sect. 6.1.1 and 6.1.2 of the double hierarchy paper: a facet, an edge and a vertex push alike, and go over."""
+"""Sect. 6.1.1 and 6.1.2 of the double hierarchy paper: contact with a facet, an edge, a vertex, and transitions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pdem.verification.h2_runs import (
     MASS,
     METHODS,
     RADIUS,
-    alike,
     at_most,
     example,
     follow,
     hertz_factor,
+    largest_difference,
 )
 from pdem.verification.study import Finding, Table
 
@@ -26,31 +26,33 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
 HEIGHT = 1.0
-"""From which spheres fall [m]; that of their centres over what they hit."""
+"""Initial height of the centres of the spheres over the walls [m]."""
 
 PRINTED_FORCE = 76.063
-"""Of sect. 6.1.2 [N]; no usual convention gives it."""
+"""Force printed in sect. 6.1.2 [N]; no usual convention gives it."""
 
 _MODULUS = 1e5
 _BODIES = ("facet", "edge", "vertex")
 _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
 _QUICK_END, _FULL_END = 0.9, 2.0
-_LOOK = 5e-5
+_SAMPLE_INTERVAL = 5e-5
 _OVERLAP = 0.01
 _QUICK_TURN, _FULL_TURN = 8e-3, 1e-3
 
 
 def impacts(notebook: Notebook) -> Table:
-    """Return what spheres do that fall on a facet, an edge and a vertex, beside theory; draw it (Fig. 19)."""
+    """Return the impacts of spheres on a facet, an edge and a vertex, beside theory; plot them (Fig. 19)."""
     step, end = (_FULL_STEP, _FULL_END) if notebook.full else (_QUICK_STEP, _QUICK_END)
     findings, tracks = [], {}
     for method in METHODS:
         simulation = example("h2_impacts", f"time.step={step}", f'detection.walls="{method}"')
-        tracks[method] = follow(simulation, end, max(round(_LOOK / step), 1))
+        tracks[method] = follow(simulation, end, max(round(_SAMPLE_INTERVAL / step), 1))
         findings += impact_findings(method, tracks[method], simulation)
     heights = [tracks[method].position[:, :, 2] for method in METHODS]
     findings.append(
-        alike("largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12)
+        largest_difference(
+            "largest difference of heights, h2 to signed [m]", np.stack(heights, axis=-1), 1e-12
+        )
     )
     _plot_impacts(notebook, tracks["h2"])
     remark = (
@@ -60,7 +62,7 @@ def impacts(notebook: Notebook) -> Table:
 
 
 def impact_findings(method: str, track: Track, simulation: Simulation) -> list[Finding]:
-    """Return peak force, indentation and return of the spheres of a run of `h2_impacts`, and what they kept."""
+    """Return peak force, indentation, time and height of the rebound, and energy balance of `h2_impacts`."""
     force, indentation, back = impact_theory()
     first = track.time < 1.2 * back
     height, sideways = track.position[:, :, 2], track.position[:, :, :2]
@@ -71,8 +73,8 @@ def impact_findings(method: str, track: Track, simulation: Simulation) -> list[F
         Finding(f"{method}: largest indentation [m]", RADIUS - float(height.min()), indentation, 1e-5),
         Finding(f"{method}: back at the top at [s]", top[0], back, 1e-5),
         Finding(f"{method}: height there [m]", top[1], HEIGHT, 1e-6),
-        alike(f"{method}: largest difference of the three heights [m]", height, 1e-12),
-        alike(f"{method}: largest difference of the three forces [N]", track.force[:, :, 2], 1e-9),
+        largest_difference(f"{method}: largest difference of the three heights [m]", height, 1e-12),
+        largest_difference(f"{method}: largest difference of the three forces [N]", track.force[:, :, 2], 1e-9),
         at_most(f"{method}: largest way sideways [m]", np.abs(sideways - sideways[0]).max(), 1e-12),
         at_most(
             f"{method}: residual of the energy ledger over m g h",
@@ -93,10 +95,12 @@ def impact_theory() -> tuple[float, float, float]:
 
     deepest = brentq(square_of_speed, 0.01, RADIUS, xtol=1e-15)
 
-    def share(s: float) -> float:  # of the time on the way in, at the indentation deepest (1 - s^2)
+    def share(
+        s: float,
+    ) -> float:  # integrand of the time of compression, at the indentation deepest (1 - s^2)
         return 2.0 * deepest * s / math.sqrt(square_of_speed(deepest * (1.0 - s * s)))
 
-    contact = 2.0 * quad(share, 1e-6, 1.0)[0]  # below s = 1e-6 is a millionth of it
+    contact = 2.0 * quad(share, 1e-6, 1.0)[0]  # the part below s = 1e-6 is a millionth
     return factor * deepest**1.5, deepest, 2.0 * math.sqrt(2.0 * fall / GRAVITY) + contact
 
 
@@ -112,9 +116,9 @@ def _top(time: Floats, height: Floats) -> tuple[float, float]:
 def _plot_impacts(notebook: Notebook, track: Track) -> None:
     with notebook.plot("fig19_impacts", 2) as (left, right):
         for body, style in zip(range(3), ("-", "--", ":"), strict=True):
-            look = {"linestyle": style, "linewidth": 4.0 - 1.2 * body, "label": _BODIES[body]}
-            left.plot(track.time, track.force[:, body, 2], **look)
-            right.plot(track.time, track.position[:, body, 2], **look)
+            style_of_line = {"linestyle": style, "linewidth": 4.0 - 1.2 * body, "label": _BODIES[body]}
+            left.plot(track.time, track.force[:, body, 2], **style_of_line)
+            right.plot(track.time, track.position[:, body, 2], **style_of_line)
         left.set(xlabel="time [s]", ylabel="force of the wall [N]", title="(a) force")
         right.set(xlabel="time [s]", ylabel="height of the centre [m]", title="(b) position")
         right.set_ylim(0.0, 1.3)
@@ -123,7 +127,7 @@ def _plot_impacts(notebook: Notebook, track: Track) -> None:
 
 
 def continuity(notebook: Notebook) -> Table:
-    """Return the force on spheres carried round an edge and a vertex, beside that of Hertz; draw it (Fig. 21)."""
+    """Return the force on spheres that move round an edge and a vertex, beside Hertz; plot it (Fig. 21)."""
     findings, step = [], _FULL_TURN if notebook.full else _QUICK_TURN
     for method in METHODS:
         simulation = example("h2_continuity", f"time.step={step}", f'detection.walls="{method}"')
@@ -141,26 +145,26 @@ def continuity_findings(method: str, track: Track) -> list[Finding]:
     """Return least, largest and sideways force of a run of `h2_continuity`."""
     force = hertz_factor(_MODULUS) * _OVERLAP**1.5
     findings = []
-    for sphere, way in enumerate(("facet, edge, facet", "facet, vertex, edge")):
-        seen = track.force[:, sphere]
-        for name, value in (("least", seen[:, 2].min()), ("largest", seen[:, 2].max())):
-            text = f"{method}, {way}: {name} force [N]"
+    for sphere, path in enumerate(("facet, edge, facet", "facet, vertex, edge")):
+        force_on_sphere = track.force[:, sphere]
+        for name, value in (("least", force_on_sphere[:, 2].min()), ("largest", force_on_sphere[:, 2].max())):
+            text = f"{method}, {path}: {name} force [N]"
             findings.append(Finding(text, float(value), force, 1e-9, printed=PRINTED_FORCE))
-        sideways = np.linalg.norm(seen[:, :2], axis=1).max() / force
-        findings.append(at_most(f"{method}, {way}: sideways over it", sideways, 1e-9))
+        sideways = np.linalg.norm(force_on_sphere[:, :2], axis=1).max() / force
+        findings.append(at_most(f"{method}, {path}: sideways over it", sideways, 1e-9))
     return findings
 
 
 def _plot_continuity(notebook: Notebook, track: Track) -> None:
     turned = 0.5 * np.pi * np.clip(track.time - 1.0, 0.0, 1.0)
-    ways = ([-1.0, 0.0, 0.0], [-np.sqrt(0.5), -np.sqrt(0.5), 0.0])
+    directions = ([-1.0, 0.0, 0.0], [-np.sqrt(0.5), -np.sqrt(0.5), 0.0])
     labels = (("normal of facet 1", "normal of facet 2"), ("normal of the facet", "diagonal to the edge"))
     with notebook.plot("fig20_continuity", 2) as panels:
         for sphere, axes in enumerate(panels):
-            seen, away = track.force[:, sphere], -np.array(ways[sphere])
-            # the block has turned: what was up lies back, what was ahead is up
-            up, ahead = seen[:, 2], seen @ away
-            axes.plot(track.time, np.linalg.norm(seen, axis=1), "k", linewidth=2.0, label="force")
+            force_on_sphere, away = track.force[:, sphere], -np.array(directions[sphere])
+            # the block is turned by 90 degrees: its upward axis points back, its forward axis up
+            up, ahead = force_on_sphere[:, 2], force_on_sphere @ away
+            axes.plot(track.time, np.linalg.norm(force_on_sphere, axis=1), "k", linewidth=2.0, label="force")
             parts = np.cos(turned) * up - np.sin(turned) * ahead, np.sin(turned) * up + np.cos(turned) * ahead
             for part, style, label in zip(parts, ("-", "--"), labels[sphere], strict=True):
                 axes.plot(track.time, part, style, label=f"along the {label}")

@@ -1,4 +1,4 @@
-"""Sect. 7 of the double hierarchy paper: where its force jumps and its friction forgets, and by how much."""
+"""Sect. 7 of the double hierarchy paper: jumps of the normal force, lost histories of friction."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ RUN_OVERLAPS = (1.0 / 30.0, 0.1)
 """Overlaps over the radius of the spheres of `h2_crease`."""
 
 POWERS = {"linear": 1.0, "Hertz": 1.5}
-"""Of the overlap in the force, by law."""
+"""Power of the overlap in the force, by law."""
 
-_NEAR = 5e-5
-_ALONG = (1.2, 0.2, 0.22)
+_DISTANCE = 5e-5
+_SLIDE = (1.2, 0.2, 0.22)  # end and start [s], length [m]
 _QUICK_STEP, _FULL_STEP = 1e-3, 1e-4
 _FIT = 6
 
 
 def concave(notebook: Notebook) -> Table:
-    """Return the jump of the force over concave creases, beside eq. 42; draw it (Fig. 32)."""
+    """Return the jump of the force over concave creases, beside eq. 42; plot it (Fig. 32)."""
     findings = _jumps_of_runs(notebook)
     curves = {method: error_curves(method) for method in METHODS}
     for law, power in POWERS.items():
         wanted = np.array([[error(gamma, angle, power) for angle in _angles()] for gamma in OVERLAPS])
-        apart = np.abs(curves["h2"][law] - wanted).max()
+        deviation = np.abs(curves["h2"][law] - wanted).max()
         findings += [
-            at_most(f"h2, {law}: largest deviation from eq. 42, all of Fig. 32", apart, 1e-4),
+            at_most(f"h2, {law}: largest deviation from eq. 42, all of Fig. 32", deviation, 1e-4),
             at_most(f"signed, {law}: largest jump, all of Fig. 32", curves["signed"][law].max(), 1e-4),
         ]
     _plot_curves(notebook, curves)
@@ -62,40 +62,40 @@ def error(gamma: float, angle: float, power: float = 1.5) -> float:
     angle : float
         Change of angle at the crease [rad].
     power : float
-        Of the overlap in the force: 1.5 by Hertz, 1 of a linear spring.
+        Power of the overlap in the force: 1.5 for Hertz, 1 for a linear spring.
     """
     rest = np.cos(angle) + gamma - 1.0
     return float(max(rest, 0.0) / (gamma * np.cos(angle))) ** power
 
 
 def jumps_at(mesh: Mesh, gamma: float, angle: float, method: str) -> dict[str, float]:
-    """Return by how much the force of `crease` on a unit sphere jumps as its second side comes in, over its size.
+    """Return the relative jump of the force of `crease` on a unit sphere when the contact with its second side begins.
 
     Parameters
     ----------
     mesh : Mesh
-        Of `pdem.papers.h2_meshes.crease`.
+        Mesh of `pdem.papers.h2_meshes.crease`.
     gamma, angle : float
         As for `error`.
     method : {"h2", "signed"}
-        How contacts are resolved.
+        Resolution of contacts.
 
     Returns
     -------
     dict of float
-        By the names of the laws.
+        Jump by law.
     """
     height = 1.0 - gamma
     place = -height * np.tan(angle)
-    before, after = (_limits(mesh, place, side * _NEAR, height, method) for side in (-1.0, 1.0))
+    before, after = (_limits(mesh, place, side * _DISTANCE, height, method) for side in (-1.0, 1.0))
     return {
         law: float(np.linalg.norm(after[law] - before[law]) / np.linalg.norm(before[law])) for law in POWERS
     }
 
 
-def _limits(mesh: Mesh, place: float, apart: float, height: float, method: str) -> dict[str, Floats]:
-    """Return the forces as a place is approached: nearer than the tolerance of an angle h2 calls a crease flat."""
-    near = [_forces(mesh, [place + times * apart, 0.3, height], method) for times in (1.0, 2.0, 3.0)]
+def _limits(mesh: Mesh, place: float, distance: float, height: float, method: str) -> dict[str, Floats]:
+    """Return the limits of the forces at `place`, extrapolated: at the crease itself h2 regards it as flat."""
+    near = [_forces(mesh, [place + times * distance, 0.3, height], method) for times in (1.0, 2.0, 3.0)]
     return {law: 3.0 * (near[0][law] - near[1][law]) + near[2][law] for law in POWERS}
 
 
@@ -123,7 +123,7 @@ def _angles() -> Floats:
 
 
 def _jumps_of_runs(notebook: Notebook) -> list[Finding]:
-    """Return the jumps at 170 degrees as a run of `h2_crease` and as the resolution alone has them."""
+    """Return the jumps at 170 degrees, of a run of `h2_crease` and of the resolution alone."""
     step, angle = _FULL_STEP if notebook.full else _QUICK_STEP, np.radians(CREASE_SLOPE)
     findings, tracks = [], {}
     for method in METHODS:
@@ -147,10 +147,10 @@ def _jumps_of_runs(notebook: Notebook) -> list[Finding]:
 
 
 def jump_of_run(track: Track, sphere: int, gamma: float) -> float:
-    """Return the jump in a run of `h2_crease`: both sides continued to where the second one comes in."""
-    place = _places(track)
+    """Return the jump in a run of `h2_crease`: forces on both sides, extrapolated to the crossing."""
+    place = _sphere_positions(track)
     crossing = -(1.0 - gamma) * RADIUS * np.tan(np.radians(CREASE_SLOPE))
-    moving = track.time > _ALONG[1] + 0.01
+    moving = track.time > _SLIDE[1] + 0.01
     sides = []
     for side in (
         np.flatnonzero(moving & (place < crossing))[-_FIT:],
@@ -161,19 +161,19 @@ def jump_of_run(track: Track, sphere: int, gamma: float) -> float:
     return float(np.linalg.norm(sides[1] - sides[0]) / np.linalg.norm(sides[0]))
 
 
-def _places(track: Track) -> Floats:
-    """Return the places of the spheres relative to the crease, along x [m]."""
-    end, begins, way = _ALONG
-    return np.asarray(-0.25 + way * np.clip((track.time - begins) / (end - begins), 0.0, 1.0))
+def _sphere_positions(track: Track) -> Floats:
+    """Return the positions of the spheres relative to the crease, along x [m]."""
+    end, start, length = _SLIDE
+    return np.asarray(-0.25 + length * np.clip((track.time - start) / (end - start), 0.0, 1.0))
 
 
 def _plot_run(notebook: Notebook, tracks: dict[str, Track]) -> None:
     with notebook.plot("crease_of_170_degrees", 2) as panels:
         for sphere, (axes, gamma) in enumerate(zip(panels, RUN_OVERLAPS, strict=True)):
             for (method, track), style in zip(tracks.items(), ("-", "--"), strict=True):
-                moving = track.time > _ALONG[1]
+                moving = track.time > _SLIDE[1]
                 size = np.linalg.norm(track.force[moving, sphere], axis=1)
-                axes.plot(_places(track)[moving] / RADIUS, size / size[0], style, label=method)
+                axes.plot(_sphere_positions(track)[moving] / RADIUS, size / size[0], style, label=method)
             axes.set(xlabel="place before the crease, x / R", xlim=(-0.4, -0.1))
             axes.set(
                 ylabel="force over that on the level side",
@@ -218,7 +218,7 @@ def _plot_curves(notebook: Notebook, curves: dict[str, dict[str, Floats]]) -> No
 
 
 def across_facets(notebook: Notebook) -> Table:
-    """Return how much work friction loses where it begins anew with every facet, beside eq. 43; draw it (Fig. 33)."""
+    """Return the work that friction loses if its history is lost at every facet, beside eq. 43; plot it (Fig. 33)."""
     step = 2e-5 if notebook.full else 5e-4
     runs = {method: _slide(method, step) for method in METHODS}
     lost = {
@@ -246,17 +246,17 @@ def across_facets(notebook: Notebook) -> Table:
 
 
 FRICTION, DEPTH, SPEED, START, STIFFNESS = 0.3, 0.02, 1.0, 0.1, 1e4
-"""Of `h2_facet_changes`: coefficient, overlap [m], speed [m/s], first place [m] and normal stiffness [N/m]."""
+"""Parameters of `h2_facet_changes`: friction, overlap [m], speed [m/s], first position [m], normal stiffness [N/m]."""
 
 
 def missing_work() -> float:
-    """Return the error of the work of friction by eq. 43, in full."""
+    """Return the error of the work of friction by eq. 43, not approximated."""
     slip = FRICTION * DEPTH * 3.5
     return slip / (2.0 * TILE_LENGTH - slip)
 
 
 def _slide(method: str, step: float) -> list[tuple[Floats, Floats]]:
-    """Return place [m] and friction [N] over one mesh and, by the double hierarchy, over a mesh for each facet."""
+    """Return position [m] and friction [N] over one mesh, and over a mesh for each facet."""
     settings = [f"time.step={step}", f'detection.walls="{method}"']
     simulation = example("h2_facet_changes", *settings)
     track = follow(simulation, simulation.case.time.end)
@@ -264,16 +264,16 @@ def _slide(method: str, step: float) -> list[tuple[Floats, Floats]]:
 
 
 def work_lost(place: Floats, friction: Floats) -> float:
-    """Return the work that friction lacks over one facet, over the work it does.
+    """Return the missing work of friction over one facet, relative to its work.
 
-    Between samples, and back to where it begins with nothing, friction is taken to grow in a straight line.
+    Between samples, and back to its onset, friction is assumed to grow linearly.
     """
     step, full = float(place[1] - place[0]), FRICTION * STIFFNESS * DEPTH
-    seen = friction[(place > TILE_LENGTH - 0.5 * step) & (place < 2.0 * TILE_LENGTH - 0.5 * step)]
-    short = np.flatnonzero(full - seen > 1e-9 * full)
+    samples = friction[(place > TILE_LENGTH - 0.5 * step) & (place < 2.0 * TILE_LENGTH - 0.5 * step)]
+    short = np.flatnonzero(full - samples > 1e-9 * full)
     if len(short) == 0:
         return 0.0
-    ramp = seen[short[0] :]
+    ramp = samples[short[0] :]
     before = ramp[0] / (ramp[1] - ramp[0])
     missing = step * float(np.trapezoid(full - ramp) + before * (full - 0.5 * ramp[0]))
     return missing / (full * TILE_LENGTH - missing)

@@ -1,7 +1,7 @@
-"""Sect. 6.2 of the double hierarchy paper: the rotary mixer, where its time goes and how much is looked at.
+"""Sect. 6.2 of the double hierarchy paper: the rotary mixer, times of phases and work of stages.
 
-The paper searches in every step; so does the run that is compared with it. Its machine, a core of an Intel Xeon
-E5-2670, is not this one: shares can be compared, times cannot.
+The paper searches in every step, and so does the run that is compared with it. The paper used a core of an Intel Xeon
+E5-2670: shares can be compared, times cannot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 from pdem.verification.h2_runs import at_most, example
-from pdem.verification.h2_stages import Stages, seconds_on_threads, stages
+from pdem.verification.h2_stages import StageWork, measure_stages, seconds_on_threads
 from pdem.verification.study import Finding, Table, plain_numbers
 
 if TYPE_CHECKING:
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 SPHERES = 29559
 RATE, STEP = 18.85, 5e-5
-"""Of the rotor [rad/s], and of time [s]."""
+"""Angular velocity of the rotor [rad/s], time step [s]."""
 
 PUBLISHED = {
     "fast test, then H2": (53.9, 20.7, 4.5, 15.1, 1.2, 25.4),
     "H2 directly": (51.4, 23.9, 4.2, 0.0, 19.7, 24.7),
 }
-"""Table 10: shares of the search between spheres and of that with walls, of the latter's parts, bins and others, fast
-intersection, double hierarchy, and of all else [%]."""
+"""Table 10 by procedure, shares of time [%]: search between spheres; search with walls; its parts bins and others, fast
+intersection, double hierarchy; all else."""
 
 PUBLISHED_TIMES = {"fast test, then H2": 105_630.0, "H2 directly": 111_041.0}
-"""Of 400,000 steps [s]."""
+"""Time of 400,000 steps [s]."""
 
 _ROWS = (
     "search between spheres", "search with walls", "  bins and others", "  fast intersection", "  double hierarchy",
     "all else", "  forces between spheres", "  forces of walls",
 )  # fmt: skip
 SEARCHES = {"0.0": "search in every step", "auto": "lists with skins"}
-"""The skin of the paper's search and that of pdem, and what they mean."""
+"""Setting of the skin, as in the paper and in pdem, and its name in tables."""
 
 _PUBLISHED_STEPS = 400_000
 _PUBLISHED_RATIO = 30.0
@@ -55,8 +55,8 @@ _STAGES = {"potential": "facets to test", "touched": "facets that intersect", "c
 
 
 @dataclass(frozen=True)
-class Length:
-    """How much is done: seconds that the bed settles and that the rotor turns, samples, steps per thread count."""
+class RunLength:
+    """Length of runs: settling and rotation [s], samples, steps per thread count."""
 
     settle: float
     turn: float
@@ -64,32 +64,32 @@ class Length:
     steps: int
 
 
-QUICK = Length(0.05, 0.02, 10, 40)
-FULL = Length(0.5, 0.5, 100, 500)
+QUICK = RunLength(0.05, 0.02, 10, 40)
+FULL = RunLength(0.5, 0.5, 100, 500)
 
 
 @dataclass
-class Measured:
-    """What a run of the mixer has shown.
+class MixerRun:
+    """Results of a run of the mixer.
 
     Attributes
     ----------
     time : (s,) array
-        Of the samples, since the rotor turns [s].
-    samples : list of Stages
+        Times of the samples since the start of the rotor [s].
+    samples : list of StageWork
         Work of the stages.
     seconds : dict of float
         Time of each phase per step [s].
     particles : int
         Number of spheres.
     contacts : float
-        Per sphere at the end, with spheres and walls.
+        Contacts per sphere at the end, with spheres and walls.
     residual : float
-        Of the energy ledger, over the work of the walls, the energy of motion and what sliding has taken.
+        Residual of the energy ledger over the sum of wall work, translational energy and energy lost by sliding.
     """
 
     time: Floats
-    samples: list[Stages]
+    samples: list[StageWork]
     seconds: dict[str, float]
     particles: int
     contacts: float
@@ -97,18 +97,18 @@ class Measured:
 
 
 def mixer(notebook: Notebook) -> Iterator[Table]:
-    """Yield where the time of the mixer goes, what its stages look at, and what threads gain."""
+    """Yield tables on times of phases, work of stages, and speed-up of threads."""
     length = FULL if notebook.full else QUICK
     settled = settle(length, notebook.threads)
-    runs = {name: mix(settled, length, notebook.threads, skin) for skin, name in SEARCHES.items()}
+    runs = {name: run_mixer(settled, length, notebook.threads, skin) for skin, name in SEARCHES.items()}
     every_step, skinned = runs.values()
-    yield shares(every_step, skinned, length)
-    yield counts(notebook, runs)
+    yield time_shares(every_step, skinned, length)
+    yield facet_counts(notebook, runs)
     yield scaling(notebook, settled, length)
 
 
-def settle(length: Length, threads: int, *settings: str) -> Groups:
-    """Return the state of the mixer when its rotor begins to turn."""
+def settle(length: RunLength, threads: int, *settings: str) -> Groups:
+    """Return the state of the mixer at the start of its rotor."""
     simulation = _mixer(length, threads, "auto", *settings)
     simulation.advance(round(length.settle / simulation.system.constants.step))
     groups = gather_groups(simulation.system, local_groups(simulation.system))
@@ -117,11 +117,11 @@ def settle(length: Length, threads: int, *settings: str) -> Groups:
 
 
 def _mixer(
-    length: Length, threads: int, skin: str, *settings: str, state: Groups | None = None
+    length: RunLength, threads: int, skin: str, *settings: str, state: Groups | None = None
 ) -> Simulation:
-    begins = length.settle
+    start = length.settle
     changes = (
-        f"walls[1].rotation_table.times=[{begins!r}, {begins + 20.0!r}]",
+        f"walls[1].rotation_table.times=[{start!r}, {start + 20.0!r}]",
         f"detection.skin={skin}",
         'detection.walls="h2"',
         *settings,
@@ -129,20 +129,20 @@ def _mixer(
     return example("h2_mixer", *changes, threads=threads, state=state)
 
 
-def mix(settled: Groups, length: Length, threads: int, skin: str, *settings: str) -> Measured:
-    """Turn the rotor and look at the stages now and then; with a skin of 0.0 search in every step."""
+def run_mixer(settled: Groups, length: RunLength, threads: int, skin: str, *settings: str) -> MixerRun:
+    """Run the mixer and sample the stages; a skin of 0.0 searches in every step."""
     simulation = _mixer(length, threads, skin, *settings, state=settled)
     every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
     simulation.advance(1)
     simulation.phases.count_anew()
-    begun, times, samples = simulation.time, [], []
+    start, times, samples = simulation.time, [], []
     for _ in range(length.samples):
         simulation.advance(every)
-        times.append(simulation.time - begun)
-        samples.append(stages(simulation))
+        times.append(simulation.time - start)
+        samples.append(measure_stages(simulation))
     measures, energies = simulation.measures(), simulation.energies()
     steps = every * length.samples
-    return Measured(
+    return MixerRun(
         np.array(times), samples,
         {phase: seconds / steps for phase, seconds in simulation.phases.seconds.items()},
         measures.particles, measures.contacts_per_particle,
@@ -150,27 +150,29 @@ def mix(settled: Groups, length: Length, threads: int, skin: str, *settings: str
     )  # fmt: skip
 
 
-def shares(run: Measured, skinned: Measured, length: Length) -> Table:
-    """Return the parts of the time of a step that the paper's stages take (Table 10).
+def time_shares(run: MixerRun, skinned: MixerRun, length: RunLength) -> Table:
+    """Return the shares of the paper's stages in the time of a step (Table 10).
 
     Parameters
     ----------
-    run, skinned : Measured
-        With a search in every step, as published, and with lists that last.
-    length : Length
-        Of both.
+    run, skinned : MixerRun
+        Runs with a search in every step, as published, and with lists that last.
+    length : RunLength
+        Length of both.
     """
     findings = [Finding("spheres", run.particles, SPHERES, 0.0)]
-    for way, published in PUBLISHED.items():
-        total, parts = stage_shares(run, way)
+    for procedure, published in PUBLISHED.items():
+        total, parts = stage_shares(run, procedure)
         findings += [
-            Finding(f"{way}: {name} [%]", share, wanted)
+            Finding(f"{procedure}: {name} [%]", share, wanted)
             for name, share, wanted in zip_longest(_ROWS, parts, published)
             if wanted != 0.0
         ]
-        wanted = 1e9 * PUBLISHED_TIMES[way] / _PUBLISHED_STEPS / SPHERES
-        findings.append(Finding(f"{way}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted))
-    one, other = (stage_shares(run, way)[0] for way in PUBLISHED)
+        wanted = 1e9 * PUBLISHED_TIMES[procedure] / _PUBLISHED_STEPS / SPHERES
+        findings.append(
+            Finding(f"{procedure}: time per sphere and step [ns]", 1e9 * total / run.particles, wanted)
+        )
+    one, other = (stage_shares(run, procedure)[0] for procedure in PUBLISHED)
     ratio = PUBLISHED_TIMES["H2 directly"] / PUBLISHED_TIMES["fast test, then H2"]
     findings.append(Finding("H2 directly: total time over that of both", other / one, ratio))
     total, parts = stage_shares(skinned, "H2 directly")
@@ -192,13 +194,13 @@ def shares(run: Measured, skinned: Measured, length: Length) -> Table:
     return Table("6.2: where the time of the mixer goes, Table 10", "published", findings, remark)
 
 
-def stage_shares(run: Measured, way: str) -> tuple[float, tuple[float, ...]]:
+def stage_shares(run: MixerRun, procedure: str) -> tuple[float, tuple[float, ...]]:
     """Return the time of a step [s] and the shares of the stages [%], those of `PUBLISHED` first."""
     spent = run.seconds
     fast, split, direct = (
         float(np.mean([getattr(one, name) for one in run.samples])) for name in ("fast", "split", "direct")
     )
-    test, hierarchy = (0.0, direct) if way == "H2 directly" else (fast, split)
+    test, hierarchy = (0.0, direct) if procedure == "H2 directly" else (fast, split)
     total = sum(spent.values()) - direct + test + hierarchy
     spheres = sum(spent.get(phase, 0.0) for phase in ("detect", "migrate", "exchange"))
     bins, forces = spent.get("detect facets", 0.0), spent.get("pairs", 0.0) + spent.get("sum", 0.0)
@@ -209,8 +211,8 @@ def stage_shares(run: Measured, way: str) -> tuple[float, tuple[float, ...]]:
     return total, tuple(100.0 * part / total for part in parts)
 
 
-def counts(notebook: Notebook, runs: Mapping[str, Measured]) -> Table:
-    """Return how many facets each stage treats per sphere and step; draw them added up (Fig. 30)."""
+def facet_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> Table:
+    """Return the number of facets in each stage per sphere and step; plot their sums over time (Fig. 30)."""
     findings = []
     for name, run in runs.items():
         mean = {stage: float(values.mean()) for stage, values in _per_sphere(run).items()}
@@ -225,7 +227,7 @@ def counts(notebook: Notebook, runs: Mapping[str, Measured]) -> Table:
     return Table("6.2.4: what the stages treat, Fig. 30", "published", findings, remark)
 
 
-def _per_sphere(run: Measured) -> dict[str, Floats]:
+def _per_sphere(run: MixerRun) -> dict[str, Floats]:
     """Return the work of each stage in the sampled steps, per sphere."""
     return {
         stage: np.array([getattr(one, stage) for one in run.samples], dtype=np.float64) / run.particles
@@ -233,8 +235,8 @@ def _per_sphere(run: Measured) -> dict[str, Floats]:
     }
 
 
-def _plot_counts(notebook: Notebook, runs: Mapping[str, Measured]) -> None:
-    lines = {name: _added_up(run) for name, run in runs.items()}
+def _plot_counts(notebook: Notebook, runs: Mapping[str, MixerRun]) -> None:
+    lines = {name: _cumulated(run) for name, run in runs.items()}
     every = np.concatenate([line for of_run in lines.values() for line in of_run.values()])
     with notebook.plot("fig30_counts", 2) as panels:
         for axes, (name, of_run) in zip(panels, lines.items(), strict=True):
@@ -247,14 +249,14 @@ def _plot_counts(notebook: Notebook, runs: Mapping[str, Measured]) -> None:
             axes.legend(loc="lower right")
 
 
-def _added_up(run: Measured) -> dict[str, Floats]:
-    """Return the work of each stage since the rotor turns, per sphere."""
+def _cumulated(run: MixerRun) -> dict[str, Floats]:
+    """Return the cumulated work of each stage since the start of the rotor, per sphere."""
     steps = np.diff(np.round(run.time / STEP), prepend=0.0)
     return {stage: np.cumsum(values * steps) for stage, values in _per_sphere(run).items()}
 
 
-def scaling(notebook: Notebook, settled: Groups, length: Length) -> Table:
-    """Return the times of a step on one and more threads; draw them (Fig. 29)."""
+def scaling(notebook: Notebook, settled: Groups, length: RunLength) -> Table:
+    """Return the times of a step on one and more threads; plot them (Fig. 29)."""
     numbers = [number for number in (1, 2, 4, 8, 16) if number <= notebook.threads]
     seconds = {skin: _timed(settled, length, notebook.threads, skin, numbers) for skin in SEARCHES}
     findings = []
@@ -272,7 +274,9 @@ def scaling(notebook: Notebook, settled: Groups, length: Length) -> Table:
     return Table("6.2.3: threads", "", findings, remark)
 
 
-def _timed(settled: Groups, length: Length, threads: int, skin: str, numbers: list[int]) -> dict[int, float]:
+def _timed(
+    settled: Groups, length: RunLength, threads: int, skin: str, numbers: list[int]
+) -> dict[int, float]:
     """Return the time per step for each number of threads [s]."""
     simulation = _mixer(length, threads, skin, state=settled)
     simulation.advance(length.steps)

@@ -1,4 +1,4 @@
-"""What the studies of the double hierarchy paper share: its cases, runs that are watched, and Hertz's law."""
+"""Functions for the studies of the double hierarchy paper: its cases, recorded runs, Hertz's law."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ METHODS = ("h2", "signed")
 
 GRAVITY = 9.81
 RADIUS = 0.3
-"""Of the spheres of sect. 6.1 [m]."""
+"""Radius of the spheres of sect. 6.1 [m]."""
 
 MASS = 100.0 * 4.0 / 3.0 * math.pi * RADIUS**3
-"""Of the spheres of sect. 6.1 that are free to move [kg]."""
+"""Mass of the free spheres of sect. 6.1 [kg]."""
 
 _COLUMNS = ("position", "velocity", "angular_velocity", "force")
 
 
 @dataclass
 class Track:
-    """What particles did, by time and id.
+    """Recorded motion of particles, by time and id.
 
     Attributes
     ----------
@@ -68,30 +68,30 @@ def example(name: str, *settings: str, threads: int = 1, state: Groups | None = 
 
 
 def follow(simulation: Simulation, end: float, every: int = 1) -> Track:
-    """Run until a time [s] and return what the particles did, seen after every few steps.
+    """Run until a time [s] and return the motion of the particles, sampled every few steps.
 
     Parameters
     ----------
     simulation : Simulation
-        Of few particles, on one rank.
+        A simulation of few particles, on one rank.
     end : float
         Simulated time [s].
     every : int
-        Steps from one look to the next.
+        Steps between samples.
     """
     times: list[float] = []
-    seen: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     step = simulation.system.constants.step
-    looks = max(round((end - simulation.time) / step) // every, 0)
-    for look in range(looks + 1):
-        if look:
+    samples = max(round((end - simulation.time) / step) // every, 0)
+    for sample in range(samples + 1):
+        if sample:
             simulation.advance(every)
-        held = simulation.gather()
-        assert held is not None
+        particles = simulation.gather()
+        assert particles is not None
         times.append(simulation.time)
-        for name, column in seen.items():
-            column.append(held[name])
-    return Track(np.array(times), *(np.array(seen[name]) for name in _COLUMNS))
+        for name, column in columns.items():
+            column.append(particles[name])
+    return Track(np.array(times), *(np.array(columns[name]) for name in _COLUMNS))
 
 
 def hertz_factor(youngs_modulus: float, wall_modulus: float = math.inf, poisson_ratio: float = 0.2) -> float:
@@ -100,7 +100,7 @@ def hertz_factor(youngs_modulus: float, wall_modulus: float = math.inf, poisson_
     return 4.0 / 3.0 / compliance * math.sqrt(RADIUS)
 
 
-def alike(name: str, values: Any, limit: float) -> Finding:
+def largest_difference(name: str, values: Any, limit: float) -> Finding:
     """Return the largest difference between values that should be equal, along their last axis, and its limit."""
     values = np.asarray(values)
     return Finding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)

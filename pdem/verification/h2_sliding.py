@@ -24,7 +24,7 @@ PRINTED = {"one quad": (3.9021, 3.5410, 11.9788), "80 triangles": (3.9022, 3.541
 NAMES = ("x [m]", "v [m/s]", "omega [rad/s]")
 
 CONVENTIONS = (3.902404, 3.541097, 11.979284)
-"""The same as the published implementation gives it, with a wall as soft as the sphere and lever arm R - overlap."""
+"""The same by the published implementation, with a wall as soft as the sphere and lever arm R - overlap."""
 
 _MODULUS = 1e6
 _QUICK_STEP, _FULL_STEP = 2e-4, 1e-5
@@ -32,7 +32,7 @@ _SOFT_WALL = "materials.boundary={youngs_modulus=1e6, poisson_ratio=0.2}"
 
 
 def sliding(notebook: Notebook) -> Table:
-    """Return where spheres are after a second, beside eqs. 33-39; draw it (Fig. 25)."""
+    """Return position and velocities of spheres after a second, beside eqs. 33-39; plot them (Fig. 25)."""
     step = _FULL_STEP if notebook.full else _QUICK_STEP
     findings, tracks = [], {}
     for method in METHODS:
@@ -84,7 +84,7 @@ def sliding_findings(
     tolerance: float,
     printed: Mapping[str, Sequence[float]] | None = None,
 ) -> list[Finding]:
-    """Return what both spheres have reached at the end, and by how much they differ."""
+    """Return position and velocities of both spheres at the end, and their difference."""
     reached = [np.array([one[-1, n, axis] for one, axis in _columns(track)]) for n in range(2)]
     findings = []
     for mesh, values in zip(PRINTED, reached, strict=True):
@@ -106,9 +106,9 @@ def overlap(wall: float) -> float:
 
 
 def elastic_delay() -> float:
-    """Return how far a sphere stays behind because friction sticks by a spring, which relaxes in the end [m].
+    """Return the distance by which a sphere lags because the tangential spring relaxes when rolling begins [m].
 
-    The spring is friction over tangential stiffness long, and a sphere that gives up slip goes 1/3.5 of it.
+    The extension of the spring is friction over tangential stiffness, and 1/3.5 of it is displacement of the sphere.
     """
     stiffness_ratio = 2.0 * (1.0 - 0.2) / (2.0 - 0.2)
     return FRICTION * overlap(np.inf) / 1.5 / stiffness_ratio / 3.5
@@ -128,12 +128,12 @@ def rolling(arm: str, wall: float = np.inf, time: float = END) -> tuple[Floats, 
     """
     lever = RADIUS - overlap(wall) if arm == "contact" else RADIUS
     final = SPEED / (1.0 + 0.4 * (RADIUS / lever) ** 2)
-    begins = (SPEED - final) / (FRICTION * GRAVITY)
-    slid = min(time, begins)
-    v = SPEED - FRICTION * GRAVITY * slid
-    x = SPEED * slid - 0.5 * FRICTION * GRAVITY * slid**2 + v * (time - slid)
-    omega = 2.5 * FRICTION * GRAVITY * lever / RADIUS**2 * slid
-    return np.array([x, v, omega]), begins
+    rolling_start = (SPEED - final) / (FRICTION * GRAVITY)
+    sliding_time = min(time, rolling_start)
+    v = SPEED - FRICTION * GRAVITY * sliding_time
+    x = SPEED * sliding_time - 0.5 * FRICTION * GRAVITY * sliding_time**2 + v * (time - sliding_time)
+    omega = 2.5 * FRICTION * GRAVITY * lever / RADIUS**2 * sliding_time
+    return np.array([x, v, omega]), rolling_start
 
 
 def _plot(notebook: Notebook, track: Track) -> None:

@@ -1,7 +1,7 @@
-"""The stages of the contact of spheres with walls, each by itself: what is counted and timed in sect. 6.2.
+"""The stages of contacts between spheres and walls, counted and timed one by one as in sect. 6.2.
 
-A run does them in one pass per sphere, which leaves nothing in between to look at. Here they are called on the state
-that a run has reached, and change nothing of it.
+A run does them in one pass per sphere, so that its stages cannot be timed. Here they are called on the state of a run
+and do not change it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 _REPETITIONS = 3
 
 
-class Stages(NamedTuple):
+class StageWork(NamedTuple):
     """Work of the stages in one step.
 
     Attributes
     ----------
     potential, touched, contacts : int
-        Facets tested, facets that intersect their sphere, and what is left of them as contacts.
+        Numbers of facets tested, of facets that intersect their sphere, and of contacts.
     fast, split, direct : float
-        Time of the fast intersection test, of the double hierarchy on what it has found, and of the double
+        Time of the fast intersection test, of the double hierarchy on the facets that it leaves, and of the double
         hierarchy on all facets [s].
     """
 
@@ -47,8 +47,8 @@ class Stages(NamedTuple):
     direct: float
 
 
-class Near(NamedTuple):
-    """Spheres near a wall: their rows, places and sizes, and the facets that each may touch."""
+class SpheresNearWall(NamedTuple):
+    """Spheres near a wall: their rows, positions and radii, and candidate facets."""
 
     near: NDArray[np.int32]
     position: NDArray[np.float64]
@@ -59,14 +59,17 @@ class Near(NamedTuple):
 
 
 @inlined
-def _sphere(spheres: Near, q: int) -> Sphere:
+def _sphere(spheres: SpheresNearWall, q: int) -> Sphere:
     p = spheres.near[q]
     return Sphere(spheres.position[p, 0], spheres.position[p, 1], spheres.position[p, 2], spheres.radius[p])
 
 
 @threaded_kernel
 def intersect(
-    spheres: Near, surface: SurfaceArrays, touched: NDArray[np.int64], touched_end: NDArray[np.int64]
+    spheres: SpheresNearWall,
+    surface: SurfaceArrays,
+    touched: NDArray[np.int64],
+    touched_end: NDArray[np.int64],
 ) -> None:
     """Write the facets that intersect each sphere into its rows of `touched`, and where they end."""
     for q in prange(len(spheres.near)):
@@ -81,7 +84,11 @@ def intersect(
 
 @threaded_kernel
 def resolve(
-    spheres: Near, surface: SurfaceArrays, scratch: Scratch, found: Found, counts: NDArray[np.int64]
+    spheres: SpheresNearWall,
+    surface: SurfaceArrays,
+    scratch: Scratch,
+    found: Found,
+    counts: NDArray[np.int64],
 ) -> None:
     """Resolve the contacts of each sphere with its candidates by the double hierarchy; write their numbers."""
     for q in prange(len(spheres.near)):
@@ -91,13 +98,13 @@ def resolve(
         )
 
 
-def stages(simulation: Simulation) -> Stages:
+def measure_stages(simulation: Simulation) -> StageWork:
     """Count and time the stages for the state that a run has reached.
 
     Parameters
     ----------
     simulation : Simulation
-        With walls, on one rank.
+        A simulation with walls, on one rank.
     """
     system = simulation.system
     assert system.walls is not None
@@ -106,7 +113,7 @@ def stages(simulation: Simulation) -> Stages:
     touched, touched_end = np.zeros_like(lists.candidates), lists.end.copy()
     scratch, found = Scratch.rows(rows, INTEGER_COLUMNS), Found.rows(rows)
     counts = np.zeros(len(lists.near), np.int64)
-    spheres = Near(
+    spheres = SpheresNearWall(
         lists.near, particles.column("position"), particles.column("radius"), lists.start, lists.end,
         lists.candidates,
     )  # fmt: skip
@@ -115,7 +122,7 @@ def stages(simulation: Simulation) -> Stages:
     hits = spheres._replace(end=touched_end, candidates=touched)
     split = _shortest(lambda: resolve(hits, surface, scratch, found, counts))
     potential, hit = (int((end - lists.start).sum()) for end in (lists.end, touched_end))
-    return Stages(potential, hit, int(counts.sum()), fast, split, direct)
+    return StageWork(potential, hit, int(counts.sum()), fast, split, direct)
 
 
 def seconds_on_threads(
@@ -126,30 +133,30 @@ def seconds_on_threads(
     Parameters
     ----------
     simulation : Simulation
-        On one rank.
+        A simulation on one rank.
     steps : int
-        Of each block.
+        Steps of each block.
     numbers : sequence of int
         Numbers of threads, none larger than `threads`.
     threads : int
-        Number to go on with.
+        Number of threads afterwards.
     """
     shortest = dict.fromkeys(numbers, np.inf)
     for _ in range(_REPETITIONS):
         for number in numbers:
             set_threads(number)
-            begun = time.perf_counter()
+            start = time.perf_counter()
             simulation.advance(steps)
-            shortest[number] = min(shortest[number], (time.perf_counter() - begun) / steps)
+            shortest[number] = min(shortest[number], (time.perf_counter() - start) / steps)
     set_threads(threads)
     return shortest
 
 
 def _shortest(work: Callable[[], object]) -> float:
-    """Return the shortest time of a work [s]."""
+    """Return the shortest time of several calls [s]."""
     seconds = []
     for _ in range(_REPETITIONS):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         work()
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - start)
     return min(seconds)

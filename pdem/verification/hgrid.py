@@ -1,8 +1,8 @@
-"""The studies of the paper on the hierarchical grid, computed and counted anew.
+"""The studies of the paper on the hierarchical grid.
 
 Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357-372, doi 10.1007/s40571-014-0020-9. Lengths are in
 units of the smallest radius, costs in units of one distance test. The published overhead of an access, K, is
-0.2; that of the arrays used here is measured.
+0.2; that of pdem's arrays is measured.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _points(
 
 
 def _whole_cells(sizes: NDArray[np.float64], edge: float) -> NDArray[np.float64]:
-    """Return the sizes enlarged so that whole numbers of cells fill the box: the model knows no others."""
+    """Return the sizes enlarged so that whole numbers of cells fill the box, as the model assumes."""
     return np.unique(edge / np.floor(edge / sizes))
 
 
@@ -169,7 +169,7 @@ def _plot_counts(notebook: Notebook, findings: list[Finding]) -> None:
 
 
 def level_counts(notebook: Notebook) -> Table:
-    """Return how the cost depends on the number of levels, for each rule of choosing their sizes."""
+    """Return the cost against the number of levels, for each rule of cell sizes."""
     radii, levels = PowerLaw(-2.0, 1.0, 50.0), np.arange(1, 13)
     measured = search_times().overhead
     settings = {

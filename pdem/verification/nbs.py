@@ -1,12 +1,12 @@
-"""The examples of the paper on NBS: packings of equal discs, counted and timed, and a jet of half a million.
+"""The examples of the paper on NBS: packings of equal discs, counted and timed, and a jet of half a million discs.
 
 Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149. Lengths of the packings are in units of the
-diameter D of the discs. The paper shows total times of ten detections, here it is the shortest of ten: a
-machine that does other things too makes some of them longer, none shorter.
+diameter D of the discs. The paper shows total times of ten detections. Here it is the shortest of
+ten, because other programs on the machine can only make a detection longer.
 
-How many pairs touch, and how many lists and discs are looked at, follows from the geometry. For that every
-distance has to be one or the other side of the edge of a cell, not on it; the distances that are two diameters
-or more are therefore a billionth longer, by a power of two, so that all coordinates remain exact.
+The numbers of touching pairs, of lists and of distance tests follow from the geometry, if no distance lies exactly on
+the edge of a cell. Distances of two diameters or more are therefore a billionth longer, by a power of two, so that all
+coordinates are exact.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SIDES = (10, 20, 32, 50, 100, 150, 200, 250, 300)
 """Discs along each side of packing A: 100 to 90,000 of them."""
 
 FULL_SIDES = (*SIDES, 500, 1000)
-"""The same for the long runs: up to a million."""
+"""Discs along each side of packing A in the long runs: up to a million discs."""
 
 SPACINGS = (1, 2, 5, 10, 20, 50, 100, 200)
 """Spacings S of packings B, C and D over the diameter; 200 in both directions is a density of 1/40,000."""
@@ -55,13 +55,13 @@ SIDE = 100
 """Discs along each side of packings B, C and D."""
 
 METHODS = ("sorting", "linked-cell", "screening", "hgrid")
-"""What NBS is compared with; brute force would take a thousand times as long."""
+"""Methods compared with NBS; brute force would take a thousand times as long."""
 
 REPETITIONS = 10
 """Detections of which the fastest counts."""
 
 _RADIUS = 0.5
-_WIDER = 1.0 + 2.0**-30
+_WIDENING = 1.0 + 2.0**-30
 _LINEAR_FROM = 10_000
 _REDUCTION = 10.0
 _LOADS = 8000
@@ -70,20 +70,20 @@ _PACKINGS = {"II": "B", "III": "C", "IV": "D"}
 
 @dataclass(frozen=True)
 class Detection:
-    """Work of a detection: measured, or as it follows from the geometry.
+    """Work of a detection, measured or from the geometry.
 
     Attributes
     ----------
     discs : int
-        Their number.
+        Number of discs.
     pairs : int
-        Those that touch.
+        Touching pairs.
     tests : int
         Distance tests.
     lists : int
         Lists of cells consulted.
     seconds : float
-        Shortest time [s]; 0 where it was not measured.
+        Shortest time [s]; 0 if not measured.
     """
 
     discs: int
@@ -109,12 +109,12 @@ def run(notebook: Notebook) -> Iterator[Table]:
 
 
 def packing(example: str, side: int, spacing: int) -> Floats:
-    """Return the places of discs of diameter 1.
+    """Return the positions of discs of diameter 1.
 
     Parameters
     ----------
     example : {"I", "II", "III", "IV"}
-        Of the paper: its packings A to D.
+        Example of the paper, with packing A to D.
     side : int
         Discs along x and along y; even for packing D.
     spacing : int
@@ -125,24 +125,24 @@ def packing(example: str, side: int, spacing: int) -> Floats:
     ndarray, shape (side * side, 3)
         Centres in diameters, z = 0; numbered along the rows.
     """
-    apart = float(spacing) if spacing == 1 else spacing * _WIDER
+    distance = float(spacing) if spacing == 1 else spacing * _WIDENING
     index = np.arange(side, dtype=np.float64)
     x = {
         "I": index,
-        "II": index * apart,
-        "III": index * apart,
-        "IV": (index // 2) * (1.0 + apart) + index % 2,
+        "II": index * distance,
+        "III": index * distance,
+        "IV": (index // 2) * (1.0 + distance) + index % 2,
     }[example]
-    y = index * (apart if example == "III" else 2.0 * _WIDER)
+    y = index * (distance if example == "III" else 2.0 * _WIDENING)
     return np.stack([*np.broadcast_arrays(x, y[:, None]), np.zeros((side, side))], axis=-1).reshape(-1, 3)
 
 
 def exact(example: str, side: int, spacing: int) -> Detection:
-    """Return what a detection finds and does, from the geometry; `side` is 3 or more, the rest as `packing`.
+    """Return the work of a detection from the geometry; arguments as in `packing`, `side` at least 3.
 
-    A cell is a little larger than a disc, lest rounding separate two that touch. Of touching discs in a row the
-    first two therefore share a cell and all others have their own: one cell less than discs, and as many tests
-    as discs. In a square of touching discs there are four tests for each disc, those in diagonal cells included.
+    A cell is a little larger than a disc, so that rounding does not separate touching discs. Of touching discs in a row
+    the first two therefore share a cell and all others have their own: one cell less than discs, and as many tests as
+    discs. In a square of touching discs there are four tests for each disc, those in diagonal cells included.
     """
     discs, occupied = side * side, side * (side - 1)
     if spacing == 1 and example == "III":
@@ -164,7 +164,7 @@ def detect(systems: Sequence[Floats], repetitions: int = REPETITIONS) -> list[De
     repetitions : int
         Detections in each, of which the fastest counts.
     """
-    found = fastest([partial(_search, one) for one in systems], repetitions)
+    found = shortest_times([partial(_search, one) for one in systems], repetitions)
     return [
         Detection(len(one), len(pairs), tests, lists, seconds)
         for one, ((pairs, tests, lists), seconds) in zip(systems, found, strict=True)
@@ -179,18 +179,18 @@ def _search(positions: Floats) -> Search:
     )
 
 
-def fastest(works: Sequence[Callable[[], Any]], repetitions: int) -> list[tuple[Any, float]]:
-    """Return what each work returns and its shortest time [s].
+def shortest_times(works: Sequence[Callable[[], Any]], repetitions: int) -> list[tuple[Any, float]]:
+    """Return the result and the shortest time [s] of each function.
 
-    They take turns: when the machine has other things to do for a while, no single work suffers.
+    The functions are called in turns, so that other programs on the machine affect all of them alike.
     """
     results: list[Any] = [None] * len(works)
     seconds = [np.inf] * len(works)
     for _ in range(repetitions):
         for number, work in enumerate(works):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             results[number] = work()
-            seconds[number] = min(seconds[number], time.perf_counter() - begun)
+            seconds[number] = min(seconds[number], time.perf_counter() - start)
     return list(zip(results, seconds, strict=True))
 
 
@@ -211,7 +211,7 @@ def example_one(measured: Sequence[Detection]) -> Table:
 
 
 def time_against_number(notebook: Notebook, measured: Sequence[Detection]) -> Table:
-    """Return the times of example I and the exponent with which they grow; plot them."""
+    """Return the times of example I and their exponent; plot them."""
     findings = [
         Finding(f"N = {one.discs}: time of a detection per disc [ns]", 1e9 * one.seconds / one.discs)
         for one in measured
@@ -264,7 +264,7 @@ def _operations(name: str, measured: Sequence[Detection], wanted: Sequence[Detec
 
 
 def time_against_spacing(notebook: Notebook, measured: Mapping[str, Sequence[Detection]]) -> Table:
-    """Return how the times of examples II to IV change with the spacing; plot them."""
+    """Return the times of examples II to IV against the spacing; plot them."""
     findings = []
     for example, found in measured.items():
         name = f"example {example}: time at S = {SPACINGS[-1]} D over that at"
@@ -291,7 +291,7 @@ def other_methods() -> Table:
     """Return whether all methods find the pairs of NBS in example I, and how long they take."""
     places, names = packing("I", SIDE, 1)[:, :2], ("nbs", *METHODS)
     searches = [partial(find_pairs, places, _RADIUS, method=name) for name in names]
-    found = fastest(searches, REPETITIONS)
+    found = shortest_times(searches, REPETITIONS)
     reference, *others = [set(map(tuple, result.pairs.tolist())) for result, _ in found]
     findings = [
         Finding(f"{name}: pairs that are not those of nbs", len(pairs ^ reference), 0.0, 0.0)
@@ -306,7 +306,7 @@ def other_methods() -> Table:
 
 
 def jet(notebook: Notebook) -> Table:
-    """Run the jet of discs of the appendix and return what is kept; draw it."""
+    """Run the jet of discs of the appendix and return the balances of momentum and energy; draw it."""
     case = jet_case(notebook.folder / "jet", full=notebook.full)
     simulation = Simulation(case, threads=notebook.threads)
     before = momentum(simulation)
@@ -356,7 +356,7 @@ def momentum(simulation: Simulation) -> Floats:
 
 
 def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Finding]:
-    """Return what a run of the jet has kept and lost.
+    """Return the balances of momentum and energy of a run of the jet.
 
     Parameters
     ----------

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PUBLISHED_OVERHEAD = 0.2
-"""Time of an access in distance tests, K, of the paper."""
+"""K of the paper: time of an access over that of a distance test."""
 
 CODE: dict[str, Any] = {"unit": "rows", "own_level": "search-box"}
-"""How `pdem.find_pairs` searches, in the words of the cost model."""
+"""Options of the cost model for the search of `pdem.find_pairs`."""
 
 
 def work_findings(
@@ -35,7 +35,7 @@ def work_findings(
     Parameters
     ----------
     name : str
-        Of the system.
+        Name of the system.
     positions, radii : (n, d), (n,) arrays
         The system [m].
     sizes : (L,) array
@@ -43,9 +43,9 @@ def work_findings(
     density : float
         Particles per area or volume [m^-d].
     tolerance : float
-        Relative difference allowed.
+        Largest relative difference.
     **options
-        Of `pdem.find_pairs`: direction, box.
+        Options of `pdem.find_pairs`: direction, box.
     """
     found = find_pairs(positions, radii, cell_sizes=sizes, **options)
     checks, visits = expected_counts(

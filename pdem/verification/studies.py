@@ -1,4 +1,4 @@
-"""All studies that `pdem verify` knows."""
+"""The studies of `pdem verify`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STUDIES = (
     Study("nbs", "Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149", nbs.run),
     Study("bits", "the same bits on any ranks, threads and division, and after any restart", bits.run),
 )
-"""In the order in which they run."""
+"""All studies, in the order in which they run."""
 
 
 def find_study(name: str) -> Study:

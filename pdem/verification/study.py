@@ -1,4 +1,4 @@
-"""What a verification is made of: findings in tables, made by studies, written down in a notebook."""
+"""Studies of `pdem verify`: findings, tables of findings, and a notebook for plots."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _DOTS_PER_INCH = 150
 
 @dataclass(frozen=True)
 class Finding:
-    """One computed number and the one it is held against.
+    """A computed number and the expected one.
 
     Attributes
     ----------
     name : str
-        What it is, with its unit.
+        Name of the quantity, with its unit.
     computed : float
-        Found here.
+        Value computed here.
     expected : float or None
-        Published or predicted; None where there is nothing to compare with.
+        Published or predicted value; None without one.
     tolerance : float or None
-        Relative difference allowed; None where the two are shown only.
+        Largest relative difference; None if there is no limit.
     at_most : bool
         Whether `expected` is an upper limit.
     printed : float or None
-        What the paper prints, where that is not what its method gives.
+        Value printed in the paper, where its method gives another one.
     """
 
     name: str
@@ -45,14 +45,14 @@ class Finding:
 
     @property
     def difference(self) -> float | None:
-        """Relative difference from what was expected, or None."""
+        """Relative difference from the expected value, or None."""
         if self.expected is None or self.expected == 0.0:
             return None
         return self.computed / self.expected - 1.0
 
     @property
     def passed(self) -> bool | None:
-        """Whether it is within its tolerance; None where nothing was asked."""
+        """Whether the value is within its tolerance; None without a tolerance."""
         if self.expected is None or self.tolerance is None:
             return None
         allowed = self.tolerance * abs(self.expected)
@@ -63,20 +63,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class Table:
-    """Findings that belong together.
+    """A table of findings.
 
     Attributes
     ----------
     title : str
-        What was done.
+        Title.
     source : str
-        What the expected numbers are, the head of their column: published, predicted, exact ...
+        Source of the expected values, the head of their column: published, predicted, exact ...
     findings : list of Finding
         The rows.
     remark : str
-        What a reader should know about them.
+        Text below the table.
     digits : int
-        With which numbers are shown.
+        Significant digits of the numbers.
     """
 
     title: str
@@ -115,29 +115,29 @@ def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
     return finding.name, computed, limit + expected, difference, verdict, printed
 
 
-class Shown(Protocol):
-    """What a study shows: its text, and how much of it is off."""
+class StudyResult(Protocol):
+    """A result of a study: its text, and the number of failures."""
 
     @property
     def failed(self) -> int:
-        """Number of things that are not as they should be."""
+        """Number of failures."""
         ...
 
 
 @dataclass
 class Notebook:
-    """Where a study writes its plots, and how much it shall do.
+    """Folder of a study, its options and the plots that it has written.
 
     Attributes
     ----------
     folder : Path
-        For plots and runs; made when it is first needed.
+        Folder for plots and runs; created when needed.
     full : bool
-        Whether to do the long runs too.
+        Whether the long runs are included.
     threads : int
         Threads of simulations.
     plots : list of Path
-        Those written so far.
+        Plots written so far.
     """
 
     folder: Path
@@ -147,7 +147,7 @@ class Notebook:
 
     @contextmanager
     def plot(self, name: str, columns: int = 1) -> Iterator[Any]:
-        """Give the axes of a plot (a sequence if there are several columns), saved as ``NAME.png`` afterwards.
+        """Yield the axes of a plot (a sequence if there are several columns); save it as ``NAME.png`` afterwards.
 
         Raises
         ------
@@ -174,18 +174,18 @@ def plain_numbers(*axes: Any) -> None:
 
 @dataclass(frozen=True)
 class Study:
-    """One paper's benchmarks, or one promise.
+    """The benchmarks of a paper, or a check of pdem's own.
 
     Attributes
     ----------
     name : str
-        By which users ask for it.
+        Name on the command line.
     title : str
-        What it repeats, and from where.
+        The paper, or the property that is checked.
     run : callable
-        Takes a notebook and yields tables as they are done.
+        Takes a notebook and yields results.
     """
 
     name: str
     title: str
-    run: Callable[[Notebook], Iterator[Shown]]
+    run: Callable[[Notebook], Iterator[StudyResult]]

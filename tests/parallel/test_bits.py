@@ -16,8 +16,8 @@ from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.verification import bits
-from pdem.verification.bits import BALANCES, METHODS, RANKS, THREADS, Cells
-from pdem.verification.bits_ranks import Cell, Played, play, play_plan, write_plan
+from pdem.verification.bits import BALANCES, METHODS, RANKS, THREADS, VariantTable
+from pdem.verification.bits_variants import RunCounts, Variant, run_plan, run_variant, write_plan
 from pdem.verification.study import Notebook
 
 SMALLER = {
@@ -41,7 +41,7 @@ def way(ranks, example):
     number, turn = RANKS.index(ranks), list(EXAMPLES).index(example)
     threads, method = THREADS[(number + turn) % 2], METHODS[(number // 2 + turn) % 2]
     balance = BALANCES[(number // 3 + number + turn) % 2]
-    return Cell(ranks, threads, method, balance), max(1, ranks // 2)
+    return Variant(ranks, threads, method, balance), max(1, ranks // 2)
 
 
 def small_case(example, folder, output):
@@ -80,19 +80,19 @@ def test_same_bits_on_other_numbers_of_ranks(ranks, example, communicator, share
 
 def check_same_bits(ranks, example, communicator, shared_path):
     """In the middle and at the end, and at the end of a run that was continued there on half of the ranks."""
-    cell, fewer = way(ranks, example)
+    variant, fewer = way(ranks, example)
     comm = None if ranks == 1 else communicator
     first = communicator.rank == 0
     if first:
         write_example(example, shared_path)
-        alone = play(small_case(example, shared_path, "alone"), None, Cell(1))
+        alone = run_variant(small_case(example, shared_path, "alone"), None, Variant(1))
     communicator.Barrier()
-    played = play(small_case(example, shared_path, "shared"), comm, cell)
+    counts = run_variant(small_case(example, shared_path, "shared"), comm, variant)
     part = communicator.Split(communicator.rank < fewer)
     middle = CheckpointFolder(shared_path / "shared").paths()[0]
     if communicator.rank < fewer:
-        other = Cell(fewer, 3 - cell.threads, METHODS[cell.method == METHODS[0]], "always", ranks)
-        play(small_case(example, shared_path, "again"), None if fewer == 1 else part, other, middle)
+        other = Variant(fewer, 3 - variant.threads, METHODS[variant.method == METHODS[0]], "always", ranks)
+        run_variant(small_case(example, shared_path, "again"), None if fewer == 1 else part, other, middle)
     communicator.Barrier()
     if first:
         expected = {path.name: path for path in CheckpointFolder(shared_path / "alone").paths()}
@@ -100,19 +100,19 @@ def check_same_bits(ranks, example, communicator, shared_path):
         assert len(expected) == len(shared) == 2
         assert len(again) == 1
         require_same(expected, shared + again)
-        assert alone.contacts == played.contacts > 0
-        assert played.detections >= 4
+        assert alone.contacts == counts.contacts > 0
+        assert counts.detections >= 4
         assert (alone.twice, alone.listed_twice) == (0, 0)
-        assert played.divisions >= 3 if cell.balance == "always" and ranks > 1 else played.divisions == 0
-        assert example != "hopper" or played.particles < 250
+        assert counts.divisions >= 3 if variant.balance == "always" and ranks > 1 else counts.divisions == 0
+        assert example != "hopper" or counts.particles < 250
     communicator.Barrier()
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_value_of_every_axis_occurs_with_every_case(example):
-    cells = [way(ranks, example)[0] for ranks in RANKS if ranks > 1]
+    variants = [way(ranks, example)[0] for ranks in RANKS if ranks > 1]
     for name, values in (("threads", THREADS), ("method", METHODS), ("balance", BALANCES)):
-        assert {getattr(cell, name) for cell in cells} == set(values)
+        assert {getattr(variant, name) for variant in variants} == set(values)
 
 
 @pytest.mark.ranks(4, timeout=300)
@@ -121,57 +121,61 @@ def test_contacts_of_two_ranks_are_counted_once(ranks, communicator, shared_path
         write_example("h2_mixer", shared_path)
     communicator.Barrier()
     case = small_case("h2_mixer", shared_path, "shared")
-    played = play(case, communicator, Cell(ranks, method="slabs"))
+    counts = run_variant(case, communicator, Variant(ranks, method="slabs"))
     if communicator.rank == 0:
         groups = read_checkpoint(CheckpointFolder(shared_path / "shared").paths()[-1]).groups
-        assert played.contacts == len(groups["contacts"]["lower"])
-        assert 0 < played.twice < played.contacts
-        assert played.twice <= played.listed_twice < played.listed
+        assert counts.contacts == len(groups["contacts"]["lower"])
+        assert 0 < counts.twice < counts.contacts
+        assert counts.twice <= counts.listed_twice < counts.listed
 
 
 def test_the_matrix_is_whole():
-    cells = bits.all_cells()
-    fresh = {cell for cell in cells if not cell.before and cell.ranks > 1}
-    assert fresh == {Cell(*one) for one in product(RANKS[1:], THREADS, METHODS, BALANCES)}
-    again = {(cell.before, cell.ranks) for cell in cells if cell.before}
+    variants = bits.all_variants()
+    fresh = {variant for variant in variants if not variant.before and variant.ranks > 1}
+    assert fresh == {Variant(*one) for one in product(RANKS[1:], THREADS, METHODS, BALANCES)}
+    again = {(variant.before, variant.ranks) for variant in variants if variant.before}
     assert again == {(8, 1), (1, 2), (2, 3), (3, 4), (4, 7), (7, 8)}
-    batches = list(bits._batches(cells))
-    assert sorted(map(repr, cells)) == sorted(repr(cell) for batch in batches for cell in batch)
+    batches = list(bits._batches(variants))
+    assert sorted(map(repr, variants)) == sorted(repr(variant) for batch in batches for variant in batch)
     done = set()
     for batch in batches:
-        assert len({cell.ranks for cell in batch}) == 1
-        assert all(cell.before in done for cell in batch if cell.before)
+        assert len({variant.ranks for variant in batch}) == 1
+        assert all(variant.before in done for variant in batch if variant.before)
         done.add(batch[0].ranks)
 
 
 def test_a_bit_that_differs_is_found(tmp_path):
     example = EXAMPLES["hopper"]._replace(steps=6)
     case = next(iter(write_example("hopper", tmp_path / "case")))
-    cells = [Cell(1), Cell(1, 2), Cell(1, 2, before=1)]
-    write_plan(tmp_path / "plan.json", case, example.all_settings(), cells[:2])
-    play_plan(None, tmp_path / "plan.json")
-    assert bits._judged(tmp_path, cells[0])[2] == ""
-    end = CheckpointFolder(tmp_path / cells[1].folder).paths()[-1]
+    variants = [Variant(1), Variant(1, 2), Variant(1, 2, before=1)]
+    write_plan(tmp_path / "plan.json", case, example.all_settings(), variants[:2])
+    run_plan(None, tmp_path / "plan.json")
+    assert bits._compare_variant(tmp_path, variants[0])[2] == ""
+    end = CheckpointFolder(tmp_path / variants[1].folder).paths()[-1]
     held = read_checkpoint(end)
     velocity = held.groups["particles"]["velocity"]
     velocity[7, 1] = np.nextafter(velocity[7, 1], np.inf)
     write_checkpoint(end, held.groups, held.attributes)
-    cell, played, difference = bits._judged(tmp_path, cells[1])
+    variant, counts, difference = bits._compare_variant(tmp_path, variants[1])
     assert "particles/velocity: 1 of 400 rows differ, first id 7" in difference
-    write_plan(tmp_path / "plan.json", case, example.all_settings(), cells[2:])
-    play_plan(None, tmp_path / "plan.json")
-    table = Cells("hopper", [bits._judged(tmp_path, cells[2]), (cell, played, difference)])
+    write_plan(tmp_path / "plan.json", case, example.all_settings(), variants[2:])
+    run_plan(None, tmp_path / "plan.json")
+    table = VariantTable(
+        "hopper", [bits._compare_variant(tmp_path, variants[2]), (variant, counts, difference)]
+    )
     assert table.failed == 1
     lines = str(table).splitlines()
     assert lines[3].split()[-4:] == ["1", str(table.rows[0][1].detections), "0", "yes"]
     assert lines[4].split()[-1] == "OFF"
     end.unlink()
-    assert bits._judged(tmp_path, cells[1])[2] == f"wrote no {end.name}"
+    assert bits._compare_variant(tmp_path, variants[1])[2] == f"wrote no {end.name}"
 
 
 def test_what_is_evaluated_twice_is_a_share_of_all():
-    played = Played(100, 200, 20, 400, 100, 5, 0, 10)
-    cost = bits._cost(bits.EXAMPLES[0], Cells("", [(Cell(1), played, ""), (Cell(2), played, "")]))
+    counts = RunCounts(100, 200, 20, 400, 100, 5, 0, 10)
+    cost = bits._duplicated_work(
+        bits.EXAMPLES[0], VariantTable("", [(Variant(1), counts, ""), (Variant(2), counts, "")])
+    )
     assert [(one.name.split()[0], one.computed) for one in cost.findings] == [("2", 10.0), ("2", 25.0)]
 
 

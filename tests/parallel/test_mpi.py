@@ -13,7 +13,7 @@ from pdem.case.model import Case
 from pdem.foundation.errors import Interrupted, LaunchError
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.version import VERSION
-from pdem.output.origin import origin
+from pdem.output.provenance import provenance
 from pdem.simulation.distributed import check_same, stop_if_asked
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
@@ -95,10 +95,10 @@ def test_ranks_that_would_run_something_else_are_refused(communicator, ranks):
         LaunchError, match=rf"^1 of {ranks} ranks .* rank {ranks - 1} has time\.end = 2.0, and rank 0 1.0"
     ):
         check_same(communicator, Case.from_text(CASE.format(end=2.0 if last else 1.0)))
-    older = {**origin(), "pdem": "0.0"} if last else origin()
+    older = {**provenance(), "pdem": "0.0"} if last else provenance()
     with pytest.raises(LaunchError, match=rf"rank {ranks - 1} has pdem 0\.0 .*, and rank 0 pdem {VERSION}"):
         check_same(communicator, Case.from_text(CASE.format(end=1.0)), older)
-    changed = {**origin(), "sources": "0" * 16} if last else origin()
+    changed = {**provenance(), "sources": "0" * 16} if last else provenance()
     with pytest.raises(LaunchError, match=rf"rank {ranks - 1} has pdem .*sources 0{{16}}\).*load the same"):
         check_same(communicator, Case.from_text(CASE.format(end=1.0)), changed)
 
@@ -106,7 +106,7 @@ def test_ranks_that_would_run_something_else_are_refused(communicator, ranks):
 def test_ranks_on_nodes_of_another_type_are_warned_of(communicator, ranks):
     case = Case.from_text(CASE.format(end=1.0))
     assert check_same(communicator, case) == ""
-    other = {**origin(), "processor": "abacus"} if communicator.rank == ranks - 1 else origin()
+    other = {**provenance(), "processor": "abacus"} if communicator.rank == ranks - 1 else provenance()
     text = check_same(communicator, case, other)
     assert bool(text) == (communicator.rank == 0 and ranks > 1)
     if text:

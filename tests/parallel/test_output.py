@@ -18,7 +18,7 @@ from pdem.foundation.fields import state_fields, written_fields
 from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint, write_tables
 from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.content import content_digest
+from pdem.output.content_digest import content_digest
 from pdem.output.parallel_hdf5 import Table
 from pdem.output.snapshots import ParticleSnapshots
 

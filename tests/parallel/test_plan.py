@@ -9,12 +9,12 @@ from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
 from decomposition.partitioners import PARTITIONERS
 from decomposition.plan import divide
-from pdem.benchmark.cases import Prepared
+from pdem.benchmark.cases import Start
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
-from pdem.scaling.measure import counts
+from pdem.scaling.measure import rank_counts
 from pdem.scaling.plan import divide as divide_start
 from pdem.scaling.plan import facets_of, work_of
 from pdem.simulation.simulation import Simulation
@@ -96,7 +96,7 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
     at = (25 * np.arange(24)[:, None] + np.arange(24)).ravel()
     sheet = Mesh(np.column_stack((x, y, 0.02 + 0.0 * x)), np.stack((at, at + 25, at + 26, at + 1), axis=1))
     case = Case.from_text(CASE.replace("1500", "400") + WALL)
-    start = Prepared(case, [sheet], particles=initial_particles(case, [sheet]))
+    start = Start(case, [sheet], particles=initial_particles(case, [sheet]))
     simulation = Simulation(case, communicator, threads=1, meshes=[sheet], particles=start.particles)
     mine = len(np.unique(facets_of(simulation.system.walls)[1]))
     alone = Simulation(case, threads=1, meshes=[sheet], particles=start.particles)
@@ -108,9 +108,9 @@ def test_ranks_reach_the_facets_that_are_planned(ranks, communicator):
 def test_a_run_begins_as_planned(ranks, communicator):
     case = Case.from_text(CASE)
     simulation = Simulation(case, communicator, threads=1)
-    begun = counts(simulation)
+    begun = rank_counts(simulation)
     alone = Simulation(case, threads=1)
-    start = Prepared(case, [], particles=initial_particles(case, []))
+    start = Start(case, [], particles=initial_particles(case, []))
     plan = divide_start(alone, start, ranks)
     if communicator.rank:
         return

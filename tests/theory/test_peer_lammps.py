@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pdem import Simulation
-from pdem.benchmark.cases import Prepared
+from pdem.benchmark.cases import Start
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun
@@ -55,7 +55,7 @@ def start(particles, *, restitution=1.0, friction=0.0, step=2e-6, floor=False):
     )
     square = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]
     meshes = [Mesh(square, [[0, 1, 2, 3]])] if floor else []
-    return Prepared(Case.from_text(text + (WALL if floor else "")), meshes, particles)
+    return Start(Case.from_text(text + (WALL if floor else "")), meshes, particles)
 
 
 def table(position, radius, velocity=None, spin=None):

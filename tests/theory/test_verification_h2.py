@@ -151,7 +151,7 @@ def test_stages_find_the_contacts_of_the_run():
     simulation = example("h2_impacts", f"particles[0].positions={places}", "time.step=1e-4")
     simulation.advance(5)
     before = simulation.gather()
-    found = h2_stages.stages(simulation)
+    found = h2_stages.measure_stages(simulation)
     assert found.contacts == simulation.system.walls.count == 3
     assert found.potential >= found.touched > 20
     assert min(found.fast, found.split, found.direct) > 0.0
@@ -160,15 +160,17 @@ def test_stages_find_the_contacts_of_the_run():
 
 
 def test_a_small_mixer_gives_every_table(tmp_path):
-    length, few = h2_mixer.Length(0.02, 0.002, 4, 5), "particles[0].fill.count=1500"
+    length, few = h2_mixer.RunLength(0.02, 0.002, 4, 5), "particles[0].fill.count=1500"
     settled = h2_mixer.settle(length, 1, few)
-    runs = {name: h2_mixer.mix(settled, length, 1, skin, few) for skin, name in h2_mixer.SEARCHES.items()}
+    runs = {
+        name: h2_mixer.run_mixer(settled, length, 1, skin, few) for skin, name in h2_mixer.SEARCHES.items()
+    }
     one, other = runs.values()
     assert [sample.contacts for sample in one.samples] == [sample.contacts for sample in other.samples]
     assert one.samples[-1].contacts > 0
     for run in runs.values():
         assert all(sample.potential >= sample.touched >= sample.contacts for sample in run.samples)
-    table = h2_mixer.shares(one, other, length)
+    table = h2_mixer.time_shares(one, other, length)
     assert off(table.findings) == ["spheres"]
     for way in h2_mixer.PUBLISHED:
         total, parts = h2_mixer.stage_shares(one, way)
@@ -177,7 +179,7 @@ def test_a_small_mixer_gives_every_table(tmp_path):
         assert parts[0] + parts[1] + parts[5] == pytest.approx(100.0)
         assert min(parts[:3]) > 0.0
     notebook = Notebook(tmp_path)
-    assert h2_mixer.counts(notebook, runs).failed == 0
+    assert h2_mixer.facet_counts(notebook, runs).failed == 0
     assert h2_mixer.scaling(notebook, settled, length).failed == 0
     assert [path.name for path in notebook.plots] == ["fig30_counts.png", "fig29_threads.png"]
 

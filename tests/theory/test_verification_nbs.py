@@ -119,7 +119,7 @@ def test_time_must_not_depend_on_the_spacing(tmp_path):
 
 def test_the_fastest_of_several_counts():
     calls = []
-    ((first, one), (second, other)) = nbs.fastest(
+    ((first, one), (second, other)) = nbs.shortest_times(
         [lambda: calls.append("a"), lambda: calls.append("b") or 7], 3
     )
     assert calls == ["a", "b"] * 3

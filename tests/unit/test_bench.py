@@ -14,9 +14,9 @@ import pytest
 from crowds import LAW
 
 from pdem.benchmark import cases, machine_speed, measure, roofline
-from pdem.benchmark.cases import CASES, BenchCase, Prepared, default_names, find_case, names_of_cases
+from pdem.benchmark.cases import CASES, BenchCase, Start, default_names, find_case, names_of_cases
 from pdem.benchmark.machine_speed import MachineSpeed
-from pdem.benchmark.resident_memory import MemoryWatch, resident
+from pdem.benchmark.resident_memory import MemoryWatch, resident_bytes
 from pdem.benchmark.roofline import OF_LAW, Arithmetic, Limits, work_of
 from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.initial import initial_particles
@@ -72,7 +72,7 @@ def test_bounds_of_known_work():
     contact = roofline.OF_CONTACT
     assert work.arithmetic.divisions == pytest.approx(roofline.OF_PARTICLE.divisions + 2 * contact.divisions)
     assert work.bytes == pytest.approx(240 + 4 * 12 + 2 * 204)
-    limits = Limits("bed", 500.0, roofline.Work(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
+    limits = Limits("bed", 500.0, roofline.StepWork(1000.0, Arithmetic(300.0, 400.0, 30.0, 20.0)), SPEED)
     assert limits.bounds == pytest.approx(
         {"memory": 100.0, "multiply-adds": 10.0, "divisions and roots": 15.0 + 20.0}
     )
@@ -116,7 +116,7 @@ def test_memory_that_is_held_is_seen():
     held = np.ones(8 << 20)
     watch.begin()
     assert 0.9 * held.nbytes < watch.grown() < 2.0 * held.nbytes
-    assert watch.peak() >= resident() - (1 << 22)
+    assert watch.peak() >= resident_bytes() - (1 << 22)
     del held
     later = MemoryWatch()
     later.begin()
@@ -130,7 +130,7 @@ def test_memory_where_the_system_tells_less(monkeypatch, tmp_path):
     watch.begin()
     assert watch.grown() > 0.9 * held.nbytes  # the present size
     monkeypatch.setattr("pdem.benchmark.resident_memory._STATUS", tmp_path / "none")
-    assert resident() >= held.nbytes
+    assert resident_bytes() >= held.nbytes
 
 
 def test_large_cases_are_measured_only_when_named():
@@ -201,7 +201,7 @@ def test_the_bed_changes_to_the_fine_plate(monkeypatch):
     monkeypatch.setattr(cases, "COARSE_PLATE", 30)
     monkeypatch.setattr(cases, "mesh_of_a_million", lambda squares=40: mesh_of_a_million(squares))
     start = cases._mesh_million(None, 1)
-    assert isinstance(start, Prepared)
+    assert isinstance(start, Start)
     assert len(start.meshes[0].facet_start) - 1 == 2 * 40**2
     assert len(start.particles["id"]) == 10000
     simulation = Simulation(start.case, threads=1, particles=start.particles, meshes=start.meshes)
@@ -227,5 +227,5 @@ def test_what_comes_out_of_the_hopper_comes_back(monkeypatch):
 
 
 def test_a_case_that_cannot_be_had_is_skipped():
-    with pytest.raises(cases.Skipped, match="leave mpirun away"):
+    with pytest.raises(cases.SkipCase, match="leave mpirun away"):
         list(measure.outcomes(cases.DETECTION, SimpleNamespace(size=2), 1, None))

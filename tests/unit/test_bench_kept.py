@@ -8,7 +8,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from pdem.benchmark.kept_results import compared, document_of, keep, read_kept
+from pdem.benchmark.earlier_results import comparison_lines, document_of, keep, read_result_files
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 
@@ -39,12 +39,12 @@ def document(*results, date="2026-01-01T12:00:00+00:00", ranks=1, threads=1, **e
 
 def test_kept_results_come_back(tmp_path):
     folder = tmp_path / "new" / "folder"
-    assert read_kept(folder) == []
+    assert read_result_files(folder) == []
     first = keep(folder, document(result(2e6), date="2026-01-02T12:00:00+00:00"))
     second = keep(folder, document(result(1e6), date="2026-01-02T12:00:01+02:00", pdem="1.10.0"))
     assert first.name == "1.2.0_2026-01-02_120000_1x1.json"
-    assert [one.path for one in read_kept(folder)] == [second, first]  # by time, not by name
-    assert read_kept(folder)[1].document["results"] == [result(2e6)]
+    assert [one.path for one in read_result_files(folder)] == [second, first]  # by time, not by name
+    assert read_result_files(folder)[1].document["results"] == [result(2e6)]
 
 
 def test_the_newest_of_the_same_machine_is_compared(tmp_path):
@@ -60,7 +60,7 @@ def test_the_newest_of_the_same_machine_is_compared(tmp_path):
     ):
         keep(tmp_path, kept)
     now = document(result(3e6), result(8e6, "mixer"), result(1e6, "new"), limits(1.0), pdem="1.3.0")
-    lines = list(compared(now, read_kept(tmp_path)))
+    lines = list(comparison_lines(now, read_result_files(tmp_path)))
     assert lines == [
         "dense-bed: 1.50 times as fast as pdem 1.2.0 of 2026-01-02 (1.2.0_2026-01-02_120000_1x1.json)",
         "mixer: 0.89 times as fast as pdem 1.2.0 of 2026-01-03 (1.2.0_2026-01-03_120000_1x1.json)",
@@ -69,14 +69,15 @@ def test_the_newest_of_the_same_machine_is_compared(tmp_path):
 
 def test_regressions_and_the_machine_are_told_apart(tmp_path):
     keep(tmp_path, document(result(3e6), limits(1.0), detection(300.0), detection(100.0, 1.0)))
-    slow, listed, _ = compared(
-        document(result(1.5e6), limits(0.8), detection(400.0), detection(100.0, 1.0)), read_kept(tmp_path)
+    slow, listed, _ = comparison_lines(
+        document(result(1.5e6), limits(0.8), detection(400.0), detection(100.0, 1.0)),
+        read_result_files(tmp_path),
     )
     assert slow.endswith(
         "slower in all parts; the machine itself: bandwidth 0.80, multiply adds 0.80, divisions 0.80, square roots 0.80"
     )
     assert listed.startswith("detection by hgrid, 100000 particles, 10 ratio, 1 threads: 0.75 times as fast")
-    (similar,) = compared(document(result(2.9e6)), read_kept(tmp_path))
+    (similar,) = comparison_lines(document(result(2.9e6)), read_result_files(tmp_path))
     assert "slower" not in similar
 
 
@@ -84,7 +85,7 @@ def test_regressions_and_the_machine_are_told_apart(tmp_path):
 def test_other_files_are_named(tmp_path, text):
     (tmp_path / "other.json").write_text(text)
     with pytest.raises(InputError, match=r"other\.json: holds no results of pdem bench \(.*\); move it out"):
-        read_kept(tmp_path)
+        read_result_files(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

@@ -22,7 +22,7 @@ from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder, latest_checkpoint
 from pdem.output.checksum import SEAL_BYTES
-from pdem.output.content import content_digest
+from pdem.output.content_digest import content_digest
 
 OLD = Path(__file__).parent / "data" / "format-1.h5"  # written by pdem before ranks wrote files together
 

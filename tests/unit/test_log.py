@@ -114,7 +114,7 @@ def test_progress_is_silent_when_disabled(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_status_has_a_short_form() -> None:
-    wide, short = (progress.status(4.9, 0.008, 0.31, 1.23e7, wide) for wide in (True, False))
+    wide, short = (progress.status_text(4.9, 0.008, 0.31, 1.23e7, wide) for wide in (True, False))
     assert wide == "contacts 4.90, overlap 0.80 %, kinetic 0.31 J, 12.3 million particle-steps/s"
     assert short == "contacts 4.90, overlap 0.80 %, 0.31 J, 12.3 Mps/s"
 

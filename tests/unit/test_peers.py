@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pdem.benchmark.cases import BenchCase, Prepared, Skipped
+from pdem.benchmark.cases import BenchCase, SkipCase, Start
 from pdem.benchmark.lammps import comparison
 from pdem.benchmark.lammps import run as lammps_run
 from pdem.benchmark.lammps.commands import (
@@ -65,7 +65,7 @@ def start(text=TEXT, meshes=()):
         "velocity": zeros + 0.1,
         "angular_velocity": zeros,
     }
-    return Prepared(Case.from_text(text), list(meshes), particles)
+    return Start(Case.from_text(text), list(meshes), particles)
 
 
 class Rival:
@@ -110,7 +110,7 @@ def rival(monkeypatch):
 
 
 def test_pdem_and_its_peers_take_turns(rival):
-    own, *theirs = comparison.outcomes_beside("three", 12)
+    own, *theirs = comparison.outcomes_with_lammps("three", 12)
     assert [one.style for one in theirs] == list(STYLES)
     runs = [entry for entry in rival.log if entry[0] == "run"]
     assert [entry[1] for entry in runs] == list(STYLES) * comparison.PARTS
@@ -123,7 +123,7 @@ def test_pdem_and_its_peers_take_turns(rival):
 
 
 def test_figures_of_a_peer(rival):
-    own, first, _ = comparison.outcomes_beside("three", 10)
+    own, first, _ = comparison.outcomes_with_lammps("three", 10)
     assert first.rate == pytest.approx(3 / 1e-3)
     assert first.core_rate == pytest.approx(3 / 5e-4)
     assert first.ratio == pytest.approx(own.rate / first.rate)
@@ -138,14 +138,14 @@ def test_figures_of_a_peer(rival):
 
 
 def test_what_peers_cannot_do_is_skipped():
-    with pytest.raises(Skipped, match="making of lists"):
-        list(comparison.outcomes_beside("detection", None))
+    with pytest.raises(SkipCase, match="making of lists"):
+        list(comparison.outcomes_with_lammps("detection", None))
     tilted = Mesh([[0, 0, 0.0], [1, 0, 0.1], [0, 1, 0.0]], [[0, 1, 2]])
-    with pytest.raises(Skipped, match="one floor"):
+    with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR, [tilted]))
-    with pytest.raises(Skipped, match="one floor"):
+    with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR + "translation = {velocity = [0.0, 0.0, 1.0]}\n", [SQUARE]))
-    with pytest.raises(Skipped, match="without rolling friction"):
+    with pytest.raises(SkipCase, match="without rolling friction"):
         problem_of(start(TEXT.replace("rolling_friction = 0.0", "rolling_friction = 0.1")))
 
 
@@ -175,7 +175,7 @@ def test_lammps_is_told_the_restitution_that_damps_the_same(restitution):
 
 
 def test_more_damping_than_lammps_has_is_skipped():
-    with pytest.raises(Skipped, match=r"no restitution for a damping factor of 0\.95"):
+    with pytest.raises(SkipCase, match=r"no restitution for a damping factor of 0\.95"):
         restitution_of(Law(1.0, 1.0, 0.95, 0.0))
 
 

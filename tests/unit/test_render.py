@@ -198,6 +198,6 @@ def test_frames_hold_particles_walls_and_an_outline(folder: Path) -> None:
     outline = frame.outline()
     assert outline.min(axis=0) == pytest.approx((particles(20)["position"] - 0.1).min(axis=0))
     assert outline.max(axis=0) == pytest.approx(np.full(3, 1.1))
-    assert scene.frame_at(found, None) == 2
-    assert scene.label("angular_velocity") == "angular velocity [rad/s]"
-    assert scene.label("id") == "id"
+    assert scene.nearest_frame(found, None) == 2
+    assert scene.field_label("angular_velocity") == "angular velocity [rad/s]"
+    assert scene.field_label("id") == "id"

@@ -9,7 +9,7 @@ import pytest
 
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import write_checkpoint
-from pdem.output.run_folder import clock, folder_problem, held_run, remove_run, require_folder
+from pdem.output.run_folder import find_run, folder_problem, remove_run, require_folder, time_of_day
 
 
 def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
@@ -25,19 +25,19 @@ def test_a_name_that_is_none_is_told(tmp_path):
 
 
 def test_the_newest_checkpoint_tells_how_far_a_run_came(tmp_path):
-    assert held_run(tmp_path / "none") is None
+    assert find_run(tmp_path / "none") is None
     (tmp_path / "notes.txt").touch()
-    assert held_run(tmp_path) is None
+    assert find_run(tmp_path) is None
     for step in (999999999, 1000000000):  # not by the order of the names
         write_checkpoint(tmp_path / f"checkpoint-{step:09d}.h5", {}, {"time": step * 1e-9})
-    held = held_run(tmp_path)
+    held = find_run(tmp_path)
     assert (held.checkpoint.name, held.time) == ("checkpoint-1000000000.h5", 1.0)
     (tmp_path / "checkpoint-1000000000.h5").write_bytes(b"torn")
-    assert str(held_run(tmp_path)).startswith(f"{tmp_path} holds a run (checkpoint-1000000000.h5, ")
+    assert str(find_run(tmp_path)).startswith(f"{tmp_path} holds a run (checkpoint-1000000000.h5, ")
     remove_run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_a_time_of_day_has_a_date_unless_it_is_of_today():
-    assert clock(time.time()).endswith(" today")
-    assert clock(time.time() - 10 * 86400).count("-") == 2
+    assert time_of_day(time.time()).endswith(" today")
+    assert time_of_day(time.time() - 10 * 86400).count("-") == 2

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from pdem.benchmark import launch
-from pdem.benchmark.cases import Prepared, scaled_case
+from pdem.benchmark.cases import Start, scaled_case
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.scaling.comparison import comparison
 from pdem.scaling.measure import FORMAT, GROUPS
 from pdem.scaling.predict import PARTS
 from pdem.scaling.report import html_page, markdown, measured_sections, write_report
-from pdem.scaling.results import claim_folder, read_results, run_file, with_measured
+from pdem.scaling.results import prepare_folder, read_results, run_file, with_measured_ranks
 from pdem.scaling.starts import require_size
 
 
@@ -102,10 +102,10 @@ def test_what_is_no_result_is_named(tmp_path):
 
 
 def test_a_folder_holds_one_kind_of_runs(tmp_path):
-    claim_folder(tmp_path / "a", {"case": "x", "steps": 3})
-    claim_folder(tmp_path / "a", {"case": "x", "steps": 3})
+    prepare_folder(tmp_path / "a", {"case": "x", "steps": 3})
+    prepare_folder(tmp_path / "a", {"case": "x", "steps": 3})
     with pytest.raises(InputError, match="another kind"):
-        claim_folder(tmp_path / "a", {"case": "x", "steps": 4})
+        prepare_folder(tmp_path / "a", {"case": "x", "steps": 4})
 
 
 def test_a_report_says_it_in_text_html_and_markdown(measured):
@@ -150,7 +150,7 @@ def test_a_run_that_fails_says_why():
         return subprocess.CompletedProcess(command, 3, "", "it blew up\n")
 
     with pytest.raises(LaunchError, match=r"2 ranks x 4 threads ended with exit code 3(.|\n)*it blew up"):
-        launch.run_once(["mpirun", "-n", "{ranks}"], 2, 4, ["scaling", "measure"], start)
+        launch.run_on_ranks(["mpirun", "-n", "{ranks}"], 2, 4, ["scaling", "measure"], start)
     assert seen[0][0][:3] == ["mpirun", "-n", "2"]
     assert seen[0][0][-2:] == ["--threads", "4"]
     assert seen[0][1] == "4"
@@ -181,7 +181,7 @@ def test_a_bed_grows_by_tiles():
         "wall_contacts": {"id": ids, "facet": ids},
         "counters": {"next_id": np.array(3), "step": np.array(5)},
     }
-    large = scaled_case("dense-bed", 6, Prepared(None, [], state=state))
+    large = scaled_case("dense-bed", 6, Start(None, [], state=state))
     assert large.case.domain.upper[:2] == pytest.approx((3 * 0.032, 2 * 0.032))
     assert large.state is not None
     place = dict(zip(large.state["particles"]["id"], large.state["particles"]["position"], strict=True))
@@ -224,7 +224,7 @@ def test_predicted_stands_beside_measured(measured):
 
 
 def test_measured_ranks_are_planned_as_well(measured, tmp_path):
-    assert with_measured(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
+    assert with_measured_ranks(measured, "bed <1>", False, 1, [4, 16]) == [1, 2, 4, 16]
     for case, weak, threads in (("another", False, 1), ("bed <1>", True, 1), ("bed <1>", False, 2)):
-        assert with_measured(measured, case, weak, threads, [16]) == [16]
-    assert with_measured(tmp_path / "nothing", "a", False, 1, [16]) == [16]
+        assert with_measured_ranks(measured, case, weak, threads, [16]) == [16]
+    assert with_measured_ranks(tmp_path / "nothing", "a", False, 1, [16]) == [16]

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from decomposition.cuts import cut
 from decomposition.layers import extents_by_level, may_meet
 from decomposition.plan import _candidates, divide, extents_by_rank
-from pdem.benchmark.cases import Prepared
+from pdem.benchmark.cases import Start
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 from pdem.scaling.plan import plan
-from pdem.scaling.predict import Costs, Network, Work, predict
+from pdem.scaling.predict import Costs, Network, WorkCounts, predict
 from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
 from pdem.scaling.starts import load_start
@@ -40,9 +40,9 @@ def near_pairs(position, radius):
 
 def test_one_rank_is_predicted_as_measured():
     position, radius = cloud(1, 500)
-    work = Work(*near_pairs(position, radius), np.arange(500) % 3)
+    work = WorkCounts(*near_pairs(position, radius), np.arange(500) % 3)
     found = predict(divided(1, position, radius), work, COSTS, Network())
-    assert found["seconds_per_step"] == pytest.approx(COSTS.alone, rel=1e-12)
+    assert found["seconds_per_step"] == pytest.approx(COSTS.one_rank, rel=1e-12)
     assert found["efficiency"] == pytest.approx(1.0, rel=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_one_rank_is_predicted_as_measured():
 def test_a_step_is_the_sum_of_its_parts(ranks):
     """Without a network only pairs on both sides, copies in the search and the slowest rank cost anything."""
     position, radius = cloud(2, 500)
-    work = Work(*near_pairs(position, radius), np.zeros(500, np.int64))
+    work = WorkCounts(*near_pairs(position, radius), np.zeros(500, np.int64))
     division = divided(ranks, position, radius)
     free = predict(division, work, COSTS, Network(0.0, 1e300))
     assert sum(free["parts"].values()) == pytest.approx(free["seconds_per_step"], rel=1e-12)
@@ -104,7 +104,7 @@ def test_numbers_of_ranks_below_one_are_refused(tmp_path):
         assert outcome.exit_code == 2
         assert "at least 1" in outcome.output
     with pytest.raises(InputError, match="at least 1"):
-        plan("case", Prepared(None, []), [4, 0], Network(), 1, 0, 0)
+        plan("case", Start(None, []), [4, 0], Network(), 1, 0, 0)
 
 
 def test_networks_that_cannot_be_are_refused():
@@ -189,8 +189,8 @@ def test_a_plan_of_a_case_that_grows(tmp_path):
 
 
 def test_costs_grow_with_the_work():
-    some = Work(np.zeros(10, np.int64), np.zeros(10, np.int64), np.full(5, 2))
-    more = Work(np.zeros(40, np.int64), np.zeros(40, np.int64), np.full(10, 3))
+    some = WorkCounts(np.zeros(10, np.int64), np.zeros(10, np.int64), np.full(5, 2))
+    more = WorkCounts(np.zeros(40, np.int64), np.zeros(40, np.int64), np.full(10, 3))
     costs = COSTS.for_work(some, more)
     assert (costs.particle, costs.pair, costs.wall, costs.detect) == (8e-3, 32e-3, 6e-3, 2e-3)
     assert COSTS.for_work(some, some) == COSTS
@@ -203,10 +203,10 @@ def test_facets_that_ranks_may_reach_are_counted_once(seed):
     particle, facet = rng.integers(0, 200, 900), rng.integers(0, 60, 900)
     division = divided(7, position, radius)
     none = np.zeros(0, np.int64)
-    work = Work(none, none, np.bincount(particle, minlength=200), (particle, facet))
+    work = WorkCounts(none, none, np.bincount(particle, minlength=200), (particle, facet))
     expected = [len(set(facet[division.owner[particle] == rank])) for rank in range(7)]
     assert work.facets_by_rank(division).tolist() == expected
-    assert Work(none, none, none).facets_by_rank(division) is None
+    assert WorkCounts(none, none, none).facets_by_rank(division) is None
 
 
 def test_a_plan_without_time_only_counts(tmp_path):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import growing, snapshots, vtkhdf
+from pdem.output import growing_datasets, snapshots, vtkhdf
 from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
 
 FACET_START = np.array([0, 4, 7, 12])
@@ -199,9 +199,7 @@ for index in range(3):
 {last}
 os.kill(os.getpid(), signal.SIGKILL)
 """
-IN_A_STEP = (
-    "points._count = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
-)
+IN_A_STEP = "points._commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
 
 
 @pytest.mark.parametrize("last", ["", IN_A_STEP], ids=["between", "in a step"])
@@ -274,7 +272,11 @@ def test_a_file_without_rooms_made_early_is_continued(
     """As pdem made them before ranks wrote rows themselves."""
     path = tmp_path / "p.vtkhdf"
     with monkeypatch.context() as patch:
-        patch.setattr(vtkhdf, "grow", lambda *given, early=False, **named: growing.grow(*given, **named))
+        patch.setattr(
+            vtkhdf,
+            "create_growing_dataset",
+            lambda *given, early=False, **named: growing_datasets.create_growing_dataset(*given, **named),
+        )
         ParticleSnapshots(path).write(0.0, 0, particles(100, 0))
     series = ParticleSnapshots(path, resume_step=0)
     for step, count in enumerate((100, 230, 1), start=1):

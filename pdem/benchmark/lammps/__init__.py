@@ -1,1 +1,1 @@
-"""The same cases with LAMMPS, on the same machine."""
+"""The benchmark cases with LAMMPS, on the same machine."""

@@ -1,4 +1,4 @@
-"""A problem in the language of LAMMPS: contact laws, walls, neighbour lists.
+"""LAMMPS commands of a problem: contact laws, walls, neighbour lists.
 
 Two styles. ``granular`` is the same law as pdem's: Hertz, damping ``2 gamma sqrt(m k_n)`` with the same gamma, no
 tension, Mindlin's tangential force kept as a force and rescaled on unloading, tangential damping in the same
@@ -29,36 +29,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.benchmark.cases import Skipped
+from pdem.benchmark.cases import SkipCase
 
 if TYPE_CHECKING:
     from pdem.benchmark.lammps.problem import Law, Problem
 
 STYLES = ("granular", "gran/hertz/history")
-"""The same law, and the fastest."""
+"""The same law as that of pdem, and the fastest style."""
 
 TSUJI = math.sqrt(5.0 / 6.0)
-"""gamma over the logarithmic decrement by which ``coeff_restitution`` has its damping."""
+"""gamma over the logarithmic decrement in the damping of ``coeff_restitution``."""
 
 MOST_NEIGHBOURS = 20000
 _LEAST_DAMPING = 1e-9
-"""LAMMPS divides by gamma_n at walls: in its place where there is none [1/(m s)]."""
+"""Least gamma_n [1/(m s)]: LAMMPS divides by it at walls."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What does not change LAMMPS' results but its speed.
+    """Settings that change the speed of LAMMPS and not its results.
 
     Attributes
     ----------
     skin : float
-        Of the neighbour lists [m].
+        Skin of the neighbour lists [m].
     collections : tuple of float
         Largest diameters of the collections by size [m], for style ``multi``; empty for style ``bin``.
     newton : bool
         Whether pairs with periodic images are computed once.
     suffix : str
-        Of accelerated styles, ``omp`` (with one thread) or empty.
+        Suffix of accelerated styles, ``omp`` (with one thread) or empty.
     """
 
     skin: float
@@ -67,14 +67,14 @@ class Settings:
     suffix: str = ""
 
     def __str__(self) -> str:
-        """Return the settings as LAMMPS calls them."""
+        """Return the settings in the words of LAMMPS."""
         style = f"multi, {len(self.collections)} collections" if self.collections else "bin"
         parts = [f"neighbor {self.skin:.3g} {style}", f"newton {'on' if self.newton else 'off'}"]
         return ", ".join([*parts, f"suffix {self.suffix}"] if self.suffix else parts)
 
 
 def commands_before(problem: Problem, settings: Settings) -> list[str]:
-    """Return the commands up to the box."""
+    """Return the commands before particles are created, up to the box."""
     box = " ".join(
         f"{low!r} {high!r}" for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     )
@@ -93,7 +93,7 @@ def commands_before(problem: Problem, settings: Settings) -> list[str]:
 
 
 def commands_after(problem: Problem, style: str, settings: Settings) -> list[str]:
-    """Return the commands that follow the particles, and take no step."""
+    """Return the commands after particles are created, without any step."""
     gravity = float(np.linalg.norm(problem.gravity))
     lines = [*_pair_commands(problem, style), *neighbour_commands(settings), "fix motion all nve/sphere"]
     if gravity > 0.0:
@@ -151,19 +151,19 @@ def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
 
 
 def restitution_of(law: Law) -> float:
-    """Return what LAMMPS has to be told as restitution to damp with the same gamma.
+    """Return the coefficient of restitution with which LAMMPS damps with the same gamma.
 
     LAMMPS' damping coefficient is ``2 sqrt(5/6) b sqrt(m k_n)``, b = -ln e / sqrt(pi^2 + ln^2 e), which makes e the
     restitution of contacts that may pull. pdem's gamma is that of contacts that do not.
 
     Raises
     ------
-    Skipped
-        If no restitution gives that much damping.
+    SkipCase
+        If no coefficient of restitution gives this damping.
     """
     decrement = law.damping / TSUJI
     if decrement >= 1.0:
-        raise Skipped(
+        raise SkipCase(
             f"LAMMPS has no restitution for a damping factor of {law.damping:.3g}; below 0.91 it has"
         )
     return math.exp(-math.pi * decrement / math.sqrt(1.0 - decrement**2))
@@ -178,8 +178,8 @@ def _viscoelastic_damping(problem: Problem, law: Law) -> float:
 def typical_contact_radius(problem: Problem, law: Law) -> tuple[float, float]:
     """Return effective mass [kg] and contact radius [m] in the deepest moment of a typical impact.
 
-    Of two particles of the mean radius at the root mean square relative speed, or that of a fall by one radius
-    if that is more.
+    The impact is that of two particles of the mean radius at the root mean square relative speed, or at the speed of a
+    fall by one radius if that is higher.
     """
     particles = problem.particles
     radius = float(particles["radius"].mean())

@@ -1,4 +1,4 @@
-"""Cases measured beside another code: same start, same machine, part by part in alternation, one core each."""
+"""Comparison of speed with LAMMPS: same start, same machine, alternating parts, one core each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, Skipped, find_case
+from pdem.benchmark.cases import DETECTION, SkipCase, find_case
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun, require_lammps
-from pdem.benchmark.measure import parts_of, result_of, steps_of, warm_up_of, warmed_up
+from pdem.benchmark.measure import after_warm_up, parts_of, result_of, steps_of, warm_up_of
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.foundation.errors import InputError
 from pdem.output.summary import quantity
@@ -30,41 +30,41 @@ if TYPE_CHECKING:
     Seconds = tuple[float, float]
 
 PEERS = ("lammps",)
-"""Codes that can be run beside pdem."""
-BUSY = 0.9
-"""Part of a core that each must have had of the clock's time for ratios by the clock to mean something."""
+"""Codes with which pdem can be compared."""
+LEAST_CORE_SHARE = 0.9
+"""Share of a core that each code must have had for ratios by the clock to be valid."""
 PARTS = 5
-"""The measured steps are taken in as many parts, each by pdem and then by every style of the peer."""
+"""Number of parts of the measured steps; each is run by pdem and then by every style of the peer."""
 
 
 @dataclass(frozen=True)
 class PeerResult:
-    """What a peer has shown beside pdem.
+    """Result of a peer compared with pdem.
 
     Attributes
     ----------
     name : str
-        Of the case.
+        Name of the case.
     peer, version, style, settings : str
-        What ran.
+        The peer and how it ran.
     tried : dict of float
-        Particle-steps per second of core time by settings, of the trials that chose them.
+        Particle-steps per second of core time in the trials, by settings.
     particles, steps : int
-        As for pdem.
+        Number of particles, steps measured.
     rate, core_rate : float
-        Particle-steps per second of the median part, by the clock and by the time spent on the core.
+        Particle-steps per second of the median part, by the clock and by core time.
     rates : tuple of float
-        By the clock, of each part.
+        Particle-steps per second of each part, by the clock.
     ratio, core_ratio : float
-        pdem's rate over this one, of median parts.
+        Rate of pdem over that of the peer, of median parts.
     ratios : tuple of float
-        Of each part over the part of pdem just before it, by the clock.
+        The same ratio of each part, by the clock.
     core_shares : tuple of 2 float
-        Part of the clock's time that pdem and the peer spent on the core; the rest other programs had.
+        Core time over time by the clock of pdem and of the peer; other programs had the rest.
     rebuilds_per_1000_steps : float
-        How often neighbour lists were made.
+        Neighbour list builds per 1000 steps.
     kinetic_energy : float
-        Of translation in the end, over pdem's: how far the two are the same run.
+        Translational energy at the end over that of pdem: a measure of how much the runs agree.
     """
 
     name: str
@@ -94,7 +94,7 @@ class PeerResult:
         spread = 100.0 * (max(self.rates) - min(self.rates)) / self.rate
         busy = (
             ""
-            if min(self.core_shares) >= BUSY
+            if min(self.core_shares) >= LEAST_CORE_SHARE
             else f"\n  other programs were busy: pdem had {self.core_shares[0]:.0%} of a core and {self.peer} "
             f"{self.core_shares[1]:.0%}; take the ratio by core time, or measure again"
         )
@@ -124,68 +124,68 @@ def require_peer(peer: str, communicator: Any, threads: int) -> None:
     require_lammps()
 
 
-def outcomes_beside(name: str, steps: int | None) -> Iterator[Outcome]:
-    """Measure the case of this name beside LAMMPS; yield pdem's result, then one for each style.
+def outcomes_with_lammps(name: str, steps: int | None) -> Iterator[Outcome]:
+    """Measure the case of this name with pdem and LAMMPS; yield pdem's result, then one for each style.
 
     Parameters
     ----------
     name : str
         One of `pdem.benchmark.cases.names_of_cases`.
     steps : int or None
-        To be timed; by default as many as make the case's number of particle-steps.
+        Timed steps; by default those that make the case's number of particle-steps.
 
     Raises
     ------
-    Skipped
-        If the case cannot be had here, or not by the peer.
+    SkipCase
+        If the case cannot be measured here, or not by the peer.
     """
     if name == DETECTION:
-        raise Skipped("the making of lists alone is not compared with peers")
+        raise SkipCase("the making of lists alone is not compared with peers")
     case, watch = find_case(name), MemoryWatch()
     start = case.prepare(None, 1)
     problem = problem_of(start)
     with ExitStack() as stack:
-        rivals = [stack.enter_context(LammpsRun(problem, style)) for style in STYLES]
-        for rival in rivals:
-            rival.tune()
-            rival.begin(warm_up_of(case))
-        simulation = warmed_up(start, None, 1, warm_up_of(case))
+        peer_runs = [stack.enter_context(LammpsRun(problem, style)) for style in STYLES]
+        for peer_run in peer_runs:
+            peer_run.tune()
+            peer_run.begin(warm_up_of(case))
+        simulation = after_warm_up(start, None, 1, warm_up_of(case))
         watch.begin()
-        yield from _compare(case, simulation, rivals, steps, watch)
+        yield from _compare(case, simulation, peer_runs, steps, watch)
 
 
 def _compare(
     case: BenchCase,
     simulation: Simulation,
-    rivals: list[LammpsRun],
+    peer_runs: list[LammpsRun],
     steps: int | None,
     watch: MemoryWatch,
 ) -> Iterator[Outcome]:
     steps = steps_of(case, simulation, PARTS) if steps is None else max(steps, PARTS)
     parts = parts_of(steps, PARTS)
     detections = simulation.system.detections
-    own, theirs = _take_turns(simulation, rivals, parts)
+    own, by_style = _alternate_parts(simulation, peer_runs, parts)
     particles = simulation.measures().particles
-    mine = _Rates(particles, parts, own)
+    own_rates = _Rates(particles, parts, own)
     detections = simulation.system.detections - detections
-    yield result_of(case.name, simulation, mine.by_clock, steps, detections, watch)
-    for rival, seconds in zip(rivals, theirs, strict=True):
-        yield _peer_result(case.name, rival, mine, _Rates(particles, parts, seconds), simulation)
+    yield result_of(case.name, simulation, own_rates.by_clock, steps, detections, watch)
+    for peer_run, seconds in zip(peer_runs, by_style, strict=True):
+        yield _peer_result(case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation)
 
 
-def _take_turns(
-    simulation: Simulation, rivals: Sequence[LammpsRun], parts: Sequence[int]
+def _alternate_parts(
+    simulation: Simulation, peer_runs: Sequence[LammpsRun], parts: Sequence[int]
 ) -> tuple[list[Seconds], list[list[Seconds]]]:
-    """Let each take a part, one after the other, and again; return the seconds of pdem's and all others' parts."""
+    """Run each part with pdem, then with every style; return the seconds of the parts of pdem and of each style."""
     own: list[Seconds] = []
-    theirs: list[list[Seconds]] = [[] for _ in rivals]
+    by_style: list[list[Seconds]] = [[] for _ in peer_runs]
     for steps in parts:
         clock, core = time.perf_counter(), time.process_time()
         simulation.advance(steps)
         own.append((time.perf_counter() - clock, time.process_time() - core))
-        for rival, seconds in zip(rivals, theirs, strict=True):
-            seconds.append(rival.run(steps))
-    return own, theirs
+        for peer_run, seconds in zip(peer_runs, by_style, strict=True):
+            seconds.append(peer_run.run(steps))
+    return own, by_style
 
 
 class _Rates:
@@ -200,28 +200,29 @@ class _Rates:
 
 
 def _peer_result(
-    name: str, rival: LammpsRun, mine: _Rates, theirs: _Rates, simulation: Simulation
+    name: str, peer_run: LammpsRun, own_rates: _Rates, peer_rates: _Rates, simulation: Simulation
 ) -> PeerResult:
-    rate, core_rate = median(theirs.by_clock), median(theirs.by_core)
+    rate, core_rate = median(peer_rates.by_clock), median(peer_rates.by_core)
     own_energy = simulation.energies()["translation"]
     return PeerResult(
         name=name,
         peer="lammps",
-        version=rival.version,
-        style=rival.style,
-        settings=str(rival.settings),
-        tried=rival.tried,
-        particles=theirs.particles,
-        steps=theirs.steps,
+        version=peer_run.version,
+        style=peer_run.style,
+        settings=str(peer_run.settings),
+        tried=peer_run.tried,
+        particles=peer_rates.particles,
+        steps=peer_rates.steps,
         rate=rate,
         core_rate=core_rate,
-        rates=theirs.by_clock,
-        ratio=median(mine.by_clock) / rate,
-        core_ratio=median(mine.by_core) / core_rate,
-        ratios=tuple(a / b for a, b in zip(mine.by_clock, theirs.by_clock, strict=True)),
-        core_shares=(mine.core_share, theirs.core_share),
-        rebuilds_per_1000_steps=1000.0 * rival.rebuilds() / theirs.steps,
-        kinetic_energy=_kinetic_energy(rival.problem, rival.state()["velocity"]) / max(own_energy, 1e-300),
+        rates=peer_rates.by_clock,
+        ratio=median(own_rates.by_clock) / rate,
+        core_ratio=median(own_rates.by_core) / core_rate,
+        ratios=tuple(a / b for a, b in zip(own_rates.by_clock, peer_rates.by_clock, strict=True)),
+        core_shares=(own_rates.core_share, peer_rates.core_share),
+        rebuilds_per_1000_steps=1000.0 * peer_run.rebuilds() / peer_rates.steps,
+        kinetic_energy=_kinetic_energy(peer_run.problem, peer_run.state()["velocity"])
+        / max(own_energy, 1e-300),
     )
 
 

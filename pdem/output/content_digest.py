@@ -1,4 +1,4 @@
-"""The digest of a state itself, whatever file it is in: names, types, shapes, values and attributes."""
+"""The digest of a state, independent of its file: names, types, shapes, values and attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import struct
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.parallel_hdf5 import bytes_of, checks_of, whole_tables
+from pdem.output.parallel_hdf5 import block_checksums, bytes_of, tables_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ DIGEST_BYTES = 32
 
 
 class Hash(Protocol):
-    """What a digest is made by."""
+    """A hash of `hashlib`."""
 
     def update(self, data: bytes | memoryview, /) -> None:
         """Add some bytes."""
@@ -36,19 +36,19 @@ def digest(data: bytes) -> bytes:
 
 
 def content_digest(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
-    """Return the digest (hexadecimal) of a state, whatever order its mappings have."""
+    """Return the digest (hexadecimal) of a state; the order of mappings does not matter."""
     checks = {
-        f"{group}/{name}": checks_of(column)
+        f"{group}/{name}": block_checksums(column)
         for group, columns in groups.items()
         for name, column in columns.items()
     }
-    return content_of(whole_tables(groups), checks, attributes)
+    return content_digest_of_tables(tables_of_groups(groups), checks, attributes)
 
 
-def content_of(
+def content_digest_of_tables(
     tables: Mapping[str, Table], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
 ) -> str:
-    """Return the same of columns of which the checks of all blocks are known, by ``group/name``."""
+    """Return the digest of a state from the checksums of all blocks of its columns, by ``group/name``."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for group, table in sorted(tables.items()):
         _add_texts(found, "group", group, str(len(table.columns)))
@@ -60,8 +60,8 @@ def content_of(
     return found.hexdigest()
 
 
-def content_of_format_1(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
-    """Return the SHA-256 (hexadecimal) of all bytes of a state, as the seal of a file of format 1 has it."""
+def content_digest_of_format_1(groups: Groups, attributes: Mapping[str, Attribute]) -> str:
+    """Return the SHA-256 (hexadecimal) of all bytes of a state, as in the seal of a file of format 1."""
     found = hashlib.sha256()
     for group, columns in sorted(groups.items()):
         _add_texts(found, "group", group, str(len(columns)))

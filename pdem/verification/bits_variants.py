@@ -1,4 +1,4 @@
-"""What the study of equal bits does on the ranks: run a case again and again, divided and threaded in other ways."""
+"""Variants of a run for the study of equal bits: ranks, threads, partitions, restarts; and their runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One way to run a case.
+class Variant:
+    """Ranks, threads, partition and restart of a run.
 
     Attributes
     ----------
     ranks, threads : int
-        How many, and threads of each.
+        Ranks, and threads of each.
     method, balance : str
-        Of ``[decomposition]``.
+        Values of ``[decomposition]``.
     before : int
         Ranks that ran the first half, from whose checkpoint it continues; 0 for a run from the beginning.
     """
@@ -41,27 +41,27 @@ class Cell:
 
     @property
     def folder(self) -> str:
-        """Where its output goes."""
+        """Name of its output folder."""
         end = f"-from-{self.before}" if self.before else ""
         return f"{self.ranks}x{self.threads}-{self.method}-{self.balance}{end}"
 
 
 @dataclass(frozen=True)
-class Played:
-    """What happened in a run.
+class RunCounts:
+    """Counts of a run.
 
     Attributes
     ----------
     particles, contacts : int
-        At its end, each counted once.
+        Numbers at its end.
     twice : int
         Contacts at its end between particles of two ranks, which both evaluate.
     listed, listed_twice : int
         The same for candidate pairs.
     detections, divisions : int
-        How often lists were made, and particles divided anew.
+        Number of detections, and of partitions of the domain.
     steps : int
-        At its end, from time 0.
+        Steps at its end, from time 0.
     """
 
     particles: int
@@ -74,32 +74,32 @@ class Played:
     steps: int
 
 
-def play(case: Case, communicator: Any, cell: Cell, start: Path | None = None) -> Played:
+def run_variant(case: Case, communicator: Any, variant: Variant, start: Path | None = None) -> RunCounts:
     """Run a case to its end with all its output. Collective.
 
     Parameters
     ----------
     case : Case
-        Changed to what the cell says.
+        Changed to the method and balance of the variant.
     communicator : mpi4py communicator or None
         The ranks.
-    cell : Cell
-        The way to run it.
+    variant : Variant
+        Threads, method and balance of the run.
     start : path, optional
         A checkpoint to continue from.
     """
-    case.override(f'decomposition.method="{cell.method}"')
-    case.override(f'decomposition.balance="{cell.balance}"')
+    case.override(f'decomposition.method="{variant.method}"')
+    case.override(f'decomposition.balance="{variant.balance}"')
     state = None
     if start is not None:
         first = communicator is None or communicator.rank == 0
         state = read_checkpoint(start).groups if first else None
-    simulation = Simulation(case, communicator, threads=cell.threads, state=state)
+    simulation = Simulation(case, communicator, threads=variant.threads, state=state)
     run(simulation, quiet=True, overwrite=True)
-    return _counted(simulation)
+    return _counts_of(simulation)
 
 
-def _counted(simulation: Simulation) -> Played:
+def _counts_of(simulation: Simulation) -> RunCounts:
     system = simulation.system
     own, pairs = system.particles, system.pairs
 
@@ -107,18 +107,18 @@ def _counted(simulation: Simulation) -> Played:
         higher = np.maximum(pairs.lower[rows], pairs.higher[rows])  # rows from own.count on are copies
         return len(higher), int((higher >= own.count).sum())
 
-    mine = [own.count, *counted(pairs.touching), *counted(slice(pairs.candidates))]
+    own_counts = [own.count, *counted(pairs.touching), *counted(slice(pairs.candidates))]
     particles, contacts, shared, listed, listed_shared = system.exchange.add(
-        np.array(mine, np.int64)
+        np.array(own_counts, np.int64)
     ).tolist()
-    return Played(
+    return RunCounts(
         particles, contacts - shared // 2, shared // 2, listed - listed_shared // 2, listed_shared // 2,
         system.detections, system.divisions, simulation.step,
     )  # fmt: skip
 
 
-def write_plan(path: Path, case: Path, settings: Sequence[str], cells: Sequence[Cell]) -> None:
-    """Write down what `play_plan` is to do.
+def write_plan(path: Path, case: Path, settings: Sequence[str], variants: Sequence[Variant]) -> None:
+    """Write the plan for `run_plan`.
 
     Parameters
     ----------
@@ -128,28 +128,28 @@ def write_plan(path: Path, case: Path, settings: Sequence[str], cells: Sequence[
         Case file.
     settings : sequence of str
         Changes of the case, as of ``pdem run --set``.
-    cells : sequence of Cell
-        All on the same number of ranks.
+    variants : sequence of Variant
+        Variants on the same number of ranks.
     """
-    plan = {"case": str(case), "settings": list(settings), "cells": [asdict(cell) for cell in cells]}
+    plan = {"case": str(case), "settings": list(settings), "cells": [asdict(variant) for variant in variants]}
     path.write_text(json.dumps(plan), encoding="utf-8")
 
 
-def play_plan(communicator: Any, path: Path) -> None:
-    """Run the cells of a plan one after the other and write ``played.json`` beside each run. Collective."""
+def run_plan(communicator: Any, path: Path) -> None:
+    """Run the variants of a plan one after the other and write ``played.json`` beside each run. Collective."""
     plan = json.loads(on_first(communicator, lambda: path.read_text(encoding="utf-8")))
     for entry in plan["cells"]:
-        cell, case = Cell(**entry), Case.read(plan["case"])
+        variant, case = Variant(**entry), Case.read(plan["case"])
         for setting in plan["settings"]:
             case.override(setting)
-        folder = path.parent / cell.folder
+        folder = path.parent / variant.folder
         case.override(f'output.folder="{folder}"')
-        start = middle_of(path.parent, cell.before) if cell.before else None
-        played = play(case, communicator, cell, start)
+        start = middle_checkpoint(path.parent, variant.before) if variant.before else None
+        counts = run_variant(case, communicator, variant, start)
         if communicator is None or communicator.rank == 0:
-            (folder / "played.json").write_text(json.dumps(asdict(played)), encoding="utf-8")
+            (folder / "played.json").write_text(json.dumps(asdict(counts)), encoding="utf-8")
 
 
-def middle_of(folder: Path, ranks: int) -> Path:
-    """Return the checkpoint of the middle that is kept of the runs on so many ranks."""
+def middle_checkpoint(folder: Path, ranks: int) -> Path:
+    """Return the path of the checkpoint from the middle of a run on `ranks` ranks."""
     return folder / f"middle-of-{ranks}.h5"

@@ -15,12 +15,12 @@ from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.output.log import environment
-from pdem.output.origin import NAMES, changes_since, origin, warning_about
+from pdem.output.provenance import PROVENANCE_LABELS, changes_since, provenance, provenance_warning
 
 
 def test_every_entry_has_a_name_and_a_value():
-    found = origin()
-    assert found.keys() == NAMES.keys()
+    found = provenance()
+    assert found.keys() == PROVENANCE_LABELS.keys()
     assert all(found.values())
     assert found.items() <= environment().items()
     assert "svml" in found["kernel_settings"]
@@ -28,16 +28,16 @@ def test_every_entry_has_a_name_and_a_value():
 
 
 def test_changes_name_what_was_and_what_is():
-    now = origin()
+    now = provenance()
     assert changes_since(now) == changes_since({}) == ""
-    assert warning_about({**now, "ranks": 7, "threads": 3, "h5py": "0", "cpu": "other"}) == ""
+    assert provenance_warning({**now, "ranks": 7, "threads": 3, "h5py": "0", "cpu": "other"}) == ""
     assert changes_since({**now, "numpy": "1.0"}) == f"numpy 1.0 (now {now['numpy']})"
     wide = {**now, "processor_features": "avx2 avx512f fma"}
     narrow = {**now, "processor_features": "avx2 neon"}
     assert changes_since(wide, narrow) == "features of the processor (now without avx512f fma; now with neon)"
     assert changes_since(narrow, wide) == "features of the processor (now without neon; now with avx512f fma)"
     assert changes_since({**now, "libc": "glibc 1", "python": "2.7"}).count(" (now ") == 2
-    text = warning_about({**now, "processor": "pentium"})
+    text = provenance_warning({**now, "processor": "pentium"})
     assert "processor type pentium (now " in text
     assert "valid, but not bit for bit" in text
 
@@ -56,10 +56,10 @@ def test_a_restart_elsewhere_warns_once_and_is_the_same_state(tmp_path, monkeypa
     inside("run", "two_spheres.toml", "--set", "time.end=0.02", *words, "--quiet")
     path = CheckpointFolder(tmp_path / "here").paths()[-1]
     held = read_checkpoint(path)
-    assert held.attributes.items() >= origin().items()
+    assert held.attributes.items() >= provenance().items()
     with h5py.File(tmp_path / "here" / "particles.vtkhdf") as file:
         kept = {key for group in (file, *file.values()) for key in group.attrs}
-    assert kept >= origin().keys()
+    assert kept >= provenance().keys()
     assert "warning" not in inside("restart", path, "--set", "time.end=0.03", "--set", "output.folder=same")
     elsewhere = {**held.attributes, "numpy": "1.0", "processor": "pentium"}
     other = tmp_path / "elsewhere.h5"

@@ -1,22 +1,22 @@
-"""Where results are: what commands say of a path that leads to none."""
+"""Paths of results: errors that name similar folders if a path leads to no results."""
 
 from __future__ import annotations
 
 from difflib import SequenceMatcher
 from pathlib import Path
 
-_SHOWN = 5
+_MOST_FOLDERS = 5
 
 
 def require_results(path: str | Path, command: str) -> None:
-    """Refuse what can hold no results of a run, and name those that are near.
+    """Refuse a path that holds no results of a run; the error names similar folders.
 
     Parameters
     ----------
     path : path
         An output folder, a snapshot file or a checkpoint, as the user gave it.
     command : str
-        What the user asked for, for the remedy.
+        Name of the command, for the remedy in the error.
 
     Raises
     ------
@@ -27,13 +27,13 @@ def require_results(path: str | Path, command: str) -> None:
 
     path = Path(path)
     if path.suffix == ".toml" and path.is_file():
-        raise InputError(_of_case(path, command))
+        raise InputError(_case_hint(path, command))
     if not path.exists():
         what = "file" if path.suffix else "folder"
-        raise InputError(f"{path}: no such {what}; {_nearest(path)}")
+        raise InputError(f"{path}: no such {what}; {_similar_folders(path)}")
 
 
-def _of_case(path: Path, command: str) -> str:
+def _case_hint(path: Path, command: str) -> str:
     from pdem.case.model import Case
 
     folder = Case.read(path).output.folder
@@ -42,19 +42,19 @@ def _of_case(path: Path, command: str) -> str:
     return f"{path}: is a case, and {folder} has no results of it yet: pdem run {path}"
 
 
-def _nearest(path: Path) -> str:
+def _similar_folders(path: Path) -> str:
     parent = path.parent
     while not parent.is_dir():
         parent = parent.parent
-    around = {one for base in (parent, Path("results")) for one in _folders_in(base)}
+    around = {one for base in (parent, Path("results")) for one in _result_folders(base)}
     if not around:
         return f"no folder in {parent} has results; pdem run makes one"
     order = sorted(map(str, around), key=lambda one: (-SequenceMatcher(None, one, str(path)).ratio(), one))
-    rest = f" and {len(order) - _SHOWN} more" if len(order) > _SHOWN else ""
-    return f"there {'is' if len(order) == 1 else 'are'} {', '.join(order[:_SHOWN])}{rest}"
+    rest = f" and {len(order) - _MOST_FOLDERS} more" if len(order) > _MOST_FOLDERS else ""
+    return f"there {'is' if len(order) == 1 else 'are'} {', '.join(order[:_MOST_FOLDERS])}{rest}"
 
 
-def _folders_in(base: Path) -> list[Path]:
+def _result_folders(base: Path) -> list[Path]:
     if not base.is_dir():
         return []
     return [one for one in base.iterdir() if one.is_dir() and _holds_results(one)]

@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _AXES = "xyz"
-_BEFORE_NAMES = (
+_NAMES_OF_OLD_HISTORY = (
     "tangential_force_x", "tangential_force_y", "tangential_force_z", "normal_force", "velocity_x", "velocity_y",
     "velocity_z", "tangential", "normal_damping", "sliding", "rolling", "overlap",
     "normal_x", "normal_y", "normal_z", "wall_work",
 )  # fmt: skip
-"""Columns of the array ``history`` that checkpoints held before columns had names; contacts with walls have them
-all."""
+"""Columns of the array ``history`` in old checkpoints; contacts with walls have all of them, pairs the first."""
 
 
-def _vectors(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    """Yield the name of each column of a file, and the numbers of a history that it holds."""
+def _numbers_by_column(names: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the name of each column of a file, and the indices of its numbers in a history."""
     for number, name in enumerate(names):
         base, _, axis = name.rpartition("_")
         if axis not in _AXES or not base:
@@ -38,7 +37,7 @@ def columns_of(names: Sequence[str], history: NDArray[np.float64]) -> dict[str, 
     """Return histories (len(names), n) as columns by name: (n,), or (n, 3) of ``name_x``, ``name_y``, ``name_z``."""
     return {
         name: history[numbers].T.copy() if len(numbers) > 1 else history[numbers[0]].copy()
-        for name, numbers in _vectors(names)
+        for name, numbers in _numbers_by_column(names)
     }
 
 
@@ -47,42 +46,42 @@ def history_of(
 ) -> NDArray[np.float64]:
     """Return histories (len(names), n) of some rows from columns by name.
 
-    What the file does not have is 0, as in a contact that begins: the law has changed since. What is not among `names`
-    is left out.
+    If the contact law has changed since the file was written, columns that the file lacks are 0, as in a new contact,
+    and columns that are not among `names` are left out.
 
     Raises
     ------
     CheckpointError
         If contacts have no overlap: this is no checkpoint of contacts.
     """
-    columns = named(columns)
+    columns = upgraded_contacts(columns)
     history = np.zeros((len(names), int(rows.sum())))
     if history.size and "overlap" not in columns:
         raise CheckpointError(f"{where}: contacts without a history; give a checkpoint written by pdem")
-    for name, numbers in _vectors(names):
+    for name, numbers in _numbers_by_column(names):
         if name in columns:
             history[numbers] = columns[name][rows].T
     return history
 
 
-def named(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns of a group of contacts by name, also of checkpoints in which they had none."""
+def upgraded_contacts(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a group of contacts by name; in old checkpoints they are one array ``history``."""
     found = dict(columns)
     if "history" in found:
         old = found.pop("history")
-        found.update(columns_of(_BEFORE_NAMES[: old.shape[1]], old.T))
+        found.update(columns_of(_NAMES_OF_OLD_HISTORY[: old.shape[1]], old.T))
     return found
 
 
-def with_names(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the groups of a checkpoint as those of the present version.
+def upgraded_groups(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the groups of a checkpoint in the form of the present version.
 
-    Histories have names, and there is a sum of ended contacts for every term.
+    Columns of histories have names, and ``ended`` has a sum for every term of the energy ledger.
     """
     found = {name: dict(columns) for name, columns in groups.items()}
     for name in ("contacts", "wall_contacts"):
         if name in found:
-            found[name] = named(found[name])
+            found[name] = upgraded_contacts(found[name])
     ended = found.get("counters", {}).get("ended")
     if ended is not None and len(ended) < len(ENDED):
         missing = np.zeros((len(ENDED) - len(ended), *ended.shape[1:]), ended.dtype)

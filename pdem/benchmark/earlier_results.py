@@ -1,4 +1,4 @@
-"""Results of the benchmark that are kept from version to version, and what has changed since on the same machine."""
+"""Files of benchmark results from several versions, and the comparison with the newest one of the same machine."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
-SAME = ("cpu", "processor", "processor_features")
-"""What of the environment has to be equal for two machines to be compared, beside ranks and threads."""
+MACHINE_KEYS = ("cpu", "processor", "processor_features")
+"""Keys of the environment that must be equal for a comparison, beside ranks and threads."""
 
 _SPEEDS = ("bandwidth", "multiply_adds", "divisions", "square_roots")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One file of results.
+class ResultFile:
+    """A file of results.
 
     Attributes
     ----------
     path : Path
-        Where it is.
+        The file.
     document : dict
-        As `document_of` makes it.
+        Its content, see `document_of`.
     """
 
     path: Path
@@ -41,13 +41,13 @@ class Kept:
 
     @property
     def date(self) -> str:
-        """When it was measured (ISO 8601, with the zone)."""
+        """Time of the measurement (ISO 8601, with the zone)."""
         return str(self.document["date"])
 
     def is_comparable(self, document: dict[str, Any]) -> bool:
-        """Tell whether both are from machines of one type, with as many ranks and threads."""
+        """Return whether both are from machines of one type, with equal ranks and threads."""
         there, here = self.document["environment"], document["environment"]
-        return all(there.get(name) == here.get(name) for name in SAME) and all(
+        return all(there.get(name) == here.get(name) for name in MACHINE_KEYS) and all(
             self.document[name] == document[name] for name in ("ranks", "threads")
         )
 
@@ -55,18 +55,18 @@ class Kept:
 def document_of(
     environment: dict[str, str], command: str, ranks: int, threads: int, results: Sequence[Entry]
 ) -> dict[str, Any]:
-    """Return everything about a measurement, for a file.
+    """Return the document of a measurement, for a file.
 
     Parameters
     ----------
     environment : dict of str
         Versions and processor, as `pdem.output.log.environment` returns them.
     command : str
-        What was asked for.
+        Command line of the measurement.
     ranks, threads : int
         Ranks, and threads of each.
     results : sequence of dict
-        Of the cases.
+        Results of the cases.
     """
     return {
         "format": FORMAT, "date": datetime.now().astimezone().isoformat(timespec="seconds"), "command": command,
@@ -74,8 +74,8 @@ def document_of(
     }  # fmt: skip
 
 
-def read_kept(folder: str | Path) -> list[Kept]:
-    """Return the results kept in a folder, the oldest first; none if there is no such folder.
+def read_result_files(folder: str | Path) -> list[ResultFile]:
+    """Return the result files of a folder, the oldest first; none if there is no such folder.
 
     Raises
     ------
@@ -83,10 +83,10 @@ def read_kept(folder: str | Path) -> list[Kept]:
         If one of its JSON files is something else.
     """
     found = [_read(path) for path in sorted(Path(folder).glob("*.json"))]
-    return sorted(found, key=lambda kept: datetime.fromisoformat(kept.date))
+    return sorted(found, key=lambda file: datetime.fromisoformat(file.date))
 
 
-def _read(path: Path) -> Kept:
+def _read(path: Path) -> ResultFile:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
@@ -98,7 +98,7 @@ def _read(path: Path) -> Kept:
         raise InputError(
             f"{path}: holds no results of pdem bench ({reason(error)}); move it out of the folder"
         ) from None
-    return Kept(path, document)
+    return ResultFile(path, document)
 
 
 def keep(folder: str | Path, document: dict[str, Any]) -> Path:
@@ -117,28 +117,30 @@ def keep(folder: str | Path, document: dict[str, Any]) -> Path:
     return path
 
 
-def compared(document: dict[str, Any], kept: Iterable[Kept]) -> Iterator[str]:
-    """Yield a line for each case of which a comparable result is kept: how fast it is beside the newest.
+def comparison_lines(document: dict[str, Any], earlier_files: Iterable[ResultFile]) -> Iterator[str]:
+    """Yield a line for each case with a comparable earlier result: its speed relative to the newest of them.
 
     Parameters
     ----------
     document : dict
-        What has been measured now.
-    kept : iterable of Kept
-        The oldest first.
+        The present results.
+    earlier_files : iterable of ResultFile
+        Earlier results, the oldest first.
     """
-    before = [one for one in kept if one.is_comparable(document)]
+    before = [earlier for earlier in earlier_files if earlier.is_comparable(document)]
     for result in document["results"]:
         title = _title(result)
-        for one in reversed(before):
-            then = _find(one.document["results"], title)
+        for earlier in reversed(before):
+            then = _find(earlier.document["results"], title)
             if title and then:
-                yield _line(title, result, then, one) + _machine(result, document, one)
+                yield _comparison_line(title, result, then, earlier) + _machine_change(
+                    result, document, earlier
+                )
                 break
 
 
 def _title(result: Entry) -> str:
-    """Return by which name a result is compared, nothing if it is not."""
+    """Return the name by which a result is compared; empty if it is not."""
     if "method" in result:
         what = (f"{result[key]:g} {key}" for key in ("particles", "ratio", "threads"))
         return f"{result['name']} by {result['method']}, {', '.join(what)}"
@@ -153,19 +155,19 @@ def _speed(result: Entry) -> float:
     return float(result["rate"]) if "rate" in result else 1e9 / float(result["nanoseconds"])
 
 
-def _line(title: str, now: Entry, then: Entry, one: Kept) -> str:
-    version, day = one.document["environment"]["pdem"], one.date[:10]
+def _comparison_line(title: str, now: Entry, then: Entry, earlier: ResultFile) -> str:
+    version, day = earlier.document["environment"]["pdem"], earlier.date[:10]
     slower = max(now.get("rates", [_speed(now)])) < min(then.get("rates", [_speed(then)]))
     judged = ", slower in all parts" if slower and "rates" in now else ""
     ratio = f"{_speed(now) / _speed(then):.2f} times as fast"
-    return f"{title}: {ratio} as pdem {version} of {day} ({one.path.name}){judged}"
+    return f"{title}: {ratio} as pdem {version} of {day} ({earlier.path.name}){judged}"
 
 
-def _machine(result: Entry, document: dict[str, Any], one: Kept) -> str:
-    """Return how fast the machine itself was beside then, where both have its speed."""
+def _machine_change(result: Entry, document: dict[str, Any], earlier: ResultFile) -> str:
+    """Return the speed of the machine itself relative to then, if both results have it."""
     both = [
         next((entry["speed"] for entry in results if _is_limit_of(entry, result)), None)
-        for results in (document["results"], one.document["results"])
+        for results in (document["results"], earlier.document["results"])
     ]
     if both[0] is None or both[1] is None:
         return ""

@@ -1,6 +1,6 @@
-"""What the bits of results depend on beside the case: processor, libraries, sources; kept in every file.
+"""Provenance of results: processor, libraries and sources, on which bits depend beside the case. It is in every file.
 
-Ranks, threads, division and restarts change no bit. Another processor type or library may: compilers choose other
+Ranks, threads, partitions and restarts change no bit. Another processor type or library may: compilers choose other
 instructions (fused multiply-adds, other vector widths), libraries round their functions in another way.
 """
 
@@ -26,23 +26,23 @@ _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_JIT")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FEATURES = "processor_features"
 
-NAMES = {
+PROVENANCE_LABELS = {
     "pdem": "pdem", "sources": "sources of pdem", "python": "Python", "numpy": "numpy", "numba": "numba",
     "llvmlite": "llvmlite", "libc": "C and mathematics library", "processor": "processor type",
     _FEATURES: "features of the processor", "kernel_settings": "numba's settings",
 }  # fmt: skip
-"""What people call each entry of `origin`."""
+"""Names of the entries of `provenance` in messages."""
 
 
 @cache
-def origin() -> dict[str, str]:
+def provenance() -> dict[str, str]:
     """Return everything outside the case that bits of results may depend on.
 
     Returns
     -------
     dict of str to str
-        By the keys of `NAMES`: versions, a digest of pdem's sources, and the processor as numba compiles for it, with
-        the features it uses.
+        By the keys of `PROVENANCE_LABELS`: versions, a digest of pdem's sources, and processor type and features for
+        which numba compiles.
     """
     _, processor, features = cpu_target.target_context.codegen().magic_tuple()
     used = sorted(name[1:] for name in features.split(",") if name.startswith("+"))
@@ -61,7 +61,7 @@ def origin() -> dict[str, str]:
 
 
 def _digest() -> str:
-    """Return a digest of the sources, wherever they are installed."""
+    """Return a digest of the sources of pdem and decomposition."""
     digest = hashlib.blake2b(digest_size=8)
     for root in (_PACKAGE, _PACKAGE.parent / "decomposition"):
         for path in sorted(root.rglob("*.py")):
@@ -74,21 +74,21 @@ def _digest() -> str:
 def changes_since(
     attributes: Mapping[str, Any], now: Mapping[str, str] | None = None, word: str = "now"
 ) -> str:
-    """Return what bits depend on and has changed since a file was written, in one line; empty if nothing has.
+    """Return the provenance that has changed since a file was written, in one line; empty if nothing has.
 
     Parameters
     ----------
     attributes : mapping
-        Of the file; what it does not say counts as unchanged.
+        Attributes of the file; an entry that it lacks counts as unchanged.
     now : mapping, optional
         In place of `origin`.
     word : str
-        What to call the present circumstances.
+        Word for the present provenance.
     """
-    now = origin() if now is None else now
+    now = provenance() if now is None else now
     changed = [
         _change(key, str(attributes[key]), now[key], word)
-        for key in NAMES
+        for key in PROVENANCE_LABELS
         if key in attributes and attributes[key] != now[key]
     ]
     return ", ".join(changed)
@@ -96,20 +96,14 @@ def changes_since(
 
 def _change(key: str, then: str, now: str, word: str) -> str:
     if key != _FEATURES:
-        return f"{NAMES[key]} {then} ({word} {now})"
+        return f"{PROVENANCE_LABELS[key]} {then} ({word} {now})"
     before, after = set(then.split()), set(now.split())
     pairs = ((f"{word} without", before - after), (f"{word} with", after - before))
-    return f"{NAMES[key]} ({'; '.join(' '.join((one, *sorted(some))) for one, some in pairs if some)})"
+    return f"{PROVENANCE_LABELS[key]} ({'; '.join(' '.join((one, *sorted(some))) for one, some in pairs if some)})"
 
 
-def warning_about(attributes: Mapping[str, Any]) -> str:
-    """Return a warning for a run that continues from a file that was written under other circumstances, or nothing.
-
-    Parameters
-    ----------
-    attributes : mapping
-        Of a checkpoint.
-    """
+def provenance_warning(attributes: Mapping[str, Any]) -> str:
+    """Return a warning for a run that continues a checkpoint with these attributes; empty if nothing has changed."""
     changes = changes_since(attributes)
     if not changes:
         return ""

@@ -1,4 +1,4 @@
-"""What commands share: options, how they begin, and how they end when something is wrong."""
+"""Functions that commands share: options, start of the ranks, output to the terminal, exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def settings_option(command: Command) -> Command:
-    """Add ``--set KEY=VALUE``, which may be given many times."""
+    """Add ``--set KEY=VALUE``, which may be repeated."""
     return click.option(
         "--set",
         "settings",
@@ -47,7 +47,7 @@ def quiet_option(command: Command) -> Command:
 
 
 def overwrite_option(text: str) -> Callable[[Command], Command]:
-    """Add ``--overwrite``, with what it does."""
+    """Add ``--overwrite`` with a help text."""
     return click.option("--overwrite", is_flag=True, help=text)
 
 
@@ -71,21 +71,21 @@ def trace_options(command: Command) -> Command:
 
 
 def serial(work: Callable[[], int | None]) -> int:
-    """Do the work on the first rank alone, without starting MPI; return the exit code of the process."""
+    """Call `work` on the first rank alone, without starting MPI; return the exit code of the process."""
     from pdem.simulation.distributed import launched, run_or_abort
 
     return run_or_abort(work) if launched()[0] == 0 else 0
 
 
 def collective(work: Callable[[Any, int], int | None], threads: int | None) -> int:
-    """Start the ranks and do the work on all of them; return the exit code of the process.
+    """Start the ranks and call `work` on all of them; return the exit code of the process.
 
     Parameters
     ----------
     work : callable
         Called with the communicator (None for one rank) and the threads of this rank.
     threads : int or None
-        As the user has given them.
+        Threads per rank as the user has given them; None for the default.
     """
     from pdem.simulation import distributed
 
@@ -105,12 +105,12 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
 
 
 def read_case(path: str, settings: Sequence[str]) -> Case:
-    """Read a case and change what ``--set`` says.
+    """Read a case and apply the changes of ``--set``.
 
     Raises
     ------
     CaseError
-        If it is not valid before or after.
+        If it is not valid before or after the changes.
     """
     from pdem.case.model import Case
 
@@ -121,28 +121,28 @@ def read_case(path: str, settings: Sequence[str]) -> Case:
 
 
 def is_root(communicator: Any) -> bool:
-    """Tell whether this rank is the one that speaks."""
+    """Return whether this is rank 0, which alone prints."""
     return communicator is None or communicator.rank == 0
 
 
-def say(text: str) -> None:
+def echo_to_stderr(text: str) -> None:
     """Write a line to standard error."""
     with to_terminal():
         sys.stderr.write(f"pdem: {text}\n")
 
 
-def say_findings(findings: Sequence[Finding]) -> bool:
+def echo_findings(findings: Sequence[Finding]) -> bool:
     """Write warnings and errors to standard error; return whether there were errors."""
     for finding in findings:
         if finding.level != "info":
-            say(str(finding))
+            echo_to_stderr(str(finding))
     return any(finding.level == "error" for finding in findings)
 
 
 def load_kernels(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
-    """Have all kernels that are needed compiled; return whether any had to be. Collective.
+    """Load all kernels that are needed, or compile them; return whether any was compiled. Collective.
 
-    A signal that `flag` remembers ends it early.
+    A stop signal in `flag` ends it early.
     """
     from pdem.simulation.first_use import prepare
 
