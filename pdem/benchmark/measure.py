@@ -176,7 +176,7 @@ def warmed_up(start: Prepared, communicator: Any, threads: int, steps: int) -> S
         meshes=start.meshes,
     )
     simulation.advance(steps)
-    simulation.phases.count_anew()
+    simulation.phases.reset_seconds()
     return simulation
 
 

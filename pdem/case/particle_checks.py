@@ -1,7 +1,7 @@
 """What is checked of particles, with the same words wherever they come from.
 
 Those of a case (`pdem.case.preflight`), those given to a simulation in their place (`pdem.case.given_particles`), and
-those that come in later (`pdem.simulation.newcomers`).
+those that come in later (`pdem.simulation.insertion_checks`).
 """
 
 from __future__ import annotations

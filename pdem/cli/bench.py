@@ -90,7 +90,7 @@ def _bench(communicator: Any, threads: int, wish: _Wish) -> int:
     from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
-    from pdem.simulation.distributed import on_first
+    from pdem.simulation.ranks import on_first
 
     if wish.peer is not None:
         require_peer(wish.peer, communicator, threads)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
-    from pdem.simulation.engine import Beginning
+    from pdem.simulation.engine import RestartPoint
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
 
@@ -111,7 +111,7 @@ class _How(NamedTuple):
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before anything long. Collective."""
-        from pdem.simulation.distributed import on_first
+        from pdem.simulation.ranks import on_first
 
         trace = self._trace()
         if trace is not None:
@@ -119,12 +119,12 @@ class _How(NamedTuple):
 
     def to_the_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
         """Take all steps."""
-        from pdem.simulation.claim import COMMAND
+        from pdem.simulation.output_folder import COMMAND_LINE
         from pdem.simulation.run import run as run_to_end
 
         run_to_end(
             simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
-            overwrite=self.overwrite, words=COMMAND,
+            overwrite=self.overwrite, commands=COMMAND_LINE,
         )  # fmt: skip
         return 0
 
@@ -143,20 +143,20 @@ def _listening() -> Iterator[SignalFlag]:
 
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
-    from pdem.simulation.claim import check_free, check_spared
-    from pdem.simulation.distributed import check_same, on_first
+    from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
+    from pdem.simulation.ranks import check_same, on_first
 
     case = read_case(path, settings)
     _say_warning(check_same(communicator, case))
     how.check(communicator)
-    check = check_spared if how.overwrite else lambda _, folder: check_free(folder)
+    check = check_inputs_outside if how.overwrite else lambda _, folder: check_unoccupied(folder)
     on_first(communicator, lambda: check(case, case.output.folder))
     return _begin(communicator, threads, case, how)
 
 
 def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
     """Run a case from its beginning into a folder that is free, or may be overwritten."""
-    from pdem.simulation.distributed import on_first, stop_if_asked
+    from pdem.simulation.ranks import on_first, stop_if_signalled
     from pdem.simulation.simulation import Simulation
 
     start, flag = _Start(), how.flag
@@ -164,13 +164,13 @@ def _begin(communicator: Any, threads: int, case: Case, how: _How) -> int:
     found = on_first(
         communicator, lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not how.quiet))
     )
-    stop_if_asked(communicator, flag)
+    stop_if_signalled(communicator, flag)
     findings = found or []
     if is_root(communicator) and not how.quiet:
         say_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag)
-    stop_if_asked(communicator, flag)
+    stop_if_signalled(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
@@ -235,7 +235,7 @@ class _Held(NamedTuple):
 
 def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
     from pdem.case.continued import set_folder
-    from pdem.simulation.distributed import on_first
+    from pdem.simulation.ranks import on_first
 
     groups: list[Any] = []
     held = on_first(communicator, lambda: _read(path, groups))
@@ -248,7 +248,7 @@ def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str]
 
 def _run_on(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
     """Go on with the run of a case that its output folder holds, or begin it."""
-    from pdem.simulation.distributed import check_same, on_first
+    from pdem.simulation.ranks import check_same, on_first
 
     groups: list[Any] = []
     case = read_case(path, settings)
@@ -265,16 +265,16 @@ def _run_on(communicator: Any, threads: int, path: str, settings: Sequence[str],
 def _find(case: Case, groups: list[Any]) -> tuple[_Held | None, bool]:
     """Return the checkpoint with which to go on, if there is one, or else whether what is there may be overwritten."""
     from pdem.output.run_folder import held_run, require_folder
-    from pdem.simulation.claim import COMMAND, refuse_other, same_case_here
+    from pdem.simulation.output_folder import COMMAND_LINE, holds_same_case, require_same_physics
 
     folder = case.output.folder
     require_folder(folder)
     there = held_run(folder)
     if there is None or there.checkpoint is None:
-        return None, same_case_here(case)
+        return None, holds_same_case(case)
     held = _read(folder, groups)
-    ways = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
-    refuse_other(held.case(), case, str(there), ways)
+    ways = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
+    require_same_physics(held.case(), case, str(there), ways)
     return held, False
 
 
@@ -282,10 +282,10 @@ def _read(path: str, groups: list[Any]) -> _Held:
     """Read a checkpoint, or the newest of a folder, its state into `groups`."""
     from pdem.cli.places import require_results
     from pdem.output.origin import warning_about
-    from pdem.simulation.given import case_of, held_in
+    from pdem.simulation.inputs import case_of, checkpoint_at
 
     require_results(path, "restart")
-    checkpoint = held_in(path)
+    checkpoint = checkpoint_at(path)
     case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
     other = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
     origin = warning_about(checkpoint.attributes)
@@ -298,18 +298,18 @@ def _read(path: str, groups: list[Any]) -> _Held:
     return _Held(checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings])
 
 
-def _check(begins: Beginning, then: Case, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
+def _check(begins: RestartPoint, then: Case, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
     """Refuse what cannot go on, or would lose something; return what the user should know."""
     from pdem.case.continued import moved_walls
-    from pdem.simulation.claim import check_continued, check_free, is_same
-    from pdem.simulation.driven import GROUP
+    from pdem.simulation.driven_walls import GROUP
+    from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
 
     time = begins.step * case.resolved_step()
     notes = [str(one) for one in moved_walls(then, case, time, groups[0], GROUP)]
-    if is_same(case.output.folder, begins.folder):
+    if is_same_folder(case.output.folder, begins.folder):
         notes += check_continued(begins, case, overwrite=overwrite)
     elif not overwrite:
-        check_free(case.output.folder)
+        check_unoccupied(case.output.folder)
     return notes
 
 
@@ -321,13 +321,13 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
     """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
     from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
-    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
-    from pdem.simulation.engine import Beginning
-    from pdem.simulation.rebase import rebase
+    from pdem.simulation.engine import RestartPoint
+    from pdem.simulation.ranks import check_same, on_first, stop_if_signalled
+    from pdem.simulation.rebase_ledger import rebase_ledger
     from pdem.simulation.simulation import Simulation
 
     then = held.case()
-    begins = Beginning(held.path.parent, then, held.step)
+    begins = RestartPoint(held.path.parent, then, held.step)
     check_continuable(then, case)
     _say_warning(check_same(communicator, case))
     tell = say if is_root(communicator) else _nothing
@@ -342,10 +342,10 @@ def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: lis
         tell(note)
     how.check(communicator)
     load_kernels(communicator, case, threads, how.flag)
-    stop_if_asked(communicator, how.flag)
+    stop_if_signalled(communicator, how.flag)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
-    simulation.begins = begins
-    jump = rebase(simulation, then) if changes else 0.0
+    simulation.restart_point = begins
+    jump = rebase_ledger(simulation, then) if changes else 0.0
     if jump:
         notes.append(
             f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"

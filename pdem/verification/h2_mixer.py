@@ -134,7 +134,7 @@ def mix(settled: Groups, length: Length, threads: int, skin: str, *settings: str
     simulation = _mixer(length, threads, skin, *settings, state=settled)
     every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
     simulation.advance(1)
-    simulation.phases.count_anew()
+    simulation.phases.reset_seconds()
     begun, times, samples = simulation.time, [], []
     for _ in range(length.samples):
         simulation.advance(every)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pdem.simulation.tuning import _FRACTIONS, LARGEST, SMALLEST, Lists, SkinTuner, Window, best_place
+from pdem.simulation.skin_tuner import (
+    _FRACTIONS,
+    LARGEST,
+    SMALLEST,
+    Lists,
+    SkinTuner,
+    Window,
+    best_fraction_index,
+)
 
 LISTS = Lists(candidates=50_000, contacts=20_000, particles=10_000)
 
@@ -18,7 +26,7 @@ def made(steps: int, detecting: float) -> Window:
 @pytest.mark.parametrize("detecting", [1e-6, 1e-4, 1e-3, 1e-2, 1.0])
 def test_it_is_the_least_of_what_the_model_says(detecting: float) -> None:
     """Candidates fill the shell of the skin; they have a part in what a step and a detection take."""
-    place = best_place(0.3, made(100, 100 * detecting), LISTS)
+    place = best_fraction_index(0.3, made(100, 100 * detecting), LISTS)
 
     def cost(f: float) -> float:
         ordering = 18.0 * 20_000 / 20  # of a step: lists are made every twentieth
@@ -53,21 +61,21 @@ def test_the_first_rank_decides_and_changes_are_bounded() -> None:
 def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
     """A skin that holds for ever would else never be changed."""
     tuner, best = SkinTuner(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
-    assert not tuner.wants_lists(199)
+    assert not tuner.needs_detection(199)
     later = SkinTuner(0.3)
-    later.begin(1000)
-    assert not later.wants_lists(1199)
-    assert later.wants_lists(1200)
+    later.start(1000)
+    assert not later.needs_detection(1199)
+    assert later.needs_detection(1200)
     fractions = []
     for step in (200, 400, 600):
-        assert tuner.wants_lists(step)
+        assert tuner.needs_detection(step)
         fractions.append(tuner.next_fraction(made(step, 1e-9), LISTS, lambda _: best))
     assert fractions == pytest.approx([0.15, 0.075, float(_FRACTIONS[best])])
-    assert not any(tuner.wants_lists(step) for step in range(600, 10_000, 50))
+    assert not any(tuner.needs_detection(step) for step in range(600, 10_000, 50))
     assert tuner.is_due(800)
 
 
 @pytest.mark.parametrize("lists", [Lists(0, 0, 0), Lists(5, 5, 10)])
 def test_without_candidates_it_stays(lists: Lists) -> None:
-    place = best_place(0.3, made(100, 1.0), lists)
+    place = best_fraction_index(0.3, made(100, 1.0), lists)
     assert float(_FRACTIONS[place]) == pytest.approx(0.3, rel=0.05)
