@@ -234,7 +234,7 @@ class _Held(NamedTuple):
 
 
 def _restart(communicator: Any, threads: int, path: str, settings: Sequence[str], how: _How) -> int:
-    from pdem.case.continued import set_folder
+    from pdem.case.restart_checks import set_folder
     from pdem.simulation.ranks import on_first
 
     groups: list[Any] = []
@@ -300,7 +300,7 @@ def _read(path: str, groups: list[Any]) -> _Held:
 
 def _check(begins: RestartPoint, then: Case, case: Case, groups: list[Any], overwrite: bool) -> list[str]:
     """Refuse what cannot go on, or would lose something; return what the user should know."""
-    from pdem.case.continued import moved_walls
+    from pdem.case.restart_checks import moved_walls
     from pdem.simulation.driven_walls import GROUP
     from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
 
@@ -319,8 +319,8 @@ def _nothing(text: str) -> None:
 
 def _go_on(communicator: Any, threads: int, held: _Held, case: Case, groups: list[Any], how: _How) -> int:
     """Take the steps of a case from a checkpoint on; `groups` has its state on the first rank, and is emptied."""
-    from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
+    from pdem.case.restart_checks import check_continuable, check_end
     from pdem.simulation.engine import RestartPoint
     from pdem.simulation.ranks import check_same, on_first, stop_if_signalled
     from pdem.simulation.rebase_ledger import rebase_ledger

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import meeting_pairs
-from pdem.case.driven_preflight import driven_findings
-from pdem.case.given_particles import largest_speed, require_problemless
+from pdem.case.checks import contact_pairs
+from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.given_particles import largest_speed, require_no_problems
 from pdem.case.particle_checks import particle_findings, share
-from pdem.case.timestep import Crowd, expected_speed
+from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
@@ -59,9 +59,9 @@ def checked_columns(
     columns = _columns(system, list(case.materials), material, **given)
     present = _smallest_present(system, case)
     materials = list(dict.fromkeys([material, *present]))
-    pairs = tuple(pair for pair in meeting_pairs(case, materials) if pair[0] == material)
+    pairs = tuple(pair for pair in contact_pairs(case, materials) if pair[0] == material)
     largest = float(columns["radius"].max(initial=0.0))
-    require_problemless(case, [material], pairs, largest)
+    require_no_problems(case, [material], pairs, largest)
     if not len(columns["radius"]):
         return columns
     findings = _motion_findings(system, case, meshes, material, pairs, present, columns)
@@ -81,13 +81,13 @@ def _motion_findings(
     expected = expected_speed(case, motions)
     speed = max(expected, largest_speed(columns["velocity"]), _largest_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
-    crowd, step = Crowd(smallest, speed, pairs), system.constants.step
-    findings = list(particle_findings(case, columns, step, crowd, lambda row: f"position[{row}]"))
+    conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.step
+    findings = list(particle_findings(case, columns, step, conditions, lambda row: f"position[{row}]"))
     if speed == expected:  # then the check of the case has reported the depth of impacts
         findings = [one for one in findings if one.subject != "stiffness"]
     if system.moving_walls is not None and system.moving_walls.drives:
         number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
-        findings += driven_findings(case, columns, meshes, step, crowd, number)
+        findings += driven_findings(case, columns, meshes, step, conditions, number)
     errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
     if errors:
         raise InputError("\n".join(errors))

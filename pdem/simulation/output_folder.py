@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.case.differences import in_words, physical_differences
+from pdem.case.differences import differences_text, physical_differences
 from pdem.case.findings import Finding
 from pdem.case.model import Case
 from pdem.foundation.errors import CaseError, InputError, PdemError
@@ -152,7 +152,7 @@ def check_continued(
     elif later.reached > end:
         reasons.append(f"it would end at {end:g} s")
     elif changes and later.ends:
-        reasons.append(f"it would go on from {time:g} s with another case ({in_words(changes)})")
+        reasons.append(f"it would go on from {time:g} s with another case ({differences_text(changes)})")
     if reasons:
         raise InputError(
             f"{begins.folder}: {reasons[0]}, and {later} would be lost; {commands.overwrite} removes that, "
@@ -187,8 +187,8 @@ def _refuse_older(
     written = clock((begins.folder / f"{TABLE}.h5").stat().st_mtime)
     raise InputError(
         f"{begins.folder}: the checkpoint of step {begins.step} is older than the run that wrote here last "
-        f"({written}), whose case differs ({in_words(unasked)}); start that one again, or go on with the older one: "
-        f"{commands.overwrite} removes what is later, {commands.other_folder} keeps it"
+        f"({written}), whose case differs ({differences_text(unasked)}); start that one again, or go on with the older "
+        f"one: {commands.overwrite} removes what is later, {commands.other_folder} keeps it"
     )
 
 
@@ -240,7 +240,7 @@ def require_same_physics(other: Case, case: Case, found: str, remedies: str) -> 
     if steps[0] != steps[1]:
         changes.append(("time.step", f"{steps[0]:.6g} s", f"{steps[1]:.6g} s"))
     if changes:
-        raise InputError(f"{found}; its case differs ({in_words(changes)}); {remedies}")
+        raise InputError(f"{found}; its case differs ({differences_text(changes)}); {remedies}")
 
 
 def prepare_output_folder(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.continued import check_end
+from pdem.case.restart_checks import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.continued import set_folder
 from pdem.case.given_particles import given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.restart_checks import set_folder
 from pdem.contact.walls.evaluate import LOADS
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from pdem.case.example_cases import example_text
 from pdem.case.model import Case
-from pdem.case.templates import example_text
 from pdem.papers.h2_meshes import crease
 from pdem.verification import h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
 from pdem.verification.h2_runs import MASS, METHODS, example, follow
