@@ -18,7 +18,7 @@ from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
-from pdem.particles.clearance import coincident_pair, wrapped
+from pdem.particles.clearance import coincident_pair, wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
     require_no_problems(
         case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))
     )
-    columns["position"] = wrapped(columns["position"], case.domain)
+    columns["position"] = wrap_positions(columns["position"], case.domain)
     pair = coincident_pair(columns["position"], case.domain)
     if pair is not None:
         raise CaseError(

@@ -17,15 +17,15 @@ from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
-from pdem.particles.clearance import coincident_pair, wrapped
+from pdem.particles.clearance import coincident_pair, wrap_positions
 from pdem.particles.filling import (
     FillGroup,
     FillRequest,
     PlacedGroup,
     Surroundings,
-    drawn_radii,
-    filled_radii,
+    fill_radii,
     lattice_group,
+    random_radii,
 )
 from pdem.particles.random_filling import fill_randomly
 
@@ -74,7 +74,7 @@ def initial_particles(
     """
     groups = _placed_groups(case, _surroundings(case, meshes), progress)
     table = _table(case, groups)
-    table["position"] = wrapped(table["position"], case.domain)
+    table["position"] = wrap_positions(table["position"], case.domain)
     _require_distinct(case, table["position"])
     largest = float(table["radius"].max(initial=0.0))
     for problem in periodic_width_problems(case, largest):
@@ -93,7 +93,7 @@ def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> li
     fixed = {
         index: _fixed_group(case, index) for index, group in enumerate(case.particles) if group.fill is None
     }
-    taken = list(fixed.values())
+    placed = list(fixed.values())
     groups: list[PlacedGroup] = []
     random: list[FillGroup] = []
     for index, group in enumerate(case.particles):
@@ -102,13 +102,13 @@ def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> li
             groups.append(_with_ids(fixed[index], group, first_id))
         elif group.fill.arrangement == "random":
             request = _request(case, index)
-            radii = filled_radii(request, first_id, case.domain.dimension)
+            radii = fill_radii(request, first_id, case.domain.dimension)
             random.append(FillGroup(first_id, radii, np.full((len(radii), 3), np.nan), request=request))
             groups.append(random[-1])
         else:
-            groups.append(lattice_group(_request(case, index), first_id, taken, surroundings))
-            taken.append(groups[-1])
-    fill_randomly(random, taken, surroundings, progress=progress)
+            groups.append(lattice_group(_request(case, index), first_id, placed, surroundings))
+            placed.append(groups[-1])
+    fill_randomly(random, placed, surroundings, progress=progress)
     for one, group in zip(groups, case.particles, strict=True):
         _set_velocities(one, group, case.domain.dimension)
     return groups
@@ -140,7 +140,7 @@ def _with_ids(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> Place
     placed.first_id = first_id
     sizes = group.sizes()
     if group.positions is not None and sizes is not None:
-        placed.radius = drawn_radii(sizes, first_id, len(group.positions))
+        placed.radius = random_radii(sizes, first_id, len(group.positions))
     return placed
 
 
