@@ -30,7 +30,7 @@ ROOMS = (
     "cli",
 )
 # The one door from the simulation to the ranks; both agree on the protocol in pdem.containers.exchange.
-DOOR = "pdem.simulation.distributed"
+DOOR = "pdem.simulation.ranks"
 OPEN_TO_DECOMPOSITION = ("pdem.foundation", "pdem.containers")
 ONLY_MPI = "decomposition.mpi"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pdem.simulation.trace import OUTSIDE
+from pdem.simulation.trace import BETWEEN_STEPS
 
 ROUNDING = 2e-3  # us: both ends of an event are whole nanoseconds
 
@@ -24,7 +24,7 @@ def require_order(found):
             end = event["ts"] + event["dur"]
     steps = {event["args"]["step"]: event for event in found if event["cat"] == "step"}
     for event in found:
-        if event["cat"] == "phase" and event["name"] != OUTSIDE:
+        if event["cat"] == "phase" and event["name"] != BETWEEN_STEPS:
             outer = steps[event["args"]["step"]]
             assert outer["ts"] - ROUNDING <= event["ts"]
             assert event["ts"] + event["dur"] <= outer["ts"] + outer["dur"] + ROUNDING

@@ -16,7 +16,7 @@ from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
-from pdem.particles.packing import spread
+from pdem.particles.packing import relax_overlaps
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -340,12 +340,12 @@ def _gas_case(ratio: float, count: int, scale: float) -> Case:
 
 
 def _gas_particles(case: Case, ratio: float, count: int) -> Columns:
-    """Return the spheres of a gas: placed while they are smaller, then spread."""
+    """Return the spheres of a gas: placed with smaller radii, then moved until no two overlap."""
     scale = (_PLACED_FRACTION / _GAS_FRACTION) ** (1.0 / 3.0)
     particles = initial_particles(_gas_case(ratio, count, scale), [])
     particles["radius"] = particles["radius"] / scale
     corners = np.array(case.domain.lower), np.array(case.domain.upper)
-    particles["position"] = spread(particles["position"], particles["radius"], *corners)
+    particles["position"] = relax_overlaps(particles["position"], particles["radius"], *corners)
     return particles
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError, LaunchError
 from pdem.foundation.machine import available_cores
-from pdem.simulation.distributed import launched
+from pdem.simulation.ranks import launch_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ def require_no_launcher() -> None:
     InputError
         If there are several ranks.
     """
-    ranks = launched()[1]
+    ranks = launch_layout()[1]
     if ranks > 1:
         raise InputError(
             f"pdem scaling starts its ranks itself, and was started on {ranks}: leave mpirun away"

@@ -176,7 +176,7 @@ def after_warm_up(start: Start, communicator: Any, threads: int, steps: int) -> 
         meshes=start.meshes,
     )
     simulation.advance(steps)
-    simulation.phases.count_anew()
+    simulation.phases.reset_seconds()
     return simulation
 
 

@@ -1,1 +1,1 @@
-"""The case: what a user asks for, checked, and the state from which a simulation starts."""
+"""The case: its file, its checks, and the initial particles and walls of a simulation."""

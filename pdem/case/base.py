@@ -1,4 +1,4 @@
-"""What the sections of a case have in common: strictness, and the types of their values."""
+"""Base class of the sections of a case, and the types of their values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 BRANCH = "|"
-"""First letter of the tag of a union's branch: tells a tag from a key in an error's location."""
+"""First letter of the tag of a branch of a union: distinguishes tags from keys in the location of an error."""
 
 
 class Section(BaseModel):
@@ -16,14 +16,14 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     branch: ClassVar[str] = ""
-    """Tag of this section where it is one branch of a union."""
+    """Tag of this section as a branch of a union, else empty."""
 
 
 Vector = Annotated[tuple[float, float, float], Field(strict=False)]
 """Three finite numbers (a TOML list)."""
 
 Flags = Annotated[tuple[bool, bool, bool], Field(strict=False)]
-"""Three of true or false."""
+"""Three booleans."""
 
 Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]

@@ -1,4 +1,4 @@
-"""Rules of a case that join several keys. Each function yields the problems it finds, with their keys."""
+"""Rules between several keys of a case. Each function yields problems, with the keys they belong to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.base import Section
-from pdem.case.driven_checks import driven_problems, table_problems
+from pdem.case.driven_wall_checks import direction_problems, driven_problems, table_problems
 from pdem.case.laws import interaction_problems
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.motions import RotationKind
 from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGroup
 from pdem.foundation.errors import InputError, name_hint
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pdem.case.materials import Material
-    from pdem.case.motions import Moving
-    from pdem.case.schema import CaseData as Case
+    from pdem.case.motions import MovingFrame
+    from pdem.case.schema import CaseData
 
     Location: TypeAlias = tuple[str | int, ...]
 
@@ -32,8 +33,8 @@ SMALLEST, LARGEST = 1e-20, 1e20
 BEYOND_REASON = f"is beyond all reason ({SMALLEST:g} to {LARGEST:g} in SI units); check the unit"
 
 
-def problems_of_case(case: Case) -> list[Problem]:
-    """Return everything that is wrong with a case whose single values are right."""
+def problems_of_case(case: CaseData) -> list[Problem]:
+    """Return all problems of a case whose single values are valid."""
     rules = (
         _magnitudes,
         _domain,
@@ -45,15 +46,15 @@ def problems_of_case(case: Case) -> list[Problem]:
         _detection,
     )
     problems = [problem for rule in rules for problem in rule(case)]
-    # What follows would only repeat them.
+    # With other problems these rules would only repeat them.
     if not problems:
-        problems = [problem for rule in (_meeting_materials, _periodic_width) for problem in rule(case)]
+        problems = [problem for rule in (_contact_pairs, _periodic_width) for problem in rule(case)]
     return problems
 
 
-def _magnitudes(case: Case) -> Iterator[Problem]:
-    """Refuse numbers so small or large that products of them would leave the range of the machine."""
-    values: list[tuple[tuple[str | int, ...], float]] = [(("time", "end"), case.time.end)]
+def _magnitudes(case: CaseData) -> Iterator[Problem]:
+    """Refuse numbers so small or large that their products would overflow or underflow."""
+    values: list[tuple[Location, float]] = [(("time", "end"), case.time.end)]
     if not isinstance(case.time.step, str):
         values.append((("time", "step"), case.time.step))
     for key in ("lower", "upper", "gravity"):
@@ -72,9 +73,7 @@ def _magnitudes(case: Case) -> Iterator[Problem]:
             yield Problem(where, BEYOND_REASON)
 
 
-def _group_magnitudes(
-    group: ParticleGroup, where: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], float]]:
+def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[Location, float]]:
     if isinstance(group.radius, float):
         yield (*where, "radius"), group.radius
     elif group.radius is not None:
@@ -92,19 +91,19 @@ def _group_magnitudes(
     )
 
 
-def _numbers(moving: Section, where: Location) -> Iterator[tuple[Location, float]]:
-    """Return every number of a motion and where it stands."""
-    for key, part in moving:
-        if key == "inertia":  # of a grain of dust it is beyond all other reason
+def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, float]]:
+    """Yield every number of a section with its location."""
+    for key, part in section:
+        if key == "inertia":  # may be much smaller: that of a grain of dust
             continue
         if isinstance(part, Section):
             yield from _numbers(part, (*where, key))
         elif isinstance(part, (float, int, tuple)):
-            for place, number in np.ndenumerate(np.array(part)):
-                yield (*where, key, *place), float(number)
+            for index, number in np.ndenumerate(np.array(part)):
+                yield (*where, key, *index), float(number)
 
 
-def _domain(case: Case) -> Iterator[Problem]:
+def _domain(case: CaseData) -> Iterator[Problem]:
     domain = case.domain
     for axis in range(3):
         if not domain.lower[axis] < domain.upper[axis]:
@@ -120,7 +119,7 @@ def _domain(case: Case) -> Iterator[Problem]:
         )
 
 
-def _material_names(case: Case) -> Iterator[Problem]:
+def _material_names(case: CaseData) -> Iterator[Problem]:
     for name, material in case.materials.items():
         where = ("materials", name)
         if not _NAME.match(name):
@@ -132,8 +131,8 @@ def _material_names(case: Case) -> Iterator[Problem]:
             )
 
 
-def _interaction_keys(case: Case) -> Iterator[Problem]:
-    seen: dict[frozenset[str], str] = {}
+def _interaction_keys(case: CaseData) -> Iterator[Problem]:
+    key_of_pair: dict[frozenset[str], str] = {}
     for key, interaction in case.interactions.items():
         where = ("interactions", key)
         pairs = {frozenset(pair) for pair in split_pair(key, case.materials)}
@@ -141,11 +140,11 @@ def _interaction_keys(case: Case) -> Iterator[Problem]:
             yield Problem(where, _bad_pair(key, len(pairs), list(case.materials)))
             continue
         pair = pairs.pop()
-        if pair in seen:
+        if pair in key_of_pair:
             yield Problem(
-                where, f"names the same two materials as interactions.{seen[pair]}; keep one of them"
+                where, f"names the same two materials as interactions.{key_of_pair[pair]}; keep one of them"
             )
-        seen[pair] = key
+        key_of_pair[pair] = key
         yield from interaction_problems(interaction, where)
 
 
@@ -157,25 +156,25 @@ def _bad_pair(key: str, readings: int, materials: list[str]) -> str:
     return f"must be two names of materials joined by a hyphen; {hint}"
 
 
-def _material(case: Case, where: tuple[str | int, ...], name: str) -> Iterator[Problem]:
+def _material(case: CaseData, where: Location, name: str) -> Iterator[Problem]:
     if name not in case.materials:
         hint = nearest_key_hint(name, list(case.materials)) if case.materials else "the case has none"
         yield Problem((*where, "material"), f"is not a material of the case; {hint}")
 
 
-def _particles(case: Case) -> Iterator[Problem]:
+def _particles(case: CaseData) -> Iterator[Problem]:
     for index, group in enumerate(case.particles):
         where = ("particles", index)
         yield from _material(case, where, group.material)
         if group.material in case.materials:
             yield from density_problems(case, group.material)
-        yield from _places(group, where)
+        yield from _positions(group, where)
         yield from _sizes(group, where)
         if group.fill is not None:
             yield from _fill(case, group.fill, (*where, "fill"))
 
 
-def _places(group: ParticleGroup, where: tuple[str | int, ...]) -> Iterator[Problem]:
+def _positions(group: ParticleGroup, where: Location) -> Iterator[Problem]:
     given = [key for key in ("fill", "file", "positions") if getattr(group, key) is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else "none of them"
@@ -186,42 +185,36 @@ def _places(group: ParticleGroup, where: tuple[str | int, ...]) -> Iterator[Prob
         yield Problem((*where, "radius"), f"is missing; particles with {given[0]} need one")
 
 
-def _sizes(group: ParticleGroup, where: tuple[str | int, ...]) -> Iterator[Problem]:
+def _sizes(group: ParticleGroup, where: Location) -> Iterator[Problem]:
     try:
         group.sizes()
     except InputError as error:
         yield Problem((*where, "radius"), str(error))
 
 
-def _fill(case: Case, fill: FillKeys, where: tuple[str | int, ...]) -> Iterator[Problem]:
+def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
     if fill.count is not None and fill.volume_fraction is not None:
         yield Problem((*where, "volume_fraction"), "is not allowed together with count")
     if fill.count is None and fill.volume_fraction is None and fill.arrangement == "random":
         yield Problem((*where, "count"), "is missing; a random arrangement needs count or volume_fraction")
-    whole = getattr(fill, "upper", None) == case.domain.upper  # any fault is then reported with the domain
-    regions: list[tuple[Any, tuple[str | int, ...]]] = [] if whole else [(fill, where)]
+    whole = getattr(fill, "upper", None) == case.domain.upper  # then any problem is reported for the domain
+    regions: list[tuple[Any, Location]] = [] if whole else [(fill, where)]
     regions += [(region, (*where, "exclude", index)) for index, region in enumerate(fill.exclude)]
-    for region, place in regions:
-        yield from _region(region, place)
+    for region, location in regions:
+        yield from _region(region, location)
 
 
-def _region(region: Any, where: tuple[str | int, ...]) -> Iterator[Problem]:
+def _region(region: Any, where: Location) -> Iterator[Problem]:
     if isinstance(region, BoxRegion):
         for axis in range(3):
             if not region.lower[axis] < region.upper[axis]:
                 text = f"must be greater than lower ({region.lower[axis]}) along {AXES[axis]}"
                 yield Problem((*where, "upper", axis), text)
     if isinstance(region, CylinderRegion):
-        yield from _direction(region.axis, (*where, "axis"))
+        yield from direction_problems(region.axis, (*where, "axis"))
 
 
-def _direction(axis: Sequence[float], where: tuple[str | int, ...]) -> Iterator[Problem]:
-    length = math.hypot(*axis)
-    if not 1e-150 < length < 1e150:
-        yield Problem(where, "is not a direction; give a vector of moderate, non-zero length")
-
-
-def _walls(case: Case) -> Iterator[Problem]:
+def _walls(case: CaseData) -> Iterator[Problem]:
     names: dict[str, int] = {}
     for index, wall in enumerate(case.walls):
         where = ("walls", index)
@@ -234,7 +227,7 @@ def _walls(case: Case) -> Iterator[Problem]:
         names[wall.name] = index
 
 
-def _motions(case: Case) -> Iterator[Problem]:
+def _motions(case: CaseData) -> Iterator[Problem]:
     for name, motion in case.motions.items():
         yield from _motion(case, motion, ("motions", name))
         carriers = [name]
@@ -247,45 +240,45 @@ def _motions(case: Case) -> Iterator[Problem]:
             carriers.append(carrier)
 
 
-def _motion(case: Case, moving: Moving, where: Location) -> Iterator[Problem]:
+def _motion(case: CaseData, moving: MovingFrame, where: Location) -> Iterator[Problem]:
     if moving.on is not None and moving.on not in case.motions:
         yield Problem(
             (*where, "on"), f"is no motion of this case; {name_hint(moving.on, list(case.motions))}"
         )
-    for key in ("rotation", "swing", "rotation_table"):
-        turn = getattr(moving, key)
-        if turn is not None:
-            yield from _direction(turn.axis, (*where, key, "axis"))
-    for key, values in (("rotation_table", "angles"), ("translation_table", "displacements")):
-        table = getattr(moving, key)
-        if table is not None:
-            yield from table_problems(table, values, (*where, key))
+    for key, kind in moving.kinds().items():
+        if isinstance(kind, RotationKind):
+            yield from direction_problems(kind.axis, (*where, key, "axis"))
+        if kind.values_key:
+            yield from table_problems(kind, kind.values_key, (*where, key))
 
 
-def _detection(case: Case) -> Iterator[Problem]:
+def _detection(case: CaseData) -> Iterator[Problem]:
     levels, sizes = case.detection.levels, case.detection.cell_sizes
     if not isinstance(levels, str) and not isinstance(sizes, str) and levels != len(sizes):
         text = f"does not agree with the {len(sizes)} entries of detection.cell_sizes; leave one of them out"
         yield Problem(("detection", "levels"), text)
 
 
-def meeting_pairs(case: Case, grains: Sequence[str] | None = None) -> list[tuple[str, str, bool]]:
-    """Return the pairs of materials that can touch: of a particle, of its partner, and if that is a wall.
+def contact_pairs(case: CaseData, of_particles: Sequence[str] | None = None) -> list[tuple[str, str, bool]]:
+    """Return the pairs of materials that can touch: of a particle, of its partner, and whether that is a wall.
 
-    `grains` are the materials of particles, in place of those of the case.
+    `of_particles` are the materials of particles, in place of those of the case.
     """
-    grains = list(dict.fromkeys(group.material for group in case.particles)) if grains is None else grains
-    walls = list(dict.fromkeys(wall.material for wall in case.walls))
-    pairs = [(first, second, False) for index, first in enumerate(grains) for second in grains[index:]]
-    return pairs + [(grain, wall, True) for grain in grains for wall in walls]
+    if of_particles is None:
+        of_particles = list(dict.fromkeys(group.material for group in case.particles))
+    of_walls = list(dict.fromkeys(wall.material for wall in case.walls))
+    pairs = [
+        (first, second, False) for index, first in enumerate(of_particles) for second in of_particles[index:]
+    ]
+    return pairs + [(particle, wall, True) for particle in of_particles for wall in of_walls]
 
 
-def _meeting_materials(case: Case) -> Iterator[Problem]:
-    yield from meeting_problems(case, meeting_pairs(case))
+def _contact_pairs(case: CaseData) -> Iterator[Problem]:
+    yield from contact_pair_problems(case, contact_pairs(case))
 
 
-def meeting_problems(case: Case, pairs: Iterable[tuple[str, str, bool]]) -> Iterator[Problem]:
-    """Yield a problem for each of the pairs of materials that can touch and have no interaction, or both are rigid."""
+def contact_pair_problems(case: CaseData, pairs: Iterable[tuple[str, str, bool]]) -> Iterator[Problem]:
+    """Yield a problem for each pair of materials that can touch without interaction, or that are both rigid."""
     reported: set[frozenset[str]] = set()
     for first, second, is_wall in pairs:
         pair = frozenset((first, second))
@@ -300,8 +293,8 @@ def meeting_problems(case: Case, pairs: Iterable[tuple[str, str, bool]]) -> Iter
             yield from _rigid_pair(case.materials, first, second)
 
 
-def density_problems(case: Case, material: str) -> Iterator[Problem]:
-    """Yield a problem if particles cannot be made of a material of the case, which has no density."""
+def density_problems(case: CaseData, material: str) -> Iterator[Problem]:
+    """Yield a problem if a material of particles has no density."""
     if case.materials[material].density is None:
         yield Problem(("materials", material, "density"), "is missing; particles are made of this material")
 
@@ -312,17 +305,16 @@ def _rigid_pair(materials: dict[str, Material], first: str, second: str) -> Iter
         yield Problem(("materials", first, "youngs_modulus"), text)
 
 
-def _periodic_width(case: Case) -> Iterator[Problem]:
+def _periodic_width(case: CaseData) -> Iterator[Problem]:
     sizes = [(group.sizes(), index) for index, group in enumerate(case.particles)]
     largest = max((size.largest for size, _ in sizes if size is not None), default=0.0)
     yield from periodic_width_problems(case, largest)
 
 
-def periodic_width_problems(case: Case, largest_radius: float) -> Iterator[Problem]:
+def periodic_width_problems(case: CaseData, largest_radius: float) -> Iterator[Problem]:
     """Yield a problem for each periodic axis too short for particles up to `largest_radius` (m).
 
-    A particle must not reach the same neighbour through two faces, so the box is at least two of the
-    largest diameters wide.
+    The box must be at least two largest diameters wide: a particle must not touch a neighbour and its image.
     """
     for axis in range(3):
         width = case.domain.upper[axis] - case.domain.lower[axis]

@@ -1,4 +1,4 @@
-"""From the keys of a case to the walls that particles drive."""
+"""Drives of walls that particles move, from the sections of a case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.messages import shown_key
-from pdem.case.tables import read_table
+from pdem.case.time_tables import read_table
 from pdem.case.wall_motions import motion_of
 from pdem.containers.solid import solid_of
 from pdem.foundation.errors import CaseError, MeshError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.case import driven
+    from pdem.case import driven_wall_sections as sections
     from pdem.case.model import Case
     from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 def drives_of(case: Case, meshes: Sequence[Mesh]) -> dict[int, Drive]:
-    """Return what drives the walls of a case that particles drive, by the number of the wall, as at time 0.
+    """Return servos and bodies of a case by number of their wall, in their state at time 0.
 
     Raises
     ------
     CaseError
         If a file of a table cannot be used.
     MeshError
-        If mass or inertia are those of a volume, and a mesh encloses none.
+        If mass or inertia follow from a volume, and a mesh encloses none.
     """
     drives: dict[int, Drive] = {}
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
@@ -59,12 +59,12 @@ def _unit(axis: Sequence[float]) -> Floats:
 
 
 def servo_of(case: Case, wall: Wall) -> Servo:
-    """Return the servo of a wall that has one, as at time 0.
+    """Return the servo of a wall, in its state at time 0.
 
     Raises
     ------
     CaseError
-        If a file of a table cannot be used, or there is nothing to take the gain from.
+        If a file of a table cannot be used, or all target loads are 0 and there is no gain.
     """
     servo = wall.servo
     assert servo is not None, "only walls with a servo have one"
@@ -81,11 +81,11 @@ def servo_of(case: Case, wall: Wall) -> Servo:
     )  # fmt: skip
 
 
-def _targets(case: Case, servo: driven.Servo) -> tuple[Floats, Floats]:
-    """Return times and the loads wanted then."""
-    steady = servo.torque if servo.force is None else servo.force
-    if steady is not None:
-        return np.zeros(1), np.array([steady], np.float64)
+def _targets(case: Case, servo: sections.Servo) -> tuple[Floats, Floats]:
+    """Return times [s] and target loads [N, N m]."""
+    constant = servo.torque if servo.force is None else servo.force
+    if constant is not None:
+        return np.zeros(1), np.array([constant], np.float64)
     table = servo.torque_table if servo.force_table is None else servo.force_table
     assert table is not None, "a checked case has one of the four loads"
     if table.file is not None:
@@ -94,13 +94,13 @@ def _targets(case: Case, servo: driven.Servo) -> tuple[Floats, Floats]:
     return np.array(table.times, np.float64), np.array(table.values, np.float64)
 
 
-def body_of(case: Case, body: driven.Body, mesh: Mesh) -> FreeBody:
-    """Return a body as it is at time 0.
+def body_of(case: Case, body: sections.Body, mesh: Mesh) -> FreeBody:
+    """Return a body in its state at time 0.
 
     Raises
     ------
     MeshError
-        If its mass or inertia are those of a volume, and the mesh encloses none.
+        If mass or inertia follow from a volume, and the mesh encloses none.
     """
     mass, centre, inertia = mass_of(body, mesh)
     flat = case.domain.dimension == 2
@@ -116,13 +116,13 @@ def body_of(case: Case, body: driven.Body, mesh: Mesh) -> FreeBody:
     )  # fmt: skip
 
 
-def mass_of(body: driven.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
-    """Return mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2] of a body; zeros where none is needed.
+def mass_of(body: sections.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
+    """Return mass [kg], centre (3,) [m] and inertia about it (3, 3) [kg m^2] of a body; zeros if it cannot turn.
 
     Raises
     ------
     MeshError
-        If the mesh has to enclose a volume and does not.
+        If the mesh is needed to enclose a volume and does not.
     """
     if body.mass is not None and (body.inertia is not None or not body.turns):
         centre = mesh.vertices.mean(axis=0) if body.centre is None else np.array(body.centre, np.float64)
@@ -132,13 +132,13 @@ def mass_of(body: driven.Body, mesh: Mesh) -> tuple[float, Floats, Floats]:
     return density * solid.volume, solid.centre, density * solid.inertia
 
 
-def _spin(body: driven.Body, mass: float, centre: Floats, inertia: Floats, flat: bool) -> Spin:
-    """Return how a body turns."""
+def _spin(body: sections.Body, mass: float, centre: Floats, inertia: Floats, flat: bool) -> Spin:
+    """Return the rotational state of a body at time 0."""
     spin = np.array(body.angular_velocity, np.float64)
     if body.hinge is not None:
         axis, arm = _unit(body.hinge.axis), centre - np.array(body.hinge.centre)
-        away = float(arm @ arm - (axis @ arm) ** 2)
-        return AxisSpin(axis, float(axis @ inertia @ axis) + mass * away, float(axis @ spin))
+        distance_squared = float(arm @ arm - (axis @ arm) ** 2)
+        return AxisSpin(axis, float(axis @ inertia @ axis) + mass * distance_squared, float(axis @ spin))
     free = np.array(body.free_rotation) & (not flat, not flat, True)
     if free.all():
         return TopSpin(inertia, spin)

@@ -1,4 +1,4 @@
-"""What the checks before a run find, and how long they let a step be."""
+"""Findings of the checks before a run, and their limits of the time step."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 Level = Literal["error", "warning", "info"]
 
 STEP_WARNING = {"Rayleigh": 0.4, "Hertz": 0.2, "linear": 0.2, "adhesion": 0.2}
-"""Largest part of each limit that a time step should take: an impact then lasts at least five steps."""
+"""Time step over each limit above which there is a warning: at this value an impact lasts at least five steps."""
 
 STEP_ERROR = {"Rayleigh": 1.0, "Hertz": 0.5, "linear": 0.5, "adhesion": 0.5}
-"""Part of each limit from which on a simulation is unstable or cannot see impacts."""
+"""Time step over each limit above which a simulation is unstable or does not resolve impacts."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Finding:
     Attributes
     ----------
     level : {"error", "warning", "info"}
-        How bad it is; a run does not start with an error.
+        Severity; a run does not start with an error.
     subject : str
-        What was looked at: ``time step``, ``overlaps``, ``wall drum``, ...
+        Subject of the check: ``time step``, ``overlaps``, ``wall drum``, ...
     message : str
         The number, the limit and the remedy.
     """
@@ -36,12 +36,12 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        """Return the line that users see."""
+        """Return the line for the user."""
         return f"{self.level}: {self.subject}: {self.message}"
 
 
-def too_short(case: Case, step: float) -> str:
-    """Return what is wrong with a case that ends before its first step [s], empty if it does not."""
+def end_problem(case: Case, step: float) -> str:
+    """Return the problem of a case that ends before its first step of `step` [s], empty if there is none."""
     if round(case.time.end / step) >= 1:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Particles that a simulation is given in place of those of its case: whether they can be what it begins with."""
+"""Checks of particles that a script passes to a simulation in place of those of the case."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import density_problems, meeting_pairs, meeting_problems, periodic_width_problems
-from pdem.case.initial import WRITTEN
+from pdem.case.checks import contact_pair_problems, contact_pairs, density_problems, periodic_width_problems
+from pdem.case.initial import INITIAL_COLUMNS
 from pdem.case.messages import Problem, shown_key
 from pdem.case.particle_checks import particle_findings, particle_name
 from pdem.case.preflight import overlap_findings, wall_findings
-from pdem.case.timestep import Crowd, expected_speed
+from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
-from pdem.particles.clearance import coincident_pair, wrapped
+from pdem.particles.clearance import coincident_pair, wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,11 +36,11 @@ _LARGEST_ID = 2**40
 
 
 class CheckedParticles(dict[str, Any]):
-    """Columns of particles that `pdem.case.preflight` has looked at already, with a case: not looked at again."""
+    """Columns of particles that `pdem.case.preflight` has checked with a case, and that are not checked again."""
 
 
 def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[Mesh]) -> Columns:
-    """Return the columns of given particles, checked as those of a case are.
+    """Return columns of particles from a script, after the same checks as for particles of a case.
 
     Parameters
     ----------
@@ -59,33 +59,33 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
         If a column is missing, unknown or of another type or shape, numbers are not finite, radii not positive, ids
         negative or repeated, materials none of the case.
     CaseError
-        For whatever would be an error of the case's own particles, one line each.
+        For all that would be an error for particles of the case, one line each.
 
     Warns
     -----
     RuntimeWarning
-        For what would be a warning.
+        For all that would be a warning.
     """
     columns = _columns(particles)
     _require_ids(columns["id"])
     if isinstance(particles, CheckedParticles):
         return columns
     materials = _materials(case, columns["material"])
-    require_problemless(
-        case, materials, meeting_pairs(case, materials), float(columns["radius"].max(initial=0.0))
+    require_no_problems(
+        case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))
     )
-    columns["position"] = wrapped(columns["position"], case.domain)
+    columns["position"] = wrap_positions(columns["position"], case.domain)
     pair = coincident_pair(columns["position"], case.domain)
     if pair is not None:
         raise CaseError(
             f"{case.source}: particles {pair[0]} and {pair[1]} are at one point; move or remove one"
         )
-    crowd = crowd_given(case, materials, columns)
+    conditions = _conditions_of_columns(case, materials, columns)
     name = partial(particle_name, columns)
-    require_without_errors(
+    _raise_errors(
         case,
         [
-            *particle_findings(case, columns, case.resolved_step(), crowd, name),
+            *particle_findings(case, columns, case.resolved_step(), conditions, name),
             *overlap_findings(case, columns),
             *wall_findings(case, columns, meshes),
         ],
@@ -93,26 +93,26 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
     return columns
 
 
-def crowd_given(case: Case, materials: Sequence[str], columns: Columns) -> Crowd:
-    """Return what the limits of the time step depend on of given particles, of these materials."""
+def _conditions_of_columns(case: Case, materials: Sequence[str], columns: Columns) -> ImpactConditions:
+    """Return the impact conditions of particles of these materials."""
     names = list(case.materials)
     smallest = {
         name: float(columns["radius"][columns["material"] == names.index(name)].min()) for name in materials
     }
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
     speed = max(expected_speed(case, motions), largest_speed(columns["velocity"]))
-    return Crowd(smallest, speed, tuple(meeting_pairs(case, materials)))
+    return ImpactConditions(smallest, speed, tuple(contact_pairs(case, materials)))
 
 
 def largest_speed(velocity: NDArray[np.float64]) -> float:
-    """Return the largest of some speeds, of velocities (n, 3) [m/s]."""
+    """Return the largest speed of velocities (n, 3) [m/s]."""
     return float(np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0))
 
 
-def require_problemless(
+def require_no_problems(
     case: Case, materials: Iterable[str], pairs: Iterable[tuple[str, str, bool]], largest_radius: float
 ) -> None:
-    """Require what a case has to say of materials that particles are made of, of pairs that meet, and of its width.
+    """Require densities of materials of particles, interactions of pairs that can touch, and a wide periodic box.
 
     Raises
     ------
@@ -120,15 +120,15 @@ def require_problemless(
         With a line for each problem.
     """
     problems: list[Problem] = [problem for name in materials for problem in density_problems(case, name)]
-    problems += meeting_problems(case, pairs)
+    problems += contact_pair_problems(case, pairs)
     problems += periodic_width_problems(case, largest_radius)
     if problems:
         lines = (f"{case.source}: {shown_key(one.location)}: {one.text}" for one in problems)
         raise CaseError("\n".join(lines))
 
 
-def require_without_errors(case: Case, findings: Iterable[Finding], *, warn: bool = True) -> None:
-    """Raise the errors among findings, and have Python warn of the warnings.
+def _raise_errors(case: Case, findings: Iterable[Finding]) -> None:
+    """Raise the errors among findings and issue the warnings.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def require_without_errors(case: Case, findings: Iterable[Finding], *, warn: boo
     if errors:
         raise CaseError("\n".join(errors))
     for one in findings:
-        if one.level == "warning" and warn:
+        if one.level == "warning":
             warnings.warn(f"{one.subject}: {one.message}", RuntimeWarning, stacklevel=3)
 
 
@@ -153,14 +153,14 @@ def _columns(particles: Any) -> Columns:
     for name in particles:
         if name not in FIELDS:
             raise InputError(
-                f"particles[{name!r}] is no field of particles; {name_hint(str(name), list(WRITTEN))}"
+                f"particles[{name!r}] is no field of particles; {name_hint(str(name), list(INITIAL_COLUMNS))}"
             )
-    for name in WRITTEN:
+    for name in INITIAL_COLUMNS:
         if name not in particles and name not in _OPTIONAL:
-            raise InputError(f"particles[{name!r}] is missing; needed are {', '.join(WRITTEN[:4])}")
+            raise InputError(f"particles[{name!r}] is missing; needed are {', '.join(INITIAL_COLUMNS[:4])}")
     count = np.shape(particles["radius"])[:1]
     columns = {}
-    for name in [name for name in FIELDS if name in WRITTEN or name in particles]:
+    for name in [name for name in FIELDS if name in INITIAL_COLUMNS or name in particles]:
         shape = (*count, *FIELDS[name].shape)
         columns[name] = _column(name, particles.get(name, np.zeros(shape)), shape)
     wrong = np.flatnonzero(columns["radius"] <= 0.0)
@@ -202,7 +202,7 @@ def _require_ids(ids: NDArray[np.int64]) -> None:
 
 
 def _materials(case: Case, index: NDArray[np.int32]) -> list[str]:
-    """Return the names of the materials there are, in the order of the case."""
+    """Return the names of the materials of particles, in the order of the case."""
     names = list(case.materials)
     wrong = np.flatnonzero((index < 0) | (index >= len(names)))
     if len(wrong):

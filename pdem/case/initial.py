@@ -1,7 +1,7 @@
-"""The particles from which a simulation starts.
+"""Initial particles of a case.
 
-Deterministic: the case alone decides. Sizes, places and velocities are keyed by particle id
-(`pdem.foundation.random`). Particles are numbered from 0, one group after the other.
+They depend on the case alone: random sizes, positions and velocities are keyed by particle id
+(`pdem.foundation.random`). Ids run from 0, one group after the other.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
-from pdem.particles.clearance import coincident_pair, wrapped
+from pdem.particles.clearance import coincident_pair, wrap_positions
 from pdem.particles.filling import (
     FillGroup,
     FillRequest,
     PlacedGroup,
     Surroundings,
-    drawn_radii,
-    filled_radii,
+    fill_radii,
     lattice_group,
+    random_radii,
 )
 from pdem.particles.random_filling import fill_randomly
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 _VELOCITY_STREAM = 16
-WRITTEN = ("id", "material", "radius", "position", "velocity", "angular_velocity")
-"""Names of the columns of particles at the beginning."""
+INITIAL_COLUMNS = ("id", "material", "radius", "position", "velocity", "angular_velocity")
+"""Names of the columns of initial particles."""
 
 
 def initial_particles(
@@ -53,9 +53,9 @@ def initial_particles(
     case : Case
         The case.
     meshes : sequence of Mesh, optional
-        Of its walls, if they have been read already.
+        Of its walls; read from their files if missing.
     progress : bool
-        Show on standard error how far a random fill is, if it lasts for some seconds.
+        Show the progress of a random fill on standard error, if it takes some seconds.
 
     Returns
     -------
@@ -67,14 +67,14 @@ def initial_particles(
     Raises
     ------
     CaseError
-        If a file cannot be used, particles do not fit where they should go, two have the same centre, or a
-        periodic axis is too short for them.
+        If a file cannot be used, particles do not fit into their region, two have the same centre, or a periodic
+        axis is too short for them.
     MeshError
-        If a wall that a fill has to avoid cannot be read.
+        If a fill avoids a wall whose mesh cannot be read.
     """
     groups = _placed_groups(case, _surroundings(case, meshes), progress)
     table = _table(case, groups)
-    table["position"] = wrapped(table["position"], case.domain)
+    table["position"] = wrap_positions(table["position"], case.domain)
     _require_distinct(case, table["position"])
     largest = float(table["radius"].max(initial=0.0))
     for problem in periodic_width_problems(case, largest):
@@ -83,30 +83,32 @@ def initial_particles(
 
 
 def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
-    """Return the domain and the walls of a case, which are read only if a fill has to avoid them."""
+    """Return the domain and the walls of a case; meshes are read only if a fill avoids walls."""
     walls = (lambda: read_walls(case) if meshes is None else meshes) if case.walls else None
     return Surroundings(case.domain, walls)
 
 
 def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> list[PlacedGroup]:
-    """Return all groups with their places: given ones first, then lattices, then random ones."""
-    given = {index: _given(case, index) for index, group in enumerate(case.particles) if group.fill is None}
-    taken = list(given.values())
+    """Return all groups with positions: first those of the case or a file, then lattices, then random ones."""
+    fixed = {
+        index: _fixed_group(case, index) for index, group in enumerate(case.particles) if group.fill is None
+    }
+    placed = list(fixed.values())
     groups: list[PlacedGroup] = []
     random: list[FillGroup] = []
     for index, group in enumerate(case.particles):
         first_id = groups[-1].first_id + len(groups[-1].radius) if groups else 0
         if group.fill is None:
-            groups.append(_numbered(given[index], group, first_id))
+            groups.append(_with_ids(fixed[index], group, first_id))
         elif group.fill.arrangement == "random":
             request = _request(case, index)
-            radii = filled_radii(request, first_id, case.domain.dimension)
+            radii = fill_radii(request, first_id, case.domain.dimension)
             random.append(FillGroup(first_id, radii, np.full((len(radii), 3), np.nan), request=request))
             groups.append(random[-1])
         else:
-            groups.append(lattice_group(_request(case, index), first_id, taken, surroundings))
-            taken.append(groups[-1])
-    fill_randomly(random, taken, surroundings, progress=progress)
+            groups.append(lattice_group(_request(case, index), first_id, placed, surroundings))
+            placed.append(groups[-1])
+    fill_randomly(random, placed, surroundings, progress=progress)
     for one, group in zip(groups, case.particles, strict=True):
         _set_velocities(one, group, case.domain.dimension)
     return groups
@@ -119,8 +121,8 @@ def _request(case: Case, index: int) -> FillRequest:
     return FillRequest(f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill)
 
 
-def _given(case: Case, index: int) -> PlacedGroup:
-    """Return a group whose places the case or a file gives; it has no ids yet."""
+def _fixed_group(case: Case, index: int) -> PlacedGroup:
+    """Return a group with positions from the case or a file, still without ids."""
     group = case.particles[index]
     if group.file is not None:
         columns = read_particle_file(case, index)
@@ -128,17 +130,17 @@ def _given(case: Case, index: int) -> PlacedGroup:
     sizes = group.sizes()
     assert sizes is not None
     assert group.positions is not None
-    # Radii are keyed by id; until those are known others keep clear of the largest possible one.
+    # Radii are keyed by ids, which follow later; until then other groups avoid the largest possible radius.
     radius = np.full(len(group.positions), sizes.largest)
     return PlacedGroup(0, radius, np.array(group.positions, dtype=np.float64))
 
 
-def _numbered(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
-    """Give a group of given places its ids, and with them its radii where they are random."""
+def _with_ids(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
+    """Set the ids of a group with positions, and its random radii, which depend on ids."""
     placed.first_id = first_id
     sizes = group.sizes()
     if group.positions is not None and sizes is not None:
-        placed.radius = drawn_radii(sizes, first_id, len(group.positions))
+        placed.radius = random_radii(sizes, first_id, len(group.positions))
     return placed
 
 
@@ -166,13 +168,13 @@ def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
         parts[name] = [getattr(one, name) for one in groups]
     return {
         name: np.concatenate([FIELDS[name].allocate(0), *parts[name]]).astype(FIELDS[name].dtype)
-        for name in WRITTEN
+        for name in INITIAL_COLUMNS
     }
 
 
 def _require_distinct(case: Case, positions: NDArray[np.float64]) -> None:
     pair = coincident_pair(positions, case.domain)
     if pair is not None:
-        place = ", ".join(f"{value:g}" for value in positions[pair[0]])
+        point = ", ".join(f"{value:g}" for value in positions[pair[0]])
         both = f"particles {pair[0]} and {pair[1]}"
-        raise CaseError(f"{case.source}: {both} are at one point ({place}) m; move or remove one")
+        raise CaseError(f"{case.source}: {both} are at one point ({point}) m; move or remove one")

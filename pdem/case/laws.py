@@ -1,4 +1,4 @@
-"""From the interactions of a case to the parts of contact laws, with the values of their keys."""
+"""Contact laws from the interactions of a case: checks of their keys, and recipes."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     Location = tuple[str | int, ...]
 
-ELASTIC = MaterialProperties(1000.0, 1e7, 0.3)
-"""A material as it might be, for trials of laws."""
+TRIAL_MATERIAL = MaterialProperties(1000.0, 1e7, 0.3)
+"""A typical material, for test calls of laws."""
 
 FROM_FILE = "python:"
-"""Begin of the name of a law that is in a file: ``python:FILE.py:NAME``."""
+"""Prefix of the name of a law in a file: ``python:FILE.py:NAME``."""
 
 
 def interaction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
-    """Yield what is wrong with the laws and keys of an interaction; keys of laws in files are left to `recipe_of`."""
+    """Yield the problems of the laws and keys of an interaction; `recipe_of` checks keys of laws in files."""
     if interaction.law.startswith(FROM_FILE):
         if interaction.law.count(":") != 2 or not interaction.law.rpartition(":")[2].isidentifier():
             yield Problem((*where, "law"), 'must be "python:FILE.py:NAME", a file and a name in it')
@@ -68,24 +68,26 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
     table = getattr(interaction, role)
     if table is None:
         return
-    models, place = PARTS[role], (*where, role)
+    models, location = PARTS[role], (*where, role)
     model = table.get("model")
     if model not in models:
         names = ", ".join(f'"{name}"' for name in models) or "none is there yet"
         text = f"must be one of {names}" if "model" in table else f"is missing; it is one of {names}"
-        yield Problem((*place, "model"), text)
+        yield Problem((*location, "model"), text)
         return
     part = models[model]
     keys = {key.name: key for key in part.keys}
     given = {name: value for name, value in table.items() if name != "model"}
     for name in given:
         if name not in keys:
-            yield Problem((*place, name), unknown_key_text(name, ["model", *keys]))
-    yield from _value_problems(keys, given, place)
+            yield Problem((*location, name), unknown_key_text(name, ["model", *keys]))
+    yield from _value_problems(keys, given, location)
     if role == "adhesion" and interaction.law in LAWS:
         normal = LAWS[interaction.law].normal.model
         if normal not in part.normal:  # type: ignore[attr-defined]
-            yield Problem((*place, "model"), f"needs a law of elastic spheres, and {interaction.law} is none")
+            yield Problem(
+                (*location, "model"), f"needs a law of elastic spheres, and {interaction.law} is none"
+            )
 
 
 def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Location) -> Iterator[Problem]:
@@ -97,12 +99,12 @@ def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Lo
                     (*where, name),
                     f"is missing; {key.text[:1].lower()}{key.text[1:] or 'the law needs it.'}{unit}",
                 )
-        elif (text := _wrong(key, given[name])) is not None:
+        elif (text := _value_problem(key, given[name])) is not None:
             yield Problem((*where, name), text)
 
 
-def _wrong(key: Key, value: Any) -> str | None:
-    """Return what is wrong with the value of a key, None if nothing is."""
+def _value_problem(key: Key, value: Any) -> str | None:
+    """Return the problem of the value of a key, None if there is none."""
     if key.choices:
         return (
             None if value in key.choices else f"must be one of {', '.join(repr(one) for one in key.choices)}"
@@ -121,12 +123,12 @@ def _wrong(key: Key, value: Any) -> str | None:
 
 
 def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
-    """Return what the contacts of an interaction are made of.
+    """Return the recipe of an interaction: the parts of its law with the values of their keys.
 
     Raises
     ------
     CaseError
-        If its law is in a file that cannot be used, or lacks a key that this law needs, or has one of no use.
+        If its law is in a file that cannot be used, a key of that law is missing, or a key is not one of it.
     """
     model = LAWS.get(interaction.law) or _from_file(interaction.law, directory, where)
     if interaction.law.startswith(FROM_FILE):
@@ -150,7 +152,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
     try:
         for use in recipe.uses:
-            check_part(use.part, Pair(ELASTIC, ELASTIC, {**keys, **own, **use.keys}))
+            check_part(use.part, Pair(TRIAL_MATERIAL, TRIAL_MATERIAL, {**keys, **own, **use.keys}))
     except InputError as error:
         raise CaseError(f'{where}.law = "{interaction.law}": {error}') from None
     return recipe
@@ -179,7 +181,7 @@ def recipe_by_key(case: CaseData, key: str) -> Recipe:
 
 
 def law_of(case: CaseData, recipes: Mapping[str, Recipe] | None = None) -> ContactLaw:
-    """Return the contact law of a case, whose recipes may be there already.
+    """Return the contact law of a case; recipes are made unless they are passed.
 
     Raises
     ------
@@ -199,7 +201,7 @@ def material_properties(case: CaseData) -> list[MaterialProperties]:
 
 
 def _from_file(name: str, directory: Path, where: str) -> LawModel:
-    """Return a law by ``python:FILE.py:NAME``; the file is looked for in `directory`."""
+    """Return the law ``python:FILE.py:NAME``; the file is relative to `directory`."""
     if not name.startswith(FROM_FILE):
         raise CaseError(
             f'{where}.law = "{name}": a script made this law, and it is not known here; put it into a file and name '
@@ -207,30 +209,30 @@ def _from_file(name: str, directory: Path, where: str) -> LawModel:
         )
     file, variable = name.removeprefix(FROM_FILE).rsplit(":", 1)
     path = directory / file
-    members = _members(path, f'{where}.law = "{name}"')
-    if variable not in members:
-        laws = [key for key, value in members.items() if isinstance(value, LawModel)]
+    variables = _variables(path, f'{where}.law = "{name}"')
+    if variable not in variables:
+        laws = [key for key, value in variables.items() if isinstance(value, LawModel)]
         hint = (
             nearest_key_hint(variable, laws) if laws else "the file makes none: NAME = pdem.contact_law(...)"
         )
         raise CaseError(f'{where}.law = "{name}": {path} has no {variable}; {hint}')
-    if not isinstance(members[variable], LawModel):
-        kind = type(members[variable]).__name__
+    if not isinstance(variables[variable], LawModel):
+        kind = type(variables[variable]).__name__
         raise CaseError(
             f'{where}.law = "{name}": {variable} of {path} is a {kind}, no contact law; make one by '
             f"{variable} = pdem.contact_law(...)"
         )
-    return members[variable]
+    return variables[variable]
 
 
 @cache
-def _loaded(path: Path, changed: int) -> dict[str, Any]:
-    """Return the variables that a file defines; `changed` is when it was written. The file is run once.
+def _variables_of_file(path: Path, changed: int) -> dict[str, Any]:
+    """Return the variables of a file, which is run once for each time `changed` of its last change.
 
     Raises
     ------
     CaseError
-        If that fails; which interaction wants it is left to be said.
+        If that fails; the caller adds the interaction to the message.
     """
     spec = importlib.util.spec_from_file_location(f"pdem_law_{path.stem}", path)
     assert spec is not None
@@ -249,7 +251,7 @@ def _loaded(path: Path, changed: int) -> dict[str, Any]:
     return vars(module)
 
 
-def _members(path: Path, where: str) -> dict[str, Any]:
+def _variables(path: Path, where: str) -> dict[str, Any]:
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
@@ -257,6 +259,6 @@ def _members(path: Path, where: str) -> dict[str, Any]:
             f"{where}: {path} cannot be read: {error.strerror}; paths are relative to the folder of the case"
         ) from None
     try:
-        return _loaded(path.resolve(), changed)
+        return _variables_of_file(path.resolve(), changed)
     except CaseError as error:
         raise CaseError(f"{where}: {error}") from None

@@ -1,4 +1,4 @@
-"""The materials of a case, and what happens where two of them meet."""
+"""The materials of a case, and the interactions of their pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pdem.contact.law.models import LAWS
 
 
 class Material(Section):
-    """``[materials.NAME]``: what particles and walls are made of.
+    """``[materials.NAME]``: a material of particles and walls.
 
     Attributes
     ----------
     density : float or None
-        In kg/m^3; needed by particles, walls have none.
+        In kg/m^3; needed for particles only.
     youngs_modulus : float or None
         In Pa; a wall without it is rigid (infinite modulus).
     poisson_ratio : float or None
@@ -29,7 +29,7 @@ class Material(Section):
 
     @property
     def rigid(self) -> bool:
-        """Whether it does not deform at all."""
+        """Whether it is rigid: without elastic constants."""
         return self.youngs_modulus is None
 
 
@@ -56,7 +56,7 @@ class Interaction(Section):
         Linear law only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
         oscillation of a sphere as slow as its normal impact.
 
-    Laws of users have further keys, as they declare.
+    Laws of users declare further keys.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -80,7 +80,7 @@ class Interaction(Section):
 
     @property
     def from_materials(self) -> bool:
-        """Whether stiffness follows from the elastic constants of the materials, as far as that is known here."""
+        """Whether stiffness follows from elastic constants of the materials; False for laws in files."""
         model = LAWS.get(self.law)
         return model is not None and model.normal.from_materials
 
@@ -88,12 +88,12 @@ class Interaction(Section):
     def law_keys(self) -> dict[str, Any]:
         """The keys that belong to its law, by name."""
         given = {"normal_stiffness": self.normal_stiffness, "tangential_ratio": self.tangential_ratio}
-        named = {name: value for name, value in given.items() if value is not None}
-        return {**named, **(self.model_extra or {})}
+        own = {name: value for name, value in given.items() if value is not None}
+        return {**own, **(self.model_extra or {})}
 
     @property
     def parts(self) -> dict[str, dict[str, Any]]:
-        """The tables of further parts, by role; that which `rolling_friction` is short for as well."""
+        """The tables of further parts, by role, including that which `rolling_friction` stands for."""
         tables = {"rolling": self.rolling, "twisting": self.twisting, "adhesion": self.adhesion}
         found = {role: table for role, table in tables.items() if table is not None}
         if self.rolling_friction and self.rolling is None:
@@ -106,7 +106,7 @@ LAW_KEYS = ("law", "friction", "restitution", "rolling_friction", "rolling", "tw
 
 
 def split_pair(key: str, materials: dict[str, Material]) -> list[tuple[str, str]]:
-    """Return every way to read `key` as two names of `materials` joined by a hyphen.
+    """Return all readings of `key` as two names of `materials` joined by a hyphen.
 
     Names may hold hyphens themselves, so there can be none, one or several.
     """

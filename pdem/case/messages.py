@@ -1,4 +1,4 @@
-"""Problems of a case as one line each: file, key, what was given, what is allowed."""
+"""Problems of a case, one line each: file, key, value, allowed values."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ _ALLOWED = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a case.
+    """One problem of a case.
 
     Attributes
     ----------
     location : tuple of str or int
         Keys and list indices that lead to the value.
     text : str
-        What is allowed, and the remedy.
+        Allowed values, and the remedy.
     """
 
     location: tuple[str | int, ...]
     text: str
 
     def line(self, source: str, document: Any) -> str:
-        """Return the line that users see, with the value that `document` holds at the location."""
+        """Return the line for the user, with the value of `document` at the location."""
         found, given = value_at(document, self.location)
         shown = f" = {shown_value(given)}" if found and not isinstance(given, dict) else ""
         where = shown_key(self.location) + shown
@@ -119,7 +119,7 @@ def _models_in(annotation: Any) -> Iterator[type[Section]]:
 
 
 def _sections_at(root: type[BaseModel], location: Sequence[str | int]) -> list[type[BaseModel]]:
-    """Return the sections that may stand at a location of a validation error (which names the branches)."""
+    """Return the possible sections at a location of a validation error, which includes tags of branches."""
     models: list[type[BaseModel]] = [root]
     for part in location:
         if isinstance(part, str) and part.startswith(BRANCH):
@@ -139,14 +139,14 @@ def nearest_key_hint(key: str, allowed: Sequence[str]) -> str:
     return (f"did you mean {near[0]!r}? " if near else "") + f"allowed: {', '.join(allowed)}"
 
 
-_MEANT = {
+_FOREIGN_KEYS = {
     "diameter": ("radius", "pdem takes the radius, which is half of it: radius = ..."),
     "mass": ("radius", "it follows from radius and materials.NAME.density"),
     "friction": ("friction", "did you mean 'friction'?"),
     "restitution": ("restitution", "did you mean 'restitution'?"),
     "rollingfriction": ("rolling_friction", "did you mean 'rolling_friction'?"),
 }
-"""What keys of other programs are called here, by their letters without ``coefficient``: the key, and what to say."""
+"""Keys of other programs, by their letters without ``coefficient``: the key of pdem, and a hint."""
 
 _COHESION = (
     "cohes",
@@ -163,12 +163,12 @@ _COHESION = (
 
 
 def _foreign_hint(word: str, keys: Sequence[str]) -> str:
-    """Return what to say of a key or a value that other programs have, where `keys` are allowed; else nothing."""
+    """Return a hint on a key or value of other programs, where `keys` are allowed; empty if there is none."""
     letters = "".join(letter for letter in word.lower() if letter.isalnum())
     if any(part in letters for part in _COHESION):
         return 'pdem has adhesion = {model = "jkr", ...} in an interaction, no liquid bridges or bonds'
     plain = letters.replace("coefficientof", "").replace("coefficient", "").removesuffix("s")
-    key, hint = _MEANT.get(plain, ("", ""))
+    key, hint = _FOREIGN_KEYS.get(plain, ("", ""))
     return hint if key in keys else ""
 
 
@@ -180,7 +180,7 @@ def _unknown_key(root: type[BaseModel], location: tuple[str | int, ...]) -> str:
 
 
 def unknown_key_text(key: str, allowed: Sequence[str]) -> str:
-    """Return what to say of a key where only others are allowed: the one that was meant, and all that there are."""
+    """Return the text for an unknown key: the one probably meant, and all allowed ones."""
     hint = _foreign_hint(key, allowed)
     if hint:
         return f"is not a key; {hint}{'' if hint.endswith('?') else ';'} allowed: {', '.join(allowed)}"
@@ -219,14 +219,14 @@ def _text(root: type[BaseModel], error: ErrorDetails) -> str:
 def problems_of(root: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[Problem]:
     """Translate the validation errors of pydantic.
 
-    Of a list with wrong entries pydantic also says that it is too short, because it counts the right ones.
+    For a list with wrong entries pydantic also reports that it is too short, because it counts valid ones only.
     """
-    told = [
+    relevant = [
         error
         for error in errors
         if error["type"] != "too_short" or len(error["input"]) < error["ctx"]["min_length"]
     ]
-    return list(dict.fromkeys(problem_of(root, error) for error in told))
+    return list(dict.fromkeys(problem_of(root, error) for error in relevant))
 
 
 def problem_of(root: type[BaseModel], error: ErrorDetails) -> Problem:

@@ -1,4 +1,4 @@
-"""The case: everything that defines a simulation, read from a TOML file and checked as a whole."""
+"""The case: all that defines a simulation, read from a TOML file and checked as a whole."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pdem.foundation.errors import CaseError
 class Case(CaseData):
     """A simulation to be run.
 
-    Read one with `Case.read` or `Case.from_text`; both check everything that can be checked without opening
-    other files. The attributes are the sections of the file. A case changes only through `override`.
+    Read one with `Case.read` or `Case.from_text`; both check all that can be checked without opening other files.
+    The attributes are the sections of the file. A case changes only through `override`.
 
     Attributes are those of `pdem.case.schema.CaseData`.
     """
@@ -98,7 +98,7 @@ class Case(CaseData):
         source = f"{self.source} with {' '.join(assignment.split())}"
         apply_override(document, assignment, source)
         changed = self._from_document(document, source)
-        # Sections are frozen so that nothing gets past validation; this is the one door.
+        # Sections are frozen so that every change is validated; this is the only place that changes them.
         self.__dict__.update(changed.__dict__)
         self._document = document
 
@@ -108,11 +108,11 @@ class Case(CaseData):
         Raises
         ------
         CaseError
-            If it is ``"auto"`` and there is no limit to take it from, or a file of particles cannot be read.
+            If it is ``"auto"`` and the case has no limit of it, or a file of particles cannot be read.
         """
         if not isinstance(self.time.step, str):
             return self.time.step
-        # Imported late: the limits may need files of particles, and with them much more than a case needs.
+        # Imported late: the limits may need files of particles, whose readers import much more.
         from pdem.case.timestep import automatic_step
 
         return automatic_step(self)

@@ -1,18 +1,18 @@
-"""How walls move, as a case says it; `pdem.case.wall_motions` makes motions of that.
+"""Sections of the case file for the motion of walls, from which `pdem.case.wall_motions` makes motions.
 
-One more kind is a section here that says its courses, and its key in `Moving`.
+A new kind of motion is a section here that returns its courses, and a key in `MovingFrame`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from pdem.case.base import Name, Positive, Section, Vector
-from pdem.case.tables import read_table
+from pdem.case.time_tables import read_table
 from pdem.motion.courses import Oscillating, Steady, Tabulated
 
 if TYPE_CHECKING:
@@ -22,17 +22,20 @@ Values = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
 Vectors = Annotated[tuple[Vector, ...], Field(strict=False, min_length=2)]
 
 
-class Kind(Section, ABC):
-    """A way of moving."""
+class MotionKind(Section, ABC):
+    """A kind of motion."""
+
+    values_key: ClassVar[str] = ""
+    """Key of the values of a table against time; empty for other kinds."""
 
     @abstractmethod
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how the angle [rad] of what turns changes, else how the displacements along x, y, z do [m].
+        """Return the course of the angle [rad] of a rotation, else those of the displacements along x, y, z [m].
 
         Parameters
         ----------
         folder : Path
-            In which files of tables are looked for.
+            Folder of the case, to which files of tables are relative.
 
         Raises
         ------
@@ -41,13 +44,13 @@ class Kind(Section, ABC):
         """
 
 
-class About(Section):
-    """An axis, as it lies at time 0.
+class Axis(Section):
+    """An axis, at time 0.
 
     Attributes
     ----------
     axis : tuple of 3 float
-        Direction, of any length but zero; turning is right-handed about it.
+        Direction, of any length but zero; rotation is right-handed about it.
     centre : tuple of 3 float
         A point on the axis, in m.
     """
@@ -56,12 +59,12 @@ class About(Section):
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-class Turning(About, Kind):
-    """A way of turning about an axis; a kind that is none moves along."""
+class RotationKind(Axis, MotionKind):
+    """A kind of rotation about an axis; all other kinds are translations."""
 
 
-class Rotation(Turning):
-    """``rotation``: turning at a constant rate.
+class Rotation(RotationKind):
+    """``rotation``: rotation at a constant rate.
 
     Attributes
     ----------
@@ -72,12 +75,12 @@ class Rotation(Turning):
     rate: float
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how the angle changes."""
+        """Return the course of the angle."""
         return (Steady(self.rate),)
 
 
-class Swing(Turning):
-    """``swing``: turning to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+class Swing(RotationKind):
+    """``swing``: oscillating rotation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
 
     Attributes
     ----------
@@ -92,29 +95,30 @@ class Swing(Turning):
     phase: float = 0.0
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how the angle changes."""
+        """Return the course of the angle."""
         return (Oscillating(self.amplitude, self.frequency, self.phase),)
 
 
-class RotationTable(Turning):
-    """``rotation_table``: turning in straight lines between given angles.
+class RotationTable(RotationKind):
+    """``rotation_table``: rotation by a table of angles, linear between its times.
 
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; before the first and after the last nothing turns.
+        Rising, in s; no rotation before the first and after the last.
     angles : tuple of float
-        In rad; the one of time 0 is where the mesh is.
+        In rad; that of time 0 belongs to the mesh as it is.
     file : str
         In place of both: a text file with a column for each, relative to the folder of the case.
     """
 
+    values_key: ClassVar[str] = "angles"
     times: Values | None = None
     angles: Values | None = None
     file: Name | None = None
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how the angle changes."""
+        """Return the course of the angle."""
         times, angles = self.times or (), self.angles or ()
         if self.file is not None:
             times, rows = read_table(folder / self.file, ("angle",))
@@ -122,8 +126,8 @@ class RotationTable(Turning):
         return (Tabulated(times, angles),)
 
 
-class Translation(Kind):
-    """``translation``: moving at constant velocity.
+class Translation(MotionKind):
+    """``translation``: translation at constant velocity.
 
     Attributes
     ----------
@@ -134,12 +138,12 @@ class Translation(Kind):
     velocity: Vector
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how x, y and z change."""
+        """Return the courses of x, y and z."""
         return tuple(Steady(rate) for rate in self.velocity)
 
 
-class Oscillation(Kind):
-    """``oscillation``: moving to and fro, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
+class Oscillation(MotionKind):
+    """``oscillation``: oscillating translation, by ``amplitude (sin(2 pi frequency t + phase) - sin phase)``.
 
     Attributes
     ----------
@@ -156,29 +160,30 @@ class Oscillation(Kind):
     phase: float = 0.0
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how x, y and z change."""
+        """Return the courses of x, y and z."""
         return tuple(Oscillating(amplitude, self.frequency, self.phase) for amplitude in self.amplitude)
 
 
-class TranslationTable(Kind):
-    """``translation_table``: moving in straight lines between given displacements.
+class TranslationTable(MotionKind):
+    """``translation_table``: translation by a table of displacements, linear between its times.
 
     Attributes
     ----------
     times : tuple of float
-        Rising, in s; before the first and after the last nothing moves.
+        Rising, in s; no translation before the first and after the last.
     displacements : tuple of vectors
-        In m; the one of time 0 is where the mesh is.
+        In m; that of time 0 belongs to the mesh as it is.
     file : str
         In place of both: a text file with columns time, x, y, z, relative to the folder of the case.
     """
 
+    values_key: ClassVar[str] = "displacements"
     times: Values | None = None
     displacements: Vectors | None = None
     file: Name | None = None
 
     def courses(self, folder: Path) -> tuple[Course, ...]:
-        """Return how x, y and z change."""
+        """Return the courses of x, y and z."""
         times: tuple[float, ...] = self.times or ()
         rows: tuple[tuple[float, ...], ...] = self.displacements or ()
         if self.file is not None:
@@ -186,20 +191,19 @@ class TranslationTable(Kind):
         return tuple(Tabulated(times, values) for values in zip(*rows, strict=True))
 
 
-class Moving(Section):
-    """What moves: ``[motions.NAME]``, a frame that carries others, and every wall.
+class MovingFrame(Section):
+    """A frame that moves: ``[motions.NAME]``, which carries others, and every wall.
 
-    What turns, turns first, and all of it is then moved along: axes move with it. Axes and centres are those
-    of time 0.
+    Rotations come first, then translations, which also move the axes. Axes and centres are those of time 0.
 
     Attributes
     ----------
     on : str or None
         Name of the motion that carries this one.
     rotation, swing, rotation_table : optional
-        Turning, the table first, then the swing, then the rotation.
+        Rotations: the table first, then the swing, then the rotation.
     translation, oscillation, translation_table : optional
-        Moving along; what several of them say adds up.
+        Translations, which add up.
     """
 
     on: Name | None = None
@@ -210,11 +214,11 @@ class Moving(Section):
     oscillation: Oscillation | None = None
     translation_table: TranslationTable | None = None
 
-    def kinds(self) -> dict[str, Kind]:
-        """Return by key what this frame does itself, in the order of the keys."""
+    def kinds(self) -> dict[str, MotionKind]:
+        """Return the motions of the frame itself by key, in the order of the keys."""
         given = {key: getattr(self, key) for key in MOTION_KEYS}
-        return {key: kind for key, kind in given.items() if isinstance(kind, Kind)}
+        return {key: kind for key, kind in given.items() if isinstance(kind, MotionKind)}
 
 
-MOTION_KEYS = tuple(Moving.model_fields)
-"""Keys of what moves: what carries it, and all kinds."""
+MOTION_KEYS = tuple(MovingFrame.model_fields)
+"""Keys of a moving frame: its carrier, and all kinds of motion."""

@@ -1,4 +1,4 @@
-"""Changing single values of a parsed case: ``time.end=0.5``."""
+"""Changes of single values of a parsed case: ``time.end=0.5``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     Parameters
     ----------
     document : dict
-        What the TOML parser returned.
+        Result of the TOML parser.
     assignment : str
         ``key=value``: dotted key with list indices as ``.0`` or ``[0]``, value in TOML syntax. A plain text, such
         as a path, needs no quotes: shells take them away.
@@ -29,7 +29,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     Raises
     ------
     CaseError
-        If the assignment cannot be parsed, or leads through something that is not there.
+        If the assignment cannot be parsed, or a list or table on the way to its key does not exist.
     """
     key, separator, text = assignment.partition("=")
     if not separator:
@@ -37,8 +37,8 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     parts = _parts(key, source)
     value = _value(text.strip(), key.strip(), source)
     holder: Any = document
-    for place, part in enumerate(parts[:-1]):
-        holder = _entered(holder, part, parts[: place + 1], source)
+    for depth, part in enumerate(parts[:-1], 1):
+        holder = _child(holder, part, parts[:depth], source)
     if isinstance(holder, list):
         holder[_index(holder, parts[-1], parts, source)] = value
     elif isinstance(holder, dict):
@@ -73,7 +73,7 @@ def _value(text: str, key: str, source: str) -> Any:
     return tree["value"]
 
 
-def _entered(holder: Any, part: str, parts: list[str], source: str) -> Any:
+def _child(holder: Any, part: str, parts: list[str], source: str) -> Any:
     if isinstance(holder, list):
         return holder[_index(holder, part, parts, source)]
     if isinstance(holder, dict):

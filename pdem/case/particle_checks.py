@@ -1,7 +1,7 @@
-"""What is checked of particles, with the same words wherever they come from.
+"""Checks of particles, the same for all sources of them.
 
-Those of a case (`pdem.case.preflight`), those given to a simulation in their place (`pdem.case.given_particles`), and
-those that come in later (`pdem.simulation.newcomers`).
+These are the case (`pdem.case.preflight`), a script (`pdem.case.given_particles`), and insertion during a run
+(`pdem.simulation.insertion_checks`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pdem.case.timestep import (
     step_limits,
     step_scale,
 )
-from pdem.case.unit_checks import impact_findings, radius_doubts
+from pdem.case.unit_checks import impact_findings, radius_unit_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.case.timestep import Crowd
+    from pdem.case.timestep import ImpactConditions
 
     Particles = Mapping[str, NDArray[Any]]
     Name = Callable[[int], str]
 
 OVERLAP_WARNING = 0.05
-"""Initial overlap, over the smaller radius, from which on particles fly apart noticeably."""
+"""Initial overlap, over the smaller radius, above which particles fly apart noticeably."""
 
-TRAVEL_WARNING, TRAVEL_ERROR = 0.1, 1.0
-"""Way per step over radius from which on particles may pass thin obstacles or one another, and surely do."""
+PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR = 0.1, 1.0
+"""Displacement per step over radius above which particles may pass thin obstacles or one another, and surely do."""
 
 
 def particle_findings(
-    case: Case, particles: Particles, step: float, crowd: Crowd, name: Name
+    case: Case, particles: Particles, step: float, conditions: ImpactConditions, name: Name
 ) -> Iterator[Finding]:
-    """Yield what can be said of particles by themselves, without their neighbours and without walls.
+    """Yield the findings on single particles, without their neighbours and without walls.
 
     Parameters
     ----------
@@ -56,46 +56,46 @@ def particle_findings(
         ``radius``, ``position``, ``velocity`` and ``angular_velocity`` of each.
     step : float
         Time step [s].
-    crowd : Crowd
-        Of them, with what they can meet.
+    conditions : ImpactConditions
+        Their impact conditions.
     name : callable
-        Returns what the particle of a row is called: ``particle 7``, ``position[7]``.
+        Returns the name of the particle of a row: ``particle 7``, ``position[7]``.
     """
     beyond_reason = list(_sizes(particles["radius"], name))
     yield from beyond_reason
-    if beyond_reason:  # masses may be beyond all numbers then
+    if beyond_reason:  # then masses may overflow
         return
-    yield from step_findings(case, step, crowd)
+    yield from step_findings(case, step, conditions)
     yield from _travel(particles, step, name)
     yield from _outside(case, particles, name)
     if case.domain.dimension == 2:
         yield from _plane(particles, name)
-    yield from radius_doubts(case, particles["radius"])
-    yield from impact_findings(case, crowd, particles["radius"])
+    yield from radius_unit_warnings(case, particles["radius"])
+    yield from impact_findings(case, conditions, particles["radius"])
 
 
 def particle_name(particles: Particles, row: int) -> str:
-    """Return what the particle of a row is called."""
+    """Return the name of the particle of a row."""
     return f"particle {particles['id'][row]}"
 
 
 def level_of(value: float, warning: float, error: float) -> Level:
-    """Return how bad a value is by the limits above which there is a warning or an error."""
+    """Return the level of a value by the limits above which there is a warning or an error."""
     if value > error:
         return "error"
     return "warning" if value > warning else "info"
 
 
 def share(value: float) -> str:
-    """Return a part as users read it: 0.12 is ``12 %``."""
+    """Return a fraction as text: 0.12 is ``12 %``."""
     return f"{100.0 * value:.3g} %"
 
 
-def step_findings(case: Case, step: float, crowd: Crowd) -> Iterator[Finding]:
+def step_findings(case: Case, step: float, conditions: ImpactConditions) -> Iterator[Finding]:
     """Compare the time step [s] with every kind of limit, and with that of heavy damping."""
-    limits = step_limits(case, crowd)
+    limits = step_limits(case, conditions)
     worst = {limit.name: limit for limit in reversed(limits)}
-    automatic = ' or step = "auto"' if crowd.of_case and case.time.step != "auto" else ""
+    automatic = ' or step = "auto"' if conditions.of_case and case.time.step != "auto" else ""
     for name, limit in worst.items():
         part = step / limit.time
         level = level_of(part, STEP_WARNING[name], STEP_ERROR[name])
@@ -105,12 +105,12 @@ def step_findings(case: Case, step: float, crowd: Crowd) -> Iterator[Finding]:
             text += f"; use at most {STEP_WARNING[name] * limit.time:.3g} s{automatic}"
         yield Finding(level, "time step", text)
     if limits:
-        yield from _heavy_damping(case, step, crowd, step_scale(limits))
+        yield from _heavy_damping(case, step, conditions, step_scale(limits))
 
 
-def _heavy_damping(case: Case, step: float, crowd: Crowd, scale: float) -> Iterator[Finding]:
-    """Say that the automatic step is finer for heavy damping, or that a chosen one should be."""
-    keys = heavily_damped(case, crowd.pairs)
+def _heavy_damping(case: Case, step: float, conditions: ImpactConditions, scale: float) -> Iterator[Finding]:
+    """Report that the automatic step is finer for heavy damping, or that a step in the case should be."""
+    keys = heavily_damped(case, conditions.pairs)
     automatic = Time.model_fields["step_fraction"].default * scale
     if not keys:
         return
@@ -123,7 +123,7 @@ def _heavy_damping(case: Case, step: float, crowd: Crowd, scale: float) -> Itera
         return
     text = f"{step:.4g} s is above a third of {automatic:.4g} s, the automatic step for other contacts; use at most "
     text += f"{_rounded_down(HEAVY_DAMPING_STEP * automatic):.3g} s"
-    text += ', or step = "auto"' if crowd.of_case and case.time.step != "auto" else ""
+    text += ', or step = "auto"' if conditions.of_case and case.time.step != "auto" else ""
     for key, law in keys.items():
         where = shown_key(["interactions", key, "restitution"])
         reason = f"up to {HEAVY_DAMPING:g} a rebound is the first to suffer from a coarse step"
@@ -131,7 +131,7 @@ def _heavy_damping(case: Case, step: float, crowd: Crowd, scale: float) -> Itera
 
 
 def _rounded_down(value: float) -> float:
-    """Return a positive number cut to three digits, so that it still is below the limit when shown."""
+    """Return a positive number rounded down to three digits, so that its text is still below the limit."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return math.floor(value / unit) * unit
 
@@ -139,13 +139,15 @@ def _rounded_down(value: float) -> float:
 def _travel(particles: Particles, step: float, name: Name) -> Iterator[Finding]:
     if len(particles["radius"]) == 0:
         return
-    ways = np.linalg.norm(particles["velocity"], axis=1) * step / particles["radius"]
-    fastest = int(np.argmax(ways))
-    level = level_of(ways[fastest], TRAVEL_WARNING, TRAVEL_ERROR)
+    displacements = np.linalg.norm(particles["velocity"], axis=1) * step / particles["radius"]
+    fastest = int(np.argmax(displacements))
+    level = level_of(displacements[fastest], PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
     if level != "info":
-        text = f"{name(fastest)} moves {share(ways[fastest])} of its radius in one step"
+        text = f"{name(fastest)} moves {share(displacements[fastest])} of its radius in one step"
         yield Finding(
-            level, "time step", f"{text}; more than {share(TRAVEL_WARNING)} is not safe: shorten it"
+            level,
+            "time step",
+            f"{text}; more than {share(PARTICLE_DISPLACEMENT_WARNING)} is not safe: shorten it",
         )
 
 
@@ -164,7 +166,7 @@ def _outside(case: Case, particles: Particles, name: Name) -> Iterator[Finding]:
 
 
 def _plane(particles: Particles, name: Name) -> Iterator[Finding]:
-    """Require that particles of a case in the plane move in it, and doubt that they lie in several planes."""
+    """Report particles of a two-dimensional case that move out of the plane, or whose centres have different z."""
     for key, axes in (("velocity", [2]), ("angular_velocity", [0, 1])):
         out = (particles[key][:, axes] != 0.0).any(axis=1)
         if out.any():

@@ -1,4 +1,4 @@
-"""Reading particles from text, ``.npz``, HDF5 and checkpoints."""
+"""Reader of particles from text, ``.npz``, HDF5 and checkpoints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.messages import shown_key, shown_value
-from pdem.case.missing import missing_file
+from pdem.case.missing_file import missing_file_error
+from pdem.case.time_tables import is_number
 from pdem.foundation.errors import CaseError, CheckpointError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 class _Unusable(Exception):
-    """What is wrong with a file; the reader of the case adds which file and key."""
+    """Problem of a file; the caller adds the file and the key of the case."""
 
 
 def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float64]]:
@@ -38,7 +39,7 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
     case : CaseData
         The case.
     index : int
-        Of the group; it must have a file.
+        Of the group, which must have a file.
 
     Returns
     -------
@@ -49,8 +50,8 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
     Raises
     ------
     CaseError
-        Naming the file, the line or particle and what is wrong: no such file, another format, a wrong number
-        of columns, a number that is none or not finite, a radius that is not positive.
+        With the file, the line or particle and the problem: no such file, another format, a wrong number of columns,
+        text in place of a number, a number that is not finite, a radius that is not positive.
     """
     name = case.particles[index].file or ""
     path = case.file(name)
@@ -58,7 +59,7 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
     if path.is_dir():
         raise CaseError(f"{where}: is a folder; {_newest_in(path)}")
     if not path.is_file():
-        raise missing_file(case, where, path)
+        raise missing_file_error(case, where, path)
     try:
         return _completed(_read(path))
     except _Unusable as error:
@@ -68,7 +69,7 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
 
 
 def _newest_in(folder: Path) -> str:
-    """Return which file of a folder particles can begin from."""
+    """Return a hint on the newest checkpoint of a folder, from which particles can be read."""
     from pdem.output.checkpoint_folder import CheckpointFolder
 
     checkpoints = CheckpointFolder(folder).paths()
@@ -121,17 +122,9 @@ def _numbers(rows: list[tuple[int, list[str]]]) -> NDArray[np.float64]:
     try:
         return np.array([row for _, row in rows], dtype=np.float64)
     except ValueError:
-        number, word = next((number, word) for number, row in rows for word in row if not _is_number(word))
+        number, word = next((number, word) for number, row in rows for word in row if not is_number(word))
         head = "; begin a line of names with #" if number == rows[0][0] else ""
         raise _Unusable(f"line {number}: {shown_value(word)} is not a number{head}") from None
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_rows(position: Any, radius: Any, other: Any, name: Any) -> None:
@@ -145,7 +138,7 @@ def _check_rows(position: Any, radius: Any, other: Any, name: Any) -> None:
 
 def _npz_columns(path: Path) -> Columns:
     try:
-        # An open file is closed even if it turns out to be no archive.
+        # opened here, so that it is closed even if it is no archive
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return _checked_arrays({name: archive[name] for name in _SHAPES if name in archive.files})
     except (ValueError, zipfile.BadZipFile) as error:

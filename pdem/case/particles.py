@@ -1,4 +1,4 @@
-"""The groups of particles of a case: sizes, where they start, and how they move at first."""
+"""The groups of particles of a case: sizes, initial positions and velocities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class UniformSizes(Section):
     max: Positive
 
     def sizes(self) -> SizeDistribution:
-        """Return the distribution itself."""
+        """Return the distribution."""
         return Uniform(self.min, self.max)
 
 
@@ -36,7 +36,7 @@ class PowerLawSizes(Section):
     max: Positive
 
     def sizes(self) -> SizeDistribution:
-        """Return the distribution itself."""
+        """Return the distribution."""
         return PowerLaw(self.exponent, self.min, self.max)
 
 
@@ -51,14 +51,14 @@ class LogNormalSizes(Section):
     max: Positive
 
     def sizes(self) -> SizeDistribution:
-        """Return the distribution itself."""
+        """Return the distribution."""
         return LogNormal(self.median, self.sigma, self.min, self.max)
 
 
 class TabulatedSizes(Section):
     """Fraction `cumulative` finer than each of `radii` (m): ``distribution = "tabulated"``.
 
-    `by` tells whether fractions count particles (``"number"``) or volume (``"volume"``, a sieve curve).
+    Fractions are `by` ``"number"`` of particles or by ``"volume"`` (a sieve curve).
     """
 
     branch: ClassVar[str] = f"{BRANCH}tabulated"
@@ -68,7 +68,7 @@ class TabulatedSizes(Section):
     by: Literal["number", "volume"] = "number"
 
     def sizes(self) -> SizeDistribution:
-        """Return the distribution itself."""
+        """Return the distribution."""
         return Tabulated(self.radii, self.cumulative, self.by)
 
 
@@ -139,7 +139,7 @@ class FillKeys(Section):
     Attributes
     ----------
     arrangement : {"random", "cubic", "hexagonal"}
-        Random places, or the sites of a simple cubic or close-packed lattice, lowest sites first.
+        Random positions, or the sites of a simple cubic or close-packed lattice, lowest sites first.
     count : int or None
         Number of particles.
     volume_fraction : float or None
@@ -148,13 +148,13 @@ class FillKeys(Section):
     gap : float
         Lattices: least distance between surfaces, as a fraction of the largest diameter.
     jitter : float
-        Lattices: random displacement of each site, as a fraction of what keeps particles apart.
+        Lattices: random displacement of each site, as a fraction of the largest one without overlap.
     seed : int
-        Of the random sizes and places, which are keyed by particle id.
+        Of the random sizes and positions, which are keyed by particle id.
     attempts : int
-        Random arrangement: places tried for each particle, before those that have one are shaken to make room.
+        Random arrangement: positions tried for each particle, before placed ones are shaken to make room.
     avoid_walls : bool
-        Leave out places that touch a wall.
+        Whether to leave out positions that touch a wall.
     exclude : tuple of regions
         Regions kept free.
     """
@@ -209,7 +209,7 @@ Velocity = Annotated[
 
 
 class ParticleGroup(Section):
-    """``[[particles]]``: particles of one material; exactly one of `fill`, `file` and `positions` says where.
+    """``[[particles]]``: particles of one material, with exactly one of `fill`, `file` and `positions`.
 
     Attributes
     ----------
@@ -221,11 +221,11 @@ class ParticleGroup(Section):
         A region to be filled.
     file : str or None
         Relative to the folder of the case: text with the columns x y z radius [vx vy vz], ``.npz`` or HDF5
-        with ``position``, ``radius`` and if wanted ``velocity`` and ``angular_velocity``, or a checkpoint.
+        with ``position``, ``radius``, optional ``velocity`` and ``angular_velocity``, or a checkpoint.
     positions : tuple of points or None
         Centres, in m.
     velocity : vector, RandomVelocity or None
-        In m/s; replaces the velocities of a file; at rest unless one of them is given.
+        In m/s; replaces the velocities of a file; without both particles are at rest.
     angular_velocity : vector or None
         In rad/s, likewise.
     """
@@ -246,13 +246,13 @@ class ParticleGroup(Section):
 
 
 def with_domain(group: Any, domain: Any) -> Any:
-    """Return the table of a group with the corners of a box fill that were left out taken from the domain."""
+    """Return the table of a group; missing corners of a box fill are those of the domain."""
     if not (isinstance(group, dict) and isinstance(group.get("fill"), dict) and isinstance(domain, dict)):
         return group
     fill = group["fill"]
     if fill.get("shape", "box") != "box":
         return group
-    # A corner that is not one is reported where it stands, in the domain.
+    # an invalid corner is reported for the domain
     corners = {key: domain[key] if _is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
     return {**group, "fill": {**corners, **fill}}
 

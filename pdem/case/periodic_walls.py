@@ -1,4 +1,4 @@
-"""Walls at the periodic sides of the box, across which particles are repeated and walls are not."""
+"""Checks of walls at periodic sides of the box, across which particles are repeated and walls are not."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     Ends = tuple[float, float]
 
 SPAN = 0.9
-"""Extent of a wall over the period from which on it is meant to go on through the periodic sides."""
+"""Extent of a wall over the period above which it is taken to continue through the periodic sides."""
 
 _SLACK = 1e-3
-"""Part of a radius that rounding, of mesh files in single precision for instance, may take away."""
+"""Tolerance over the radius for rounding, for instance in mesh files of single precision."""
 
 
-def periodic_doubts(
+def periodic_wall_warnings(
     domain: Domain, lower: NDArray[np.float64], upper: NDArray[np.float64], radius: float
 ) -> Iterator[str]:
-    """Yield what particles may miss of a wall because it is not repeated across periodic sides.
+    """Yield warnings of parts of a wall that are missing because it is not repeated across periodic sides.
 
     A wall that spans the box has to reach beyond both sides by the largest radius; any other has to stay as
     far away from them.
@@ -39,7 +39,7 @@ def periodic_doubts(
     lower, upper : ndarray
         Corners of the wall's bounding box, shape (3,), in m.
     radius : float
-        The largest of all particles, in m.
+        Largest radius of all particles, in m.
     """
     for axis in np.flatnonzero(domain.periodic):
         sides, ends = (domain.lower[axis], domain.upper[axis]), (float(lower[axis]), float(upper[axis]))

@@ -1,7 +1,6 @@
-"""What can be said about a run before its first step.
+"""Checks of a run before its first step.
 
-Each finding has the number and the remedy. Errors are what makes a run pointless, warnings what makes it
-doubtful or slow.
+Each finding has the number and the remedy. An error makes a run pointless, a warning makes it doubtful or slow.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.driven_preflight import driven_findings
-from pdem.case.findings import Finding, Level, too_short
+from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.sections import OUTPUT_SHARES
-from pdem.case.timestep import crowd_of, step_limits, step_scale
-from pdem.case.unit_checks import unit_doubts_of_materials
-from pdem.case.wall_checks import mesh_findings, unit_doubts
+from pdem.case.timestep import impact_conditions, step_limits, step_scale
+from pdem.case.unit_checks import material_unit_warnings
+from pdem.case.wall_checks import mesh_findings, wall_unit_warnings
 from pdem.case.wall_speeds import speed_findings
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 from pdem.foundation.memory import (
@@ -71,15 +70,17 @@ def preflight(
     findings = [
         *_length(case, step),
         *_steps(case, step, len(particles["radius"])),
-        *unit_doubts_of_materials(case),
-        *particle_findings(case, particles, step, crowd_of(case), partial(particle_name, particles)),
+        *material_unit_warnings(case),
+        *particle_findings(case, particles, step, impact_conditions(case), partial(particle_name, particles)),
         *overlap_findings(case, particles),
         *wall_findings(case, particles, meshes),
     ]
-    findings += [Finding("warning", subject, text) for subject, text in unit_doubts(case, meshes, particles)]
+    findings += [
+        Finding("warning", subject, text) for subject, text in wall_unit_warnings(case, meshes, particles)
+    ]
     for wall, mesh in zip(case.walls, meshes, strict=True):
-        said = mesh_findings(case, mesh, particles)
-        findings += [Finding(level, f"wall {wall.name}", text) for level, text in said]
+        texts = mesh_findings(case, mesh, particles)
+        findings += [Finding(level, f"wall {wall.name}", text) for level, text in texts]
     return [
         *findings,
         *speed_findings(case, particles, meshes, step),
@@ -91,12 +92,12 @@ def preflight(
 
 
 def _length(case: Case, step: float) -> Iterator[Finding]:
-    if text := too_short(case, step):
+    if text := end_problem(case, step):
         yield Finding("error", "time", text)
 
 
 def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
-    """Say how long the time step is, where it comes from, and how many there are."""
+    """Report the time step, its source, and the number of steps."""
     limits = step_limits(case)
     if case.time.step != "auto":
         source = "given by time.step"
@@ -112,7 +113,7 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
 
 
 def overlap_findings(case: Case, particles: Particles) -> Iterator[Finding]:
-    """Say how far particles overlap one another at most."""
+    """Report the largest overlap between particles."""
     radius = particles["radius"]
     pairs, overlaps = overlapping_pairs(particles["position"], radius, case.domain)
     if len(pairs) == 0:
@@ -131,7 +132,7 @@ def overlap_findings(case: Case, particles: Particles) -> Iterator[Finding]:
 
 
 def wall_findings(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iterator[Finding]:
-    """Say how far particles overlap each wall at most, where it is at time 0."""
+    """Report the largest overlap of particles with each wall at time 0."""
     radius = particles["radius"]
     for wall, mesh in zip(case.walls, meshes, strict=True):
         hit, depth, facet = touching_walls(
@@ -161,11 +162,11 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     facets = sum(mesh.facet_count for mesh in meshes)
     each = facets * BYTES_PER_FACET_AND_RANK + BYTES_PER_PROCESS
     needed = len(particles["radius"]) * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
-    there = memory_size()
-    level: Level = "info" if there is None else level_of(needed / there, 0.8, 1.0)
+    available = memory_size()
+    level: Level = "info" if available is None else level_of(needed / available, 0.8, 1.0)
     text = f"about {needed / 2**30:.2g} GiB in all"
-    if there is not None:
-        text += f", this machine has {there / 2**30:.3g} GiB"
+    if available is not None:
+        text += f", this machine has {available / 2**30:.3g} GiB"
     if level != "info":
         text += "; use fewer particles or more machines"
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)

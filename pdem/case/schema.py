@@ -1,4 +1,4 @@
-"""The sections of a case together, as they stand in its file: what checks and limits are found from."""
+"""All sections of a case, as in its file: the input of checks and limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
 from pdem.case.materials import Interaction, Material, split_pair
-from pdem.case.motions import Moving
+from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
 from pdem.case.walls import Wall
 
 TEXT_SOURCE = "case"
-"""Name in messages of a case that is in no file."""
+"""Name in messages of a case without a file."""
 
 
 class CaseData(Section):
-    """All sections of a case, each valid by itself. What they have to be together `pdem.case.checks` says.
+    """All sections of a case, each valid by itself; `pdem.case.checks` has the rules between them.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class CaseData(Section):
     time, domain, detection, decomposition, limits, output : Section
         The tables of the same names.
     materials : dict of str to Material
-        By name; the index of a material is its place in this order.
+        By name; the index of a material is that in this order.
     interactions : dict of str to Interaction
-        By ``"a-b"``; use `interaction` to look one up.
+        By ``"a-b"``; `interaction` finds one for two materials in either order.
     particles : tuple of ParticleGroup
-        The groups, whose particles are numbered one group after the other.
+        The groups; ids run from one group to the next.
     walls : tuple of Wall
         The meshes.
-    motions : dict of str to Moving
+    motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
     """
 
@@ -47,7 +47,7 @@ class CaseData(Section):
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
     walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
-    motions: dict[str, Moving] = Field(default_factory=dict)
+    motions: dict[str, MovingFrame] = Field(default_factory=dict)
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()
     limits: Limits = Limits()
@@ -77,7 +77,7 @@ class CaseData(Section):
         return str(self._path) if self._path else TEXT_SOURCE
 
     def file(self, name: str) -> Path:
-        """Return the path of a file that the case names."""
+        """Return the path of a file of the case, from its name relative to the folder of the case."""
         return self._directory / name
 
     def to_toml(self) -> str:
@@ -98,12 +98,12 @@ class CaseData(Section):
         return None
 
     def material_index(self, name: str) -> int:
-        """Return the place of a material in the order of the case."""
+        """Return the index of a material in the order of the case."""
         return list(self.materials).index(name)
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with those defaults that depend on other sections."""
+    """Return the document, completed by defaults that depend on other sections."""
     document = dict(document)
     groups = document.get("particles")
     if isinstance(groups, list):
@@ -112,7 +112,7 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(output, dict):
         return document
     end = time.get("end") if isinstance(time, dict) else None
-    # A stand-in keeps a wrong end from being reported three times more.
+    # with a substitute, an invalid end is not reported three more times
     usable = isinstance(end, (int, float)) and not isinstance(end, bool) and 1e-300 < end < 1e300
     length = float(end) if usable and end is not None else 1.0
     document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}

@@ -1,7 +1,7 @@
-"""How long a time step may be: the limits, and the step that ``"auto"`` stands for.
+"""Limits of the time step, and the step of ``"auto"``.
 
-Everything here follows from the case (and the files of particles it names), not from the state of a run,
-so that every rank and every restart finds the same step.
+Both follow from the case (and its files of particles), not from the state of a run, so that every rank and every
+restart has the same step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.checks import meeting_pairs
+from pdem.case.checks import contact_pairs
 from pdem.case.laws import material_properties, recipe_by_key
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
-    from pdem.case.schema import CaseData as Case
+    from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
 
@@ -31,16 +31,16 @@ _HERTZ_FACTOR = 2.943 * (15.0 / 16.0) ** 0.4
 
 @dataclass(frozen=True)
 class StepLimit:
-    """One time that a step has to stay well below.
+    """A time that is an upper limit of the time step.
 
     Attributes
     ----------
     name : {"Rayleigh", "Hertz", "linear", "adhesion"}
-        Which of these times it is; that of an impact by another law than a linear one is called Hertz.
+        Kind of limit; ``"Hertz"`` is the duration of an impact by any law but the linear one.
     time : float
         In s.
     subject : str
-        What it was computed for.
+        Material or pair of materials that it was computed for.
     """
 
     name: str
@@ -49,26 +49,26 @@ class StepLimit:
 
 
 HEAVY_DAMPING = 0.1
-"""Restitution up to which damping is so heavy that a coarse step falsifies it before any other."""
+"""Restitution up to which damping counts as heavy: a coarse step falsifies its rebound first."""
 
 HEAVY_DAMPING_STEP = 1.0 / 3.0
-"""Part of the automatic step, of its usual fraction, up to which heavy damping is out of doubt."""
+"""Largest step with heavy damping, over the automatic step of the default fraction."""
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """What the limits of the time step depend on, of some particles and what they can meet.
+class ImpactConditions:
+    """Sizes, speeds and partners of particles in impacts, which determine the limits of the time step.
 
     Attributes
     ----------
     smallest : dict of str to float
         Smallest radius of each material [m].
     speed : float
-        At which impacts happen at most [m/s].
+        Largest impact speed [m/s].
     pairs : tuple of (str, str, bool)
         Materials that can touch: of a particle, of its partner, and whether that is a wall.
     of_case : bool
-        Whether they are the case's, from which an automatic step is taken.
+        Whether the particles are those of the case, which determine the automatic step.
     """
 
     smallest: dict[str, float]
@@ -77,15 +77,17 @@ class Crowd:
     of_case: bool = False
 
 
-def crowd_of(case: Case) -> Crowd:
-    """Return what the limits depend on of the particles of a case.
+def impact_conditions(case: CaseData) -> ImpactConditions:
+    """Return the impact conditions of the particles of a case.
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    return Crowd(smallest_radii(case), reference_speed(case), tuple(meeting_pairs(case)), of_case=True)
+    return ImpactConditions(
+        smallest_radii(case), reference_speed(case), tuple(contact_pairs(case)), of_case=True
+    )
 
 
 def rayleigh_time(radius: float, density: float, youngs_modulus: float, poisson_ratio: float) -> float:
@@ -115,8 +117,8 @@ def linear_time(mass: float, stiffness: float) -> float:
     return math.pi * math.sqrt(mass / stiffness)
 
 
-def reference_speed(case: Case) -> float:
-    """Return the speed in m/s that impacts are expected to reach.
+def reference_speed(case: CaseData) -> float:
+    """Return the largest expected impact speed in m/s.
 
     The largest of the initial speeds of particles, the speeds of walls inside the domain, and that of a fall
     through the whole domain, sqrt(2 g H).
@@ -131,42 +133,40 @@ def reference_speed(case: Case) -> float:
     return max([expected_speed(case, motions), *particles])
 
 
-def expected_speed(case: Case, motions: Sequence[Motion]) -> float:
-    """Return the reference speed without that of particles: of a fall, and of walls by their motions [m/s]."""
+def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
+    """Return the larger speed of a fall through the domain and of walls by their motions [m/s]."""
     sides = np.subtract(case.domain.upper, case.domain.lower)
     fall = math.sqrt(2.0 * float(np.dot(np.abs(case.domain.gravity), sides)))
     walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
     return max([fall, *walls])
 
 
-def step_limits(case: Case, crowd: Crowd | None = None) -> list[StepLimit]:
+def step_limits(case: CaseData, conditions: ImpactConditions | None = None) -> list[StepLimit]:
     """Return every limit of the time step, the smallest first; none without particles.
 
-    Each is computed for the smallest particles of the materials concerned: those of the case, or a crowd.
+    Each is computed for the smallest particles of the materials concerned: those of the case, or of other conditions.
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    crowd = crowd_of(case) if crowd is None else crowd
-    limits = list(_rayleigh_limits(case, crowd))
-    limits += list(_impact_limits(case, crowd))
+    conditions = impact_conditions(case) if conditions is None else conditions
+    limits = list(_rayleigh_limits(case, conditions))
+    limits += list(_impact_limits(case, conditions))
     return sorted(limits, key=lambda limit: limit.time)
 
 
-def automatic_step(case: Case) -> float:
-    """Return the step in s that ``step = "auto"`` stands for.
+def automatic_step(case: CaseData) -> float:
+    """Return the step of ``step = "auto"`` in s: `automatic_fraction` of `step_scale`.
 
-    It is `automatic_fraction` of `step_scale`.
-
-    Without particles there is no limit. Where nothing could need one, because no material has a density and so no
-    particle can ever come in, the step is the interval of the series: it only moves walls.
+    Without particles there is no limit. If no material has a density, no particle can ever be inserted, and the step is
+    the interval of the series: it only moves walls.
 
     Raises
     ------
     CaseError
-        Without particles, if some could come in later; or if a file of particles cannot be read.
+        Without particles, if some could be inserted later; or if a file of particles cannot be read.
     """
     limits = step_limits(case)
     if not limits:
@@ -175,46 +175,47 @@ def automatic_step(case: Case) -> float:
 
 
 def step_scale(limits: Sequence[StepLimit]) -> float:
-    """Return what the automatic step is a part of, the smallest of some limits [s].
+    """Return the smallest of some limits, of which the automatic step is a fraction [s].
 
-    Linear limits count a third: the damping of that law sets in with a jump, and to keep restitution within 1 %
-    an impact has to last thirty steps.
+    Linear limits count a third: the damping of that law starts with a jump, and for a restitution within 1 % an impact
+    has to last thirty steps.
     """
     return min(limit.time * (1.0 / 3.0 if limit.name == "linear" else 1.0) for limit in limits)
 
 
-def automatic_fraction(case: Case) -> float:
-    """Return the part of the smallest limit that the automatic step takes.
+def automatic_fraction(case: CaseData) -> float:
+    """Return the automatic step over the smallest limit.
 
-    That is `case.time.step_fraction`, but where contacts are heavily damped at most a third of its default.
+    That is `case.time.step_fraction`, with heavily damped contacts at most a third of its default.
     """
     wanted, usual = case.time.step_fraction, float(type(case.time).model_fields["step_fraction"].default)
     return min(wanted, HEAVY_DAMPING_STEP * usual) if heavily_damped(case) else wanted
 
 
 def heavily_damped(
-    case: Case, pairs: Sequence[tuple[str, str, bool]] | None = None
+    case: CaseData, pairs: Sequence[tuple[str, str, bool]] | None = None
 ) -> dict[str, Interaction]:
-    """Return the interactions with heavy damping that can happen, in the case or between pairs, by their key."""
-    met = [case.interaction(*pair[:2]) for pair in (meeting_pairs(case) if pairs is None else pairs)]
+    """Return by key the heavily damped interactions of pairs of materials that can touch, by default of the case."""
+    possible = [case.interaction(*pair[:2]) for pair in (contact_pairs(case) if pairs is None else pairs)]
     return {
         key: law
         for key, law in case.interactions.items()
-        if law.restitution <= HEAVY_DAMPING and any(law is one for one in met)
+        if law.restitution <= HEAVY_DAMPING and any(law is one for one in possible)
     }
 
 
-def _step_without_particles(case: Case) -> float:
-    made = [name for name, material in case.materials.items() if material.density is not None]
-    if not made:
+def _step_without_particles(case: CaseData) -> float:
+    particle_materials = [name for name, material in case.materials.items() if material.density is not None]
+    if not particle_materials:
         return case.output.series_every
     raise CaseError(
-        f'{case.source}: time.step = "auto": there are no particles to take it from, and such of {made[0]!r} can come '
-        "in later; give time.step in s (a tenth of the Rayleigh time of the smallest is what auto would take)"
+        f'{case.source}: time.step = "auto": there are no particles to take it from, and such of '
+        f"{particle_materials[0]!r} can come in later; give time.step in s (a tenth of the Rayleigh time of the "
+        "smallest is what auto would take)"
     )
 
 
-def smallest_radii(case: Case) -> dict[str, float]:
+def smallest_radii(case: CaseData) -> dict[str, float]:
     """Return the smallest radius of the particles of each material [m].
 
     Raises
@@ -232,7 +233,7 @@ def smallest_radii(case: Case) -> dict[str, float]:
     return {name: radius for name, radius in smallest.items() if math.isfinite(radius)}
 
 
-def _file_column(case: Case, index: int, name: str) -> np.ndarray:
+def _file_column(case: CaseData, index: int, name: str) -> np.ndarray:
     from pdem.case.particle_files import read_particle_file
 
     return read_particle_file(case, index)[name]
@@ -242,14 +243,14 @@ def _mass(material: Material, radius: float) -> float:
     return (material.density or 0.0) * 4.0 / 3.0 * math.pi * radius**3
 
 
-def _rayleigh_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
+def _rayleigh_limits(case: CaseData, conditions: ImpactConditions) -> Iterator[StepLimit]:
     hertzian = {
         name
-        for first, second, _ in crowd.pairs
+        for first, second, _ in conditions.pairs
         for name in (first, second)
         if _law(case, first, second).from_materials
     }
-    for name, radius in crowd.smallest.items():
+    for name, radius in conditions.smallest.items():
         material = case.materials[name]
         if name not in hertzian or material.youngs_modulus is None or material.poisson_ratio is None:
             continue
@@ -257,23 +258,25 @@ def _rayleigh_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
         yield StepLimit("Rayleigh", time, f"{name} of radius {radius:g} m")
 
 
-def _impact_limits(case: Case, crowd: Crowd) -> Iterator[StepLimit]:
-    for first, second, is_wall in crowd.pairs:
-        if first not in crowd.smallest or (second not in crowd.smallest and not is_wall):
+def _impact_limits(case: CaseData, conditions: ImpactConditions) -> Iterator[StepLimit]:
+    for first, second, is_wall in conditions.pairs:
+        if first not in conditions.smallest or (second not in conditions.smallest and not is_wall):
             continue
-        other = None if is_wall else crowd.smallest[second]
-        mass, radius = effective(case, (first, second), crowd.smallest[first], other)
+        other = None if is_wall else conditions.smallest[second]
+        mass, radius = effective_mass_and_radius(case, (first, second), conditions.smallest[first], other)
         subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
-        yield impact_limit(case, (first, second), mass, radius, crowd.speed, subject)
+        yield impact_limit(case, (first, second), mass, radius, conditions.speed, subject)
         yield from adhesion_limits(case, (first, second), mass, radius, subject)
 
 
-def effective(case: Case, pair: tuple[str, str], radius: float, other: float | None) -> tuple[float, float]:
-    """Return effective mass [kg] and radius [m] of an impact of two materials, by their radii [m], None of a wall."""
+def effective_mass_and_radius(
+    case: CaseData, pair: tuple[str, str], radius: float, other: float | None
+) -> tuple[float, float]:
+    """Return effective mass [kg] and radius [m] of an impact of two radii [m]; `other` is None for a wall."""
     first, second = pair
     inverse_mass, inverse_radius = 1.0 / _mass(case.materials[first], radius), 1.0 / radius
     if other is None:
-        inverse_mass += _lightest_body(case, second)
+        inverse_mass += _largest_inverse_body_mass(case, second)
     else:
         inverse_mass += 1.0 / _mass(case.materials[second], other)
         inverse_radius += 1.0 / other
@@ -281,9 +284,9 @@ def effective(case: Case, pair: tuple[str, str], radius: float, other: float | N
 
 
 def impact_limit(
-    case: Case, pair: tuple[str, str], mass: float, radius: float, speed: float, subject: str
+    case: CaseData, pair: tuple[str, str], mass: float, radius: float, speed: float, subject: str
 ) -> StepLimit:
-    """Return the limit by an impact of two materials, of effective mass [kg] and radius [m], at a speed [m/s]."""
+    """Return the limit from an impact of two materials, of effective mass [kg] and radius [m], at a speed [m/s]."""
     law = _law(case, *pair)
     if law.law == "linear":
         return StepLimit("linear", linear_time(mass, float(law.normal_stiffness or 0.0)), subject)
@@ -295,18 +298,18 @@ def impact_limit(
 
 
 def adhesion_limits(
-    case: Case, pair: tuple[str, str], mass: float, radius: float, subject: str
+    case: CaseData, pair: tuple[str, str], mass: float, radius: float, subject: str
 ) -> Iterator[StepLimit]:
-    """Yield the limit by adhesion of two materials, if they have any: half a period about the equilibrium.
+    """Yield the limit from adhesion of two materials, if they have any: half a period about the equilibrium.
 
-    It is pi sqrt(m / k) with the largest stiffness that adhesion alone brings about.
+    It is pi sqrt(m / k) with the largest stiffness due to adhesion alone.
     """
     stiffness = spring_of(case, pair).adhesive_stiffness(radius) if _law(case, *pair).adhesion else 0.0
     if stiffness > 0.0:
         yield StepLimit("adhesion", linear_time(mass, stiffness), subject)
 
 
-def spring_of(case: Case, pair: tuple[str, str]) -> ContactSpring:
+def spring_of(case: CaseData, pair: tuple[str, str]) -> ContactSpring:
     """Return the elastic contact of two materials of a case.
 
     Raises
@@ -320,7 +323,7 @@ def spring_of(case: Case, pair: tuple[str, str]) -> ContactSpring:
     return ContactSpring(recipe_by_key(case, key), materials[pair[0]], materials[pair[1]])
 
 
-def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: float) -> float:
+def contact_force(case: CaseData, pair: tuple[str, str], radius: float, overlap: float) -> float:
     """Return the elastic force of a contact of two materials, of effective radius [m], at an overlap [m], in N."""
     law = _law(case, *pair)
     if law.law == "linear":
@@ -331,7 +334,7 @@ def contact_force(case: Case, pair: tuple[str, str], radius: float, overlap: flo
     return 4.0 / 3.0 * modulus * math.sqrt(radius * overlap) * overlap
 
 
-def impact_overlap(case: Case, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
+def impact_overlap(case: CaseData, pair: tuple[str, str], mass: float, radius: float, speed: float) -> float:
     """Return the largest overlap of an elastic impact of effective mass [kg] and radius [m] at a speed [m/s], in m.
 
     sqrt(m / k) v of the linear law, else (15 m v^2 / (16 sqrt(R) E))^(2/5) as in `hertz_time`.
@@ -344,21 +347,21 @@ def impact_overlap(case: Case, pair: tuple[str, str], mass: float, radius: float
     return float((15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * effective_modulus(case, pair))) ** 0.4)
 
 
-def effective_modulus(case: Case, pair: tuple[str, str]) -> float:
+def effective_modulus(case: CaseData, pair: tuple[str, str]) -> float:
     """Return the effective modulus E of a contact of two materials [Pa], one over the sum of (1 - nu^2) / E."""
     return 1.0 / (_compliance(case.materials[pair[0]]) + _compliance(case.materials[pair[1]]))
 
 
-def _lightest_body(case: Case, material: str) -> float:
-    """Return one over the smallest mass that a case gives a body of some material [1/kg], 0 without any.
+def _largest_inverse_body_mass(case: CaseData, material: str) -> float:
+    """Return the inverse of the smallest mass of bodies of a material [1/kg], 0 without any.
 
-    Those whose mass is that of their volume are left to `pdem.case.driven_preflight`, which knows the meshes.
+    Only masses in the case count; `pdem.case.driven_wall_preflight` checks those that follow from a mesh.
     """
     bodies = [wall.body for wall in case.walls if wall.material == material and wall.body is not None]
     return max((1.0 / body.mass for body in bodies if body.mass is not None), default=0.0)
 
 
-def _law(case: Case, first: str, second: str) -> Interaction:
+def _law(case: CaseData, first: str, second: str) -> Interaction:
     law = case.interaction(first, second)
     assert law is not None, "a checked case has an interaction for every pair that can meet"
     return law
@@ -370,8 +373,8 @@ def _compliance(material: Material) -> float:
     return (1.0 - material.poisson_ratio**2) / material.youngs_modulus
 
 
-def _wall_speed(case: Case, wall: Wall, motion: Motion) -> float:
-    # Particles are inside the domain, so no point of a wall further from an axis than its corners matters.
+def _wall_speed(case: CaseData, wall: Wall, motion: Motion) -> float:
+    # Particles are inside the domain: no point of a wall farther from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
     speed = motion.largest_speed(corners)
     if wall.body is not None:
@@ -385,7 +388,7 @@ def _wall_speed(case: Case, wall: Wall, motion: Motion) -> float:
     return speed
 
 
-def _initial_speed(case: Case, index: int) -> float:
+def _initial_speed(case: CaseData, index: int) -> float:
     group = case.particles[index]
     if group.velocity is None:
         velocity = _file_column(case, index, "velocity") if group.file is not None else np.zeros((0, 3))

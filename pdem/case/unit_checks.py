@@ -1,6 +1,6 @@
-"""Values that look as if their unit were another one, and how deep impacts go: the number that shows it.
+"""Warnings of values that are probably in a wrong unit, and of the depth of impacts.
 
-All of it is doubt, never an error: any of these values may be meant.
+These are warnings, never errors: any of these values may be intended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.case.findings import Finding
 from pdem.case.messages import shown_key
-from pdem.case.timestep import effective, impact_overlap
+from pdem.case.timestep import effective_mass_and_radius, impact_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,64 +20,75 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
-    from pdem.case.timestep import Crowd
+    from pdem.case.timestep import ImpactConditions
 
 MODULUS = (1e4, 1e13)
-"""Young's moduli out of doubt [Pa]: from the softest gels to ten times diamond (1.2e12)."""
+"""Plausible Young's moduli [Pa]: from the softest gels to ten times diamond (1.2e12)."""
 
 DENSITY = (50.0, 30000.0)
-"""Densities out of doubt [kg/m^3]: from expanded polystyrene to more than osmium (22,590)."""
+"""Plausible densities [kg/m^3]: from expanded polystyrene to more than osmium (22,590)."""
 
 RADIUS = (1e-7, 10.0)
-"""Radii out of doubt [m]: below, the motion is Brownian, and above are no grains."""
+"""Plausible radii [m]: below, the motion is Brownian; above there are no grains."""
 
 LARGEST_GRAVITY = 5000.0
-"""500 times that of the earth: what geotechnical centrifuges reach."""
+"""500 times that of the earth, the limit of geotechnical centrifuges [m/s^2]."""
 
-EARTH = 9.81
+EARTH_GRAVITY = 9.81
 
 IMMOVABLE = 1e9
-"""Density from which on no slip of units is at work [kg/m^3]: such particles are meant to go on whatever they touch."""
+"""Density above which no wrong unit is assumed [kg/m^3]: such particles are meant to be immovable."""
 
 
-def unit_doubts_of_materials(case: Case) -> Iterator[Finding]:
+def material_unit_warnings(case: Case) -> Iterator[Finding]:
     """Warn of moduli, densities and gravity that seem to be in GPa, g/cm3 or mm/s2."""
     for name, material in case.materials.items():
         modulus, density = material.youngs_modulus, material.density
         if modulus is not None and not MODULUS[0] <= modulus <= MODULUS[1]:
-            ought = {True: "GPa or MPa", False: "another unit"}[modulus < MODULUS[0]]
+            unit = {True: "GPa or MPa", False: "another unit"}[modulus < MODULUS[0]]
             meant = f" (as {modulus:g} GPa it is {modulus * 1e9:.3g})" if modulus < 2000.0 else ""
-            yield _doubt(("materials", name, "youngs_modulus"), modulus, "Pa", ought, meant, MODULUS)
+            yield _unit_warning(("materials", name, "youngs_modulus"), modulus, "Pa", unit, meant, MODULUS)
         if density is not None and density < IMMOVABLE and not DENSITY[0] <= density <= DENSITY[1]:
-            ought = "g/cm3" if density < DENSITY[0] else "another unit"
+            unit = "g/cm3" if density < DENSITY[0] else "another unit"
             meant = f" (as {density:g} g/cm3 it is {density * 1e3:g})" if density < DENSITY[0] else ""
-            yield _doubt(("materials", name, "density"), density, "kg/m3", ought, meant, DENSITY)
+            yield _unit_warning(("materials", name, "density"), density, "kg/m3", unit, meant, DENSITY)
     yield from _gravity(case)
 
 
 def _gravity(case: Case) -> Iterator[Finding]:
     size = math.hypot(*case.domain.gravity)
-    near = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001}
-    unit = next((unit for unit, factor in near.items() if abs(size / (EARTH * factor) - 1.0) < 0.02), None)
+    factors = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001}
+    unit = next(
+        (unit for unit, factor in factors.items() if abs(size / (EARTH_GRAVITY * factor) - 1.0) < 0.02), None
+    )
     if unit is None and size <= LARGEST_GRAVITY:
         return
-    looks = f"looks like {unit}" if unit else f"is {size / EARTH:.3g} times that of the earth"
+    looks = f"looks like {unit}" if unit else f"is {size / EARTH_GRAVITY:.3g} times that of the earth"
     yield Finding(
-        "warning", "units", f"domain.gravity of {size:g} {looks}; it has to be in m/s2 ({EARTH} on earth)"
+        "warning",
+        "units",
+        f"domain.gravity of {size:g} {looks}; it has to be in m/s2 ({EARTH_GRAVITY} on earth)",
     )
 
 
-def _doubt(
-    where: tuple[str, ...], value: float, unit: str, ought: str, meant: str, limits: tuple[float, float]
+def _unit_warning(
+    where: tuple[str, ...],
+    value: float,
+    unit: str,
+    probable_unit: str,
+    meant: str,
+    limits: tuple[float, float],
 ) -> Finding:
     text = (
         f"{shown_key(where)} = {value:g} {unit} is {'below' if value < limits[0] else 'above'} all materials "
     )
-    text += f"({limits[0]:g} to {limits[1]:g} {unit}); is it in {ought}? It has to be in {unit}{meant}"
+    text += (
+        f"({limits[0]:g} to {limits[1]:g} {unit}); is it in {probable_unit}? It has to be in {unit}{meant}"
+    )
     return Finding("warning", "units", text)
 
 
-def radius_doubts(case: Case, radius: NDArray[np.float64]) -> Iterator[Finding]:
+def radius_unit_warnings(case: Case, radius: NDArray[np.float64]) -> Iterator[Finding]:
     """Warn of radii (n,) [m] that seem to be in mm or in another unit, and of spheres that the domain cannot hold."""
     if not len(radius):
         return
@@ -91,22 +102,25 @@ def radius_doubts(case: Case, radius: NDArray[np.float64]) -> Iterator[Finding]:
         yield Finding("warning", "units", f"{text}; check their unit (m)")
 
 
-def impact_findings(case: Case, crowd: Crowd, radius: NDArray[np.float64]) -> Iterator[Finding]:
-    """Tell how deep the deepest impact at the reference speed goes, elastic and in closed form.
+def impact_findings(
+    case: Case, conditions: ImpactConditions, radius: NDArray[np.float64]
+) -> Iterator[Finding]:
+    """Report the largest overlap of an elastic impact at the reference speed, over the smaller radius.
 
-    Over the radius of the smaller partner; of all pairs of materials that meet, with their smallest radii and with the
-    largest there is, `radius` (n,) [m]: by Hertz the size does not matter, by the linear law large ones go deeper.
+    It is the largest over all pairs of materials that can touch, with their smallest radii and with the largest of
+    `radius` (n,) [m]: by Hertz the size does not matter, by the linear law large spheres overlap more.
 
-    It is a bound: it counts no damping, and the speed is that of a fall through the whole domain. Soft spheres, of
-    which it says 10 to 40 %, are everyday practice and no fault, so that there is a warning only where the bound is
-    beyond `limits.largest_overlap`, at which such an impact would end the run.
+    It is an upper bound, without damping and at the speed of a fall through the whole domain. Soft spheres with 10 to
+    40 % are common practice, so there is a warning only if the bound is above `limits.largest_overlap`, at which such
+    an impact would end the run.
     """
-    if not len(radius) or crowd.speed == 0.0:
+    if not len(radius) or conditions.speed == 0.0:
         return
-    deepest = max(_depths(case, crowd, radius), default=(0.0, ""))
+    deepest = max(_depths(case, conditions, radius), default=(0.0, ""))
     if deepest[0] == 0.0:
         return
-    text = f"an impact at {crowd.speed:.3g} m/s of {deepest[1]} overlaps by {100.0 * deepest[0]:.3g} % of the radius"
+    text = f"an impact at {conditions.speed:.3g} m/s of {deepest[1]} overlaps by "
+    text += f"{100.0 * deepest[0]:.3g} % of the radius"
     most = case.limits.largest_overlap
     if deepest[0] <= most:
         yield Finding("info", "stiffness", f"{text} at most")
@@ -117,17 +131,19 @@ def impact_findings(case: Case, crowd: Crowd, radius: NDArray[np.float64]) -> It
     yield Finding("warning", "stiffness", f"{text}: check the unit of {key}, or make it larger")
 
 
-def _depths(case: Case, crowd: Crowd, radius: NDArray[np.float64]) -> Iterator[tuple[float, str]]:
-    """Yield overlap over the smaller radius and what meets, for each pair of materials, at both ends of sizes."""
+def _depths(
+    case: Case, conditions: ImpactConditions, radius: NDArray[np.float64]
+) -> Iterator[tuple[float, str]]:
+    """Yield overlap over the smaller radius and a text for each pair of materials, at both ends of sizes."""
     largest = float(radius.max())
-    for first, second, is_wall in crowd.pairs:
-        if first not in crowd.smallest or (not is_wall and second not in crowd.smallest):
+    for first, second, is_wall in conditions.pairs:
+        if first not in conditions.smallest or (not is_wall and second not in conditions.smallest):
             continue
         if (case.materials[first].density or 0.0) >= IMMOVABLE or (len(radius) == 1 and not is_wall):
             continue
-        for one, other in _radii(crowd.smallest, first, None if is_wall else second, largest):
-            inertia = effective(case, (first, second), one, other)
-            overlap = impact_overlap(case, (first, second), *inertia, crowd.speed)
+        for one, other in _radii(conditions.smallest, first, None if is_wall else second, largest):
+            inertia = effective_mass_and_radius(case, (first, second), one, other)
+            overlap = impact_overlap(case, (first, second), *inertia, conditions.speed)
             smaller = one if other is None else min(one, other)
             yield overlap / smaller, f"{first} on {'wall of ' if is_wall else ''}{second}"
 

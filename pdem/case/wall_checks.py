@@ -1,4 +1,4 @@
-"""What can be said about the walls of a case before a run: their meshes, units, and which side particles are on."""
+"""Checks of the walls of a case before a run: meshes, units, and particles on the wrong side."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pdem.case.periodic_walls import periodic_doubts
-from pdem.case.sides import inside_closed_pieces
+from pdem.case.closed_surfaces import inside_closed_pieces
+from pdem.case.periodic_walls import periodic_wall_warnings
 from pdem.containers.mesh_report import SLIVER_ANGLE
 from pdem.containers.surface import surface_of
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
     from pdem.containers.mesh_report import MeshReport
 
-    Said = tuple[Literal["error", "warning", "info"], str]
+    LevelAndText = tuple[Literal["error", "warning", "info"], str]
 
 FACETS_PER_RADIUS = 10.0
-"""Radius over facet size from which on a sphere touches so many facets that walls become expensive."""
+"""Radius over facet size above which a sphere touches many facets, and walls become expensive."""
 
 UNIT_RATIO = 200.0
-"""Ratio of sizes from which on a mesh and particles are taken to be in different units (mm and m are 1000)."""
+"""Ratio of sizes above which mesh and particles are probably in different units (mm and m: 1000)."""
 
 
 def mesh_findings(
     case: Case, mesh: Mesh, particles: Mapping[str, NDArray[Any]], *, intersections: bool = True
-) -> Iterator[Said]:
-    """Say what is worth knowing about the mesh of one wall, as (level, message).
+) -> Iterator[LevelAndText]:
+    """Yield the findings on the mesh of one wall, as (level, message).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def mesh_findings(
     particles : mapping of str to ndarray
         All particles, by name of the field.
     intersections : bool
-        Look for facets that cut each other, too.
+        Whether to search for facets that cut each other.
     """
     report, radius = mesh.report(intersections=intersections), particles["radius"]
     for line in report.lines()[:3]:
@@ -55,20 +55,20 @@ def mesh_findings(
     if report.normals_outward is not None:
         side = "out of" if report.normals_outward else "into"
         yield "info", f"closed and consistent, normals point {side} the volume"
-    for text in mesh_doubts(report):
+    for text in mesh_warnings(report):
         yield "warning", text
     lower, upper = np.asarray(report.lower), np.asarray(report.upper)
     if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
         yield "warning", "it lies wholly outside the domain; check the unit (scale)"
     if len(radius):
         yield _facet_size(report.smallest_facet, float(radius.max()), report.largest_facet)
-        for text in periodic_doubts(case.domain, lower, upper, float(radius.max())):
+        for text in periodic_wall_warnings(case.domain, lower, upper, float(radius.max())):
             yield "warning", text
-        yield from _behind(particles, mesh)
+        yield from _on_wrong_side(particles, mesh)
 
 
-def mesh_doubts(report: MeshReport) -> Iterator[str]:
-    """Yield what is doubtful about a mesh, with numbers, first facets and remedies."""
+def mesh_warnings(report: MeshReport) -> Iterator[str]:
+    """Yield warnings of defects of a mesh, with numbers, first facets and remedies."""
     for kind, count in report.passed_over:
         yield f"{count} {kind} cells of the file are no surface and were left out"
     if report.split_facets:
@@ -120,7 +120,7 @@ def _listed(facets: Sequence[int]) -> str:
     return " and ".join(map(str, facets[:4])) + (" ..." if len(facets) > 4 else "")
 
 
-def _facet_size(smallest: float, radius: float, largest: float) -> Said:
+def _facet_size(smallest: float, radius: float, largest: float) -> LevelAndText:
     ratio = radius / smallest
     text = (
         f"the largest radius is {ratio:.3g} of the smallest and {radius / largest:.3g} of the largest facet"
@@ -130,8 +130,8 @@ def _facet_size(smallest: float, radius: float, largest: float) -> Said:
     return "info", text
 
 
-def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]:
-    """Name particles that are on the other side of a closed surface than most."""
+def _on_wrong_side(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[LevelAndText]:
+    """Report particles on the other side of a closed surface than most."""
     whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
     for facet, inside in inside_closed_pieces(particles["position"], whole).items():
         number, total = int(inside.sum()), len(inside)
@@ -150,10 +150,10 @@ def _behind(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[Said]
         )
 
 
-def unit_doubts(
+def wall_unit_warnings(
     case: Case, meshes: Sequence[Mesh], particles: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name of a wall, text) where sizes look as if units were mixed up."""
+    """Yield (name of a wall, text) where mesh and particles are probably in different units."""
     radius, position = particles["radius"], particles["position"]
     if not len(meshes) or not len(radius):
         return
@@ -175,5 +175,5 @@ def unit_doubts(
 
 
 def _unit(wall: Wall, factor: float, unit: str) -> str:
-    """Return which scale a wall would need if its file were in another unit."""
+    """Return a hint on the scale of a wall whose file is in another unit."""
     return f": if {wall.mesh} is in {unit}, scale = {wall.scale * factor:g} (a key of [[walls]])"

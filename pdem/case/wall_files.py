@@ -1,11 +1,11 @@
-"""Reading the meshes of a case's walls."""
+"""Reader of the meshes of a case's walls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.case.messages import shown_key, shown_value
-from pdem.case.missing import missing_file
+from pdem.case.missing_file import missing_file_error
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import MeshError
 
@@ -28,7 +28,7 @@ def read_walls(case: Case) -> list[Mesh]:
         path = case.file(wall.mesh)
         key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
         if not path.is_file():
-            raise missing_file(case, key, path)
+            raise missing_file_error(case, key, path)
         try:
             meshes.append(Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets))
         except MeshError as error:

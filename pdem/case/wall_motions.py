@@ -1,34 +1,34 @@
-"""The motions of walls that follow from a case."""
+"""Motions of walls from the sections of a case."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdem.case.motions import Turning
+from pdem.case.motions import RotationKind
 from pdem.motion.motions import Motion, Shift, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pdem.case.motions import Moving
+    from pdem.case.motions import MovingFrame
 
 
-def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None = None) -> Motion:
-    """Return the motion of a wall, carried by those it is on.
+def motion_of(wall: MovingFrame, motions: Mapping[str, MovingFrame], folder: Path | None = None) -> Motion:
+    """Return the motion of a wall, with those of all frames that carry it.
 
-    Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``; of a
-    wall that has none about that of the nearest motion it is on which has one: where that centre is by then. Without
-    any they are about the origin, which is fixed in space.
+    Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``. If it
+    has none, they are about such a centre of the nearest carrier that has one, at its present position, else about the
+    origin, fixed in space.
 
     Parameters
     ----------
-    wall : Moving
+    wall : MovingFrame
         The wall.
-    motions : mapping of str to Moving
-        Those of the case.
+    motions : mapping of str to MovingFrame
+        The frames of the case, by name.
     folder : Path, optional
-        In which files of tables are looked for, the folder of the case.
+        Folder of the case, to which files of tables are relative.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None =
         chain.append(motions[chain[-1].on])
     parts: list[Turn | Shift] = []
     centre, frame = (0.0, 0.0, 0.0), 0
-    for one in reversed(chain):
-        for first, part in enumerate(_parts(one, folder or Path())):
+    for moving in reversed(chain):
+        for first, part in enumerate(_parts(moving, folder or Path())):
             parts.append(part)
             if isinstance(part, Turn) and not any(
                 isinstance(other, Turn) for other in parts[-1 - first : -1]
@@ -50,12 +50,12 @@ def motion_of(wall: Moving, motions: Mapping[str, Moving], folder: Path | None =
     return Motion(parts, centre, frame)
 
 
-def _parts(one: Moving, folder: Path) -> Iterator[Turn | Shift]:
-    """Return what a frame does itself, the outermost first: all shifts, then all turns."""
-    kinds = one.kinds().values()
+def _parts(moving: MovingFrame, folder: Path) -> Iterator[Turn | Shift]:
+    """Yield the motions of a frame itself, the outermost first: all translations, then all rotations."""
+    kinds = moving.kinds().values()
     for kind in kinds:
-        if not isinstance(kind, Turning):
+        if not isinstance(kind, RotationKind):
             yield Shift(kind.courses(folder))
     for kind in kinds:
-        if isinstance(kind, Turning):
+        if isinstance(kind, RotationKind):
             yield Turn(kind.axis, kind.centre, *kind.courses(folder))

@@ -1,4 +1,4 @@
-"""Whether walls move so far in one step that they pass through particles."""
+"""Checks that walls do not move so far in one step that they pass through particles."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-WAY_WARNING, WAY_ERROR = 0.1, 1.0
-"""Way of a wall in one step over the smallest radius: from which on contacts are seen too late, and beyond which the
-wall goes through particles."""
+WALL_DISPLACEMENT_WARNING, WALL_DISPLACEMENT_ERROR = 0.1, 1.0
+"""Displacement of a wall in one step over the smallest radius, above which contacts are detected too late, and above
+which the wall passes through particles."""
 
 JUMP = 10.0
-"""Way of a wall in one step over the smallest radius beyond which a shorter step is no remedy."""
+"""Displacement of a wall in one step over the smallest radius above which a shorter step is no remedy."""
 
-SAMPLES, PARTS, CLOSELY = 400, 8, 16
-"""Steps all over the run that are looked at besides those that motions name, parts into which a step is cut to see
-whole turns, and steps of the longest ways for which all vertices are looked at."""
+SAMPLED_STEPS, SUBSTEPS, REFINED_STEPS = 400, 8, 16
+"""Numbers of steps checked all over the run, besides those in which motions are fastest; of parts of a step, which
+resolve whole revolutions; of the worst steps, which are checked again with all vertices, not the bounding box."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
-class Way(NamedTuple):
-    """How far a wall goes in one step.
+class StepDisplacement(NamedTuple):
+    """Largest displacement of a wall in one step.
 
     Attributes
     ----------
     length : float
         Of the fastest point [m].
     time : float or None
-        When that step begins [s]; None where it may be any.
+        Begin of that step [s]; None if all steps are the same.
     """
 
     length: float
@@ -58,11 +58,10 @@ class Way(NamedTuple):
 def speed_findings(
     case: Case, particles: Mapping[str, NDArray[Any]], meshes: Sequence[Mesh], step: float
 ) -> Iterator[Finding]:
-    """Say which walls may go too far in one step [s], for the smallest radius there is.
+    """Report walls that may move too far in one step [s] for the smallest radius.
 
-    The ways of given motions are those of their fastest steps, while any of the wall is where particles can be; those
-    of servos are at the largest rate, those of bodies at their first velocity. What happens to these later, the run
-    itself sees.
+    Prescribed motions count with their fastest steps in reach of particles, servos with their largest rate, bodies with
+    their initial velocity. Later motion of driven walls is checked during the run.
     """
     radii = [float(particles["radius"].min(initial=math.inf)), *smallest_radii(case).values()]
     radius = min(radii)
@@ -70,74 +69,89 @@ def speed_findings(
         return
     largest = float(particles["radius"].max(initial=0.0))
     for wall, mesh in zip(case.walls, meshes, strict=True):
-        way = _way_of(case, wall, mesh, step, largest)
-        share = way.length / radius
-        if share < WAY_WARNING:
+        largest_step = _largest_displacement(case, wall, mesh, step, largest)
+        share = largest_step.length / radius
+        if share < WALL_DISPLACEMENT_WARNING:
             continue
-        speed = way.length / step
-        text = f"it moves up to {way.length:.4g} m in one step"
-        text += "" if way.time is None else f" (the one from {way.time:.6g} s)"
+        speed = largest_step.length / step
+        text = f"it moves up to {largest_step.length:.4g} m in one step"
+        text += "" if largest_step.time is None else f" (the one from {largest_step.time:.6g} s)"
         text += f", at {speed:.4g} m/s: {100.0 * share:.3g} % of the smallest radius {radius:.4g} m; "
-        fast = share > WAY_ERROR
-        text += "it goes through particles; " if fast else "contacts with it are seen late; "
-        most = WAY_WARNING * radius / step
+        too_fast = share > WALL_DISPLACEMENT_ERROR
+        text += "it goes through particles; " if too_fast else "contacts with it are seen late; "
+        most = WALL_DISPLACEMENT_WARNING * radius / step
         text += f"let it move at most {most:.4g} m/s"
         if share > JUMP:
-            text += f", so that this way takes {way.length / most:.3g} s"
+            text += f", so that this way takes {largest_step.length / most:.3g} s"
         else:
-            text += f", or use a step of at most {WAY_WARNING * radius / speed:.3g} s"
-        yield Finding("error" if fast else "warning", f"wall {wall.name}", text)
+            text += f", or use a step of at most {WALL_DISPLACEMENT_WARNING * radius / speed:.3g} s"
+        yield Finding("error" if too_fast else "warning", f"wall {wall.name}", text)
 
 
-def _way_of(case: Case, wall: Wall, mesh: Mesh, step: float, reach: float) -> Way:
-    """Return the longest way of a wall in one step."""
+def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach: float) -> StepDisplacement:
+    """Return the largest displacement of a wall in one step."""
     motion = motion_of(wall, case.motions, case.directory)
-    way = _given_way(case, motion, mesh, step, reach) if motion.moves else Way(0.0, None)
+    found = (
+        _prescribed_displacement(case, motion, mesh, step, reach)
+        if motion.moves
+        else StepDisplacement(0.0, None)
+    )
     if wall.servo is not None:
         servo, arm = servo_of(case, wall), 1.0
         if servo.pivot is not None:
             arm = float(np.linalg.norm(np.cross(mesh.vertices - servo.pivot, servo.axis), axis=1).max())
-        way = Way(way.length + step * servo.largest_rate * arm, way.time)
+        found = StepDisplacement(found.length + step * servo.largest_rate * arm, found.time)
     if wall.body is not None:
         try:
             body = body_of(case, wall.body, mesh)
         except MeshError:
-            return way  # told by the checks of bodies
+            return found  # the checks of bodies report it
         speeds = np.linalg.norm(body.now(0.0).velocity(mesh.vertices), axis=1)
-        way = Way(step * float(speeds.max()), 0.0)
-    return way
+        found = StepDisplacement(step * float(speeds.max()), 0.0)
+    return found
 
 
-def _given_way(case: Case, motion: Motion, mesh: Mesh, step: float, reach: float) -> Way:
-    """Return the longest way by a given motion."""
+def _prescribed_displacement(
+    case: Case, motion: Motion, mesh: Mesh, step: float, reach: float
+) -> StepDisplacement:
+    """Return the largest displacement by a prescribed motion."""
     points = mesh.vertices[np.unique(mesh.facet_vertices)]
     low, high = points.min(axis=0), points.max(axis=0)
     corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
-    ways = [(_way(case, motion, corners, time, step, reach), time) for time in _times(case, motion, step)]
-    ways.sort(reverse=True)
-    close = [
-        (_way(case, motion, points, time, step, reach), time) for length, time in ways[:CLOSELY] if length
+    of_box = [
+        (_displacement(case, motion, corners, time, step, reach), time) for time in _times(case, motion, step)
     ]
-    return Way(*max(close)) if close else Way(0.0, None)
+    of_box.sort(reverse=True)
+    of_points = [
+        (_displacement(case, motion, points, time, step, reach), time)
+        for length, time in of_box[:REFINED_STEPS]
+        if length
+    ]
+    return StepDisplacement(*max(of_points)) if of_points else StepDisplacement(0.0, None)
 
 
 def _times(case: Case, motion: Motion, step: float) -> list[float]:
-    """Return the begins of steps to look at: the fastest of each part, and some all over the run."""
+    """Return the begins of the steps to be checked: the fastest of each motion, and some all over the run."""
     last = max(math.ceil(case.time.end / step) - 1, 0)
-    wanted = [time / step for time in motion.fastest(step)]
-    near = {math.floor(number) + k for number in wanted for k in (-1, 0, 1)}
-    spread = {int((number * GOLDEN) % 1.0 * last) for number in range(SAMPLES)}
+    fastest = [time / step for time in motion.fastest(step)]
+    near = {math.floor(number) + k for number in fastest for k in (-1, 0, 1)}
+    spread = {int((number * GOLDEN) % 1.0 * last) for number in range(SAMPLED_STEPS)}
     return [number * step for number in sorted(near | spread) if 0 <= number <= last]
 
 
-def _way(case: Case, motion: Motion, points: Floats, time: float, step: float, reach: float) -> float:
-    """Return the longest way of points (n, 3) of time 0 in a step, 0 if they are out of reach of the domain."""
-    places = [motion.pose(time + step * part / PARTS).place(points) for part in range(PARTS + 1)]
-    lower = np.min([place.min(axis=0) for place in places], axis=0)
-    upper = np.max([place.max(axis=0) for place in places], axis=0)
+def _displacement(
+    case: Case, motion: Motion, points: Floats, time: float, step: float, reach: float
+) -> float:
+    """Return the largest displacement of points (n, 3) in a step, 0 if they are out of reach of the domain.
+
+    Positions of the points are those at time 0.
+    """
+    positions = [motion.pose(time + step * part / SUBSTEPS).place(points) for part in range(SUBSTEPS + 1)]
+    lower = np.min([one.min(axis=0) for one in positions], axis=0)
+    upper = np.max([one.max(axis=0) for one in positions], axis=0)
     domain = case.domain
     closed = np.array(domain.periodic) | (domain.outside == "remove")
     apart = (upper < np.array(domain.lower) - reach) | (lower > np.array(domain.upper) + reach)
     if (closed & apart).any():
         return 0.0
-    return float(sum(np.linalg.norm(b - a, axis=1) for a, b in pairwise(places)).max())
+    return float(sum(np.linalg.norm(b - a, axis=1) for a, b in pairwise(positions)).max())

@@ -1,4 +1,4 @@
-"""The walls of a case: meshes, what they are made of and how they move."""
+"""The walls of a case: meshes, materials and motions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from pydantic import model_validator
 
 from pdem.case.base import Name, Positive
-from pdem.case.driven import Body, Servo
-from pdem.case.motions import Moving
+from pdem.case.driven_wall_sections import Body, Servo
+from pdem.case.motions import MovingFrame
 
 
-class Wall(Moving):
-    """``[[walls]]``: one rigid mesh; how it moves is said by the keys of `pdem.case.motions.Moving`.
+class Wall(MovingFrame):
+    """``[[walls]]``: one rigid mesh, which moves by the keys of `pdem.case.motions.MovingFrame`.
 
     Attributes
     ----------
     name : str
-        By which its loads are reported; that of the group or else of the mesh file unless given.
+        Name in reports of its loads; by default that of the group or else of the mesh file.
     mesh : str
         File, relative to the folder of the case.
     scale : float
@@ -30,7 +30,7 @@ class Wall(Moving):
     material : str
         Name of a material.
     servo, body : optional
-        How particles drive it, see `pdem.case.driven`.
+        Its drive by particles, see `pdem.case.driven_wall_sections`.
     """
 
     name: Name

@@ -58,9 +58,9 @@ class Commands(click.Group):
 
 
 def _is_rank_0() -> bool:
-    from pdem.simulation.distributed import launched
+    from pdem.simulation.ranks import launch_layout
 
-    return launched()[0] == 0
+    return launch_layout()[0] == 0
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -90,7 +90,7 @@ def _bench(communicator: Any, threads: int, options: _BenchOptions) -> int:
     from pdem.benchmark.lammps.comparison import require_peer
     from pdem.output.log import environment
     from pdem.output.summary import counted
-    from pdem.simulation.distributed import on_first
+    from pdem.simulation.ranks import on_first
 
     if options.peer is not None:
         require_peer(options.peer, communicator, threads)

@@ -43,14 +43,14 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     from pdem.case.wall_files import read_walls
     from pdem.foundation.machine import default_threads
     from pdem.output.summary import counted
-    from pdem.simulation.claim import folder_findings
-    from pdem.simulation.distributed import launched
     from pdem.simulation.forecast import forecast
+    from pdem.simulation.output_folder import folder_findings
+    from pdem.simulation.ranks import launch_layout
 
     case = read_case(path, settings)
     meshes = read_walls(case)
     particles = initial_particles(case, meshes, progress=True)
-    _, ranks, on_node = launched()
+    _, ranks, on_node = launch_layout()
     own = default_threads(ranks_on_node=on_node) if threads is None else threads
     findings = [
         *preflight(case, particles, meshes, ranks, own),

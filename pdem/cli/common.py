@@ -72,9 +72,9 @@ def trace_options(command: Command) -> Command:
 
 def serial(work: Callable[[], int | None]) -> int:
     """Call `work` on the first rank alone, without starting MPI; return the exit code of the process."""
-    from pdem.simulation.distributed import launched, run_or_abort
+    from pdem.simulation.ranks import launch_layout, run_or_abort
 
-    return run_or_abort(work) if launched()[0] == 0 else 0
+    return run_or_abort(work) if launch_layout()[0] == 0 else 0
 
 
 def collective(work: Callable[[Any, int], int | None], threads: int | None) -> int:
@@ -87,21 +87,21 @@ def collective(work: Callable[[Any, int], int | None], threads: int | None) -> i
     threads : int or None
         Threads per rank as the user has given them; None for the default.
     """
-    from pdem.simulation import distributed
+    from pdem.simulation import ranks
 
     started: list[Any] = []
-    code = distributed.run_or_abort(lambda: started.append(distributed.communicator(threads)))
+    code = ranks.run_or_abort(lambda: started.append(ranks.communicator(threads)))
     if code or not started:
         return code
     communicator = started[0]
 
     def on_threads() -> int | None:
-        own = distributed.start_threads(communicator, threads)  # before any kernel is called
+        own = ranks.start_threads(communicator, threads)  # before any kernel is called
         code = work(communicator, own)
-        distributed.release(communicator)
+        ranks.release(communicator)
         return code
 
-    return distributed.run_or_abort(on_threads, communicator)
+    return ranks.run_or_abort(on_threads, communicator)
 
 
 def read_case(path: str, settings: Sequence[str]) -> Case:
@@ -144,6 +144,6 @@ def load_kernels(communicator: Any, case: Case | None, threads: int, flag: Signa
 
     A stop signal in `flag` ends it early.
     """
-    from pdem.simulation.first_use import prepare
+    from pdem.simulation.prepare_kernels import prepare_kernels
 
-    return prepare(communicator, case, threads, flag)
+    return prepare_kernels(communicator, case, threads, flag)

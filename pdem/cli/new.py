@@ -19,7 +19,7 @@ def new(name: str | None, listed: bool, folder: str) -> int:
 
 
 def _print_examples() -> None:
-    from pdem.case.templates import example_names, example_title
+    from pdem.case.example_cases import example_names, example_title
 
     names = example_names()
     width = max(map(len, names))
@@ -28,7 +28,7 @@ def _print_examples() -> None:
 
 
 def _write(name: str, folder: str) -> None:
-    from pdem.case.templates import write_example
+    from pdem.case.example_cases import write_example
 
     files = write_example(name, folder)
     for path, written in files.items():

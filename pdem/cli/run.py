@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.containers.mesh import Mesh
-    from pdem.simulation.engine import Beginning
+    from pdem.simulation.engine import RestartPoint
     from pdem.simulation.simulation import Simulation
     from pdem.simulation.trace import Trace
 
@@ -111,7 +111,7 @@ class _RunOptions(NamedTuple):
 
     def check(self, communicator: Any) -> None:
         """Refuse a trace that cannot be written, before any long work. Collective."""
-        from pdem.simulation.distributed import on_first
+        from pdem.simulation.ranks import on_first
 
         trace = self._trace()
         if trace is not None:
@@ -119,12 +119,12 @@ class _RunOptions(NamedTuple):
 
     def run_to_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
         """Run all steps; return the exit code."""
-        from pdem.simulation.claim import COMMAND
+        from pdem.simulation.output_folder import COMMAND_LINE
         from pdem.simulation.run import run as run_to_end
 
         run_to_end(
             simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
-            overwrite=self.overwrite, words=COMMAND,
+            overwrite=self.overwrite, commands=COMMAND_LINE,
         )  # fmt: skip
         return 0
 
@@ -143,20 +143,20 @@ def _stop_flag() -> Iterator[SignalFlag]:
 
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
-    from pdem.simulation.claim import check_free, check_spared
-    from pdem.simulation.distributed import check_same, on_first
+    from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
+    from pdem.simulation.ranks import check_same, on_first
 
     case = read_case(path, settings)
     _echo_warning(check_same(communicator, case))
     options.check(communicator)
-    check = check_spared if options.overwrite else lambda _, folder: check_free(folder)
+    check = check_inputs_outside if options.overwrite else lambda _, folder: check_unoccupied(folder)
     on_first(communicator, lambda: check(case, case.output.folder))
     return _start_run(communicator, threads, case, options)
 
 
 def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
-    from pdem.simulation.distributed import on_first, stop_if_asked
+    from pdem.simulation.ranks import on_first, stop_if_signalled
     from pdem.simulation.simulation import Simulation
 
     start, flag = _CheckedCase(), options.flag
@@ -165,13 +165,13 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
         communicator,
         lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not options.quiet)),
     )
-    stop_if_asked(communicator, flag)
+    stop_if_signalled(communicator, flag)
     findings = found or []
     if is_root(communicator) and not options.quiet:
         echo_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
     load_kernels(communicator, case, threads, flag)
-    stop_if_asked(communicator, flag)
+    stop_if_signalled(communicator, flag)
     simulation = Simulation(
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
@@ -237,8 +237,8 @@ class _RestartPoint(NamedTuple):
 def _restart(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
 ) -> int:
-    from pdem.case.continued import set_folder
-    from pdem.simulation.distributed import on_first
+    from pdem.case.restart_checks import set_folder
+    from pdem.simulation.ranks import on_first
 
     groups: list[Any] = []
     point = on_first(communicator, lambda: _read_restart_point(path, groups))
@@ -253,7 +253,7 @@ def _continue_or_start(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
-    from pdem.simulation.distributed import check_same, on_first
+    from pdem.simulation.ranks import check_same, on_first
 
     groups: list[Any] = []
     case = read_case(path, settings)
@@ -270,16 +270,16 @@ def _continue_or_start(
 def _find_restart_point(case: Case, groups: list[Any]) -> tuple[_RestartPoint | None, bool]:
     """Return the checkpoint to continue from and False, or None and whether the folder may be overwritten."""
     from pdem.output.run_folder import find_run, require_folder
-    from pdem.simulation.claim import COMMAND, refuse_other, same_case_here
+    from pdem.simulation.output_folder import COMMAND_LINE, holds_same_case, require_same_physics
 
     folder = case.output.folder
     require_folder(folder)
     found_run = find_run(folder)
     if found_run is None or found_run.checkpoint is None:
-        return None, same_case_here(case)
+        return None, holds_same_case(case)
     point = _read_restart_point(folder, groups)
-    alternatives = f"{COMMAND.anew} begins anew, {COMMAND.elsewhere} writes elsewhere"
-    refuse_other(point.case(), case, str(found_run), alternatives)
+    alternatives = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
+    require_same_physics(point.case(), case, str(found_run), alternatives)
     return point, False
 
 
@@ -287,10 +287,10 @@ def _read_restart_point(path: str, groups: list[Any]) -> _RestartPoint:
     """Read a checkpoint, or the newest of a folder; append its state to `groups`."""
     from pdem.cli.result_paths import require_results
     from pdem.output.provenance import provenance_warning
-    from pdem.simulation.given import case_of, held_in
+    from pdem.simulation.inputs import case_of, checkpoint_at
 
     require_results(path, "restart")
-    checkpoint = held_in(path)
+    checkpoint = checkpoint_at(path)
     case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
     version = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
     change = provenance_warning(checkpoint.attributes)
@@ -306,19 +306,19 @@ def _read_restart_point(path: str, groups: list[Any]) -> _RestartPoint:
 
 
 def _check_restart(
-    beginning: Beginning, then: Case, case: Case, groups: list[Any], overwrite: bool
+    beginning: RestartPoint, then: Case, case: Case, groups: list[Any], overwrite: bool
 ) -> list[str]:
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
-    from pdem.case.continued import moved_walls
-    from pdem.simulation.claim import check_continued, check_free, is_same
-    from pdem.simulation.driven import GROUP
+    from pdem.case.restart_checks import moved_walls
+    from pdem.simulation.driven_walls import GROUP
+    from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
 
     time = beginning.step * case.resolved_step()
     notes = [str(one) for one in moved_walls(then, case, time, groups[0], GROUP)]
-    if is_same(case.output.folder, beginning.folder):
+    if is_same_folder(case.output.folder, beginning.folder):
         notes += check_continued(beginning, case, overwrite=overwrite)
     elif not overwrite:
-        check_free(case.output.folder)
+        check_unoccupied(case.output.folder)
     return notes
 
 
@@ -330,15 +330,15 @@ def _continue_run(
     communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[Any], options: _RunOptions
 ) -> int:
     """Run a case from a checkpoint; `groups` holds its state on rank 0 and is emptied."""
-    from pdem.case.continued import check_continuable, check_end
     from pdem.case.differences import physical_differences
-    from pdem.simulation.distributed import check_same, on_first, stop_if_asked
-    from pdem.simulation.engine import Beginning
-    from pdem.simulation.rebase import rebase
+    from pdem.case.restart_checks import check_continuable, check_end
+    from pdem.simulation.engine import RestartPoint
+    from pdem.simulation.ranks import check_same, on_first, stop_if_signalled
+    from pdem.simulation.rebase_ledger import rebase_ledger
     from pdem.simulation.simulation import Simulation
 
     then = point.case()
-    beginning = Beginning(point.path.parent, then, point.step)
+    beginning = RestartPoint(point.path.parent, then, point.step)
     check_continuable(then, case)
     _echo_warning(check_same(communicator, case))
     echo = echo_to_stderr if is_root(communicator) else _no_echo
@@ -353,10 +353,10 @@ def _continue_run(
         echo(note)
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag)
-    stop_if_asked(communicator, options.flag)
+    stop_if_signalled(communicator, options.flag)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
-    simulation.begins = beginning
-    jump = rebase(simulation, then) if changes else 0.0
+    simulation.restart_point = beginning
+    jump = rebase_ledger(simulation, then) if changes else 0.0
     if jump:
         notes.append(
             f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"

@@ -1,7 +1,7 @@
-"""Where spheres overlap one another or a wall, found once at the start and without any grid of its own.
+"""Overlaps of spheres with one another or with a wall, for checks before a run.
 
-Spheres are handled in classes of similar size, so that a few large ones do not widen the search of many
-small ones. Distances come from `scipy.spatial.cKDTree`, across periodic faces too.
+Spheres are searched in classes of similar size, so that a few large ones do not widen the search of many small ones.
+Distances come from `scipy.spatial.cKDTree`, across periodic faces too.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def size_classes(radii: Floats) -> list[Indices]:
     return [np.flatnonzero(octave == value) for value in np.unique(octave)]
 
 
-def wrapped(positions: Floats, domain: Domain) -> Floats:
-    """Return positions, shape (n, 3), moved by whole periods into the domain along its periodic axes."""
+def wrap_positions(positions: Floats, domain: Domain) -> Floats:
+    """Return positions, shape (n, 3), shifted by whole periods into the domain along its periodic axes."""
     lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
     width = upper - lower
     moved = positions - np.floor((positions - lower) / width) * width
-    # Rounding may leave a position just on the far face, which is the near face.
+    # Rounding may yield a position on the upper face, which is the same as the lower one.
     moved = np.where(moved >= upper, lower, np.maximum(moved, lower))
     return np.where(np.asarray(domain.periodic), moved, positions)
 
@@ -64,7 +64,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
 
     Notes
     -----
-    In a hopeless crowd (radii in the wrong unit, for instance) only a part of the overlaps is returned.
+    With very many overlaps (radii in the wrong unit, for instance) only a part of them is returned.
     """
     classes = size_classes(radii)
     trees = [_tree(positions[members], domain) for members in classes]
@@ -74,7 +74,7 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
         for second in range(first, len(classes)):
             members, others = classes[first], classes[second]
             reach = radii[members].max() + radii[others].max()
-            members, tree = _thinned(members, trees[first], trees[second], reach, positions, domain)
+            members, tree = _sampled(members, trees[first], trees[second], reach, positions, domain)
             near = tree.sparse_distance_matrix(trees[second], reach, output_type="ndarray")
             pairs = np.stack([members[near["i"]], others[near["j"]]], axis=1)
             overlap = radii[pairs].sum(axis=1) - near["v"]
@@ -89,10 +89,10 @@ def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple
     return pairs[order], overlaps[order]
 
 
-def _thinned(
+def _sampled(
     members: Indices, tree: cKDTree, others: cKDTree, reach: float, positions: Floats, domain: Domain
 ) -> tuple[Indices, cKDTree]:
-    """Return every so many of the spheres of a class if all of them would have too many neighbours."""
+    """Return a regular sample of the spheres of a class and its tree, if all would have too many neighbours."""
     excess = int(tree.count_neighbors(others, reach)) // (_NEIGHBOURS_LIMIT * (tree.n + others.n))
     if excess == 0:
         return members, tree
@@ -102,12 +102,12 @@ def _thinned(
 
 def coincident_pair(positions: Floats, domain: Domain) -> tuple[int, int] | None:
     """Return the lowest two indices of spheres with one centre, None if all centres, shape (n, 3), differ."""
-    centres = wrapped(positions, domain)
+    centres = wrap_positions(positions, domain)
     order = np.lexsort(centres.T)
     same = np.flatnonzero(np.all(centres[order[1:]] == centres[order[:-1]], axis=1))
     if same.size == 0:
         return None
-    # lexsort is stable, so equal centres stand in the order of their indices.
+    # lexsort is stable: equal centres are in the order of their indices
     at = same[np.argmin(order[same])]
     return int(order[at]), int(order[at + 1])
 
@@ -118,14 +118,14 @@ def _tree(positions: Floats, domain: Domain) -> cKDTree:
         return cKDTree(positions)
     period = np.where(periodic, np.subtract(domain.upper, domain.lower), 0.0)
     # Subtracting the corner can round up to the period itself, which the tree refuses.
-    shifted = wrapped(positions, domain) - np.where(periodic, domain.lower, 0.0)
+    shifted = wrap_positions(positions, domain) - np.where(periodic, domain.lower, 0.0)
     return cKDTree(np.where(periodic & (shifted >= period), 0.0, shifted), boxsize=period)
 
 
 def touching_walls(
     positions: Floats, radii: Floats, vertices: Floats, facet_start: Indices, facet_vertices: Indices
 ) -> tuple[Indices, Floats, Indices]:
-    """Find the spheres that a mesh cuts into.
+    """Find the spheres that a mesh intersects.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def touching_walls(
     spheres : ndarray of int64
         Indices of the spheres, increasing, each once, shape (m,).
     overlaps : ndarray
-        How far each reaches through its nearest facet: radius minus distance, in m, shape (m,).
+        Radius minus distance from the nearest facet, in m, shape (m,).
     facets : ndarray of int64
         That facet, shape (m,).
     """
@@ -153,7 +153,7 @@ def touching_walls(
         for near, triangle in _near_triangles(positions[members], float(radii[members].max()), corners):
             sphere = members[near]
             overlap = radii[sphere] - _triangle_distance(positions[sphere], corners[triangle])
-            # Ascending order lets the deepest triangle be the last one written.
+            # in ascending order, so that the deepest triangle is written last
             order = np.argsort(overlap, kind="stable")
             order = order[overlap[order] > depth[sphere[order]]]
             depth[sphere[order]] = overlap[order]

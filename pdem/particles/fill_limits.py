@@ -1,4 +1,4 @@
-"""What random fills cannot hold, told before anything is tried."""
+"""Limits of the volume fraction of random fills, checked before placement."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ if TYPE_CHECKING:
     from pdem.particles.filling import FillRequest
 
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
-"""Part of the room left by larger spheres that spheres within a factor of two in size can have at random places.
+"""Largest volume fraction of spheres within a factor of two in size, of the volume free of larger spheres.
 
-Measured with equal spheres in a periodic box (`pdem.particles.shaking`): 0.40 is found in seconds, 0.42 is not; of
-discs 0.63 is. Walls lower both. At 0.494 and 0.70 liquids of them freeze (Alder, Hoover, Young, J. Chem. Phys. 49
-(1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): beyond, no shaking makes room for one more.
+Measured with equal spheres in a periodic box (`pdem.particles.monte_carlo`): 0.40 is reached in seconds, 0.42 is
+not; for discs 0.63 is. Walls lower both. At 0.494 and 0.70 fluids of them freeze (Alder, Hoover, Young, J. Chem. Phys.
+49 (1968) 3688; Bernard, Krauth, Phys. Rev. Lett. 107 (2011) 155704): above, Monte Carlo moves make no room for another
+sphere.
 """
 
 CLOSEST_FRACTION = {2: 0.91, 3: 0.74}
-"""The same of close packings. In a tube as narrow as its spheres random places one after the other reach 0.50."""
+"""The same of close packings. In a tube as narrow as its spheres, random sequential addition reaches 0.50."""
 
 NARROW = 4.0
-"""Width of a region, over the largest diameter, below which only the closest fraction is sure not to fit."""
+"""Width of a region, over the largest diameter, below which only the fraction of close packing is the limit."""
 
 USUAL_FRACTION = {2: 0.5, 3: 0.3}
-"""What random places hold without trouble in most regions: less at walls, more where sizes differ widely."""
+"""Volume fraction that random placement reaches in most regions: less at walls, more if sizes differ widely."""
 
 
 def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: int) -> None:
-    """Refuse a random fill whose particles have more volume than random places in its region can hold.
+    """Refuse a random fill whose particles have too much volume for random placement in its region.
 
     Raises
     ------
     CaseError
-        With the part of the region's volume that they have, and how many would fit.
+        With their volume fraction, and the number that would fit.
     """
     volumes = np.pi * radii**2 if dimension == 2 else 4.0 / 3.0 * np.pi * radii**3
     lower, upper = regions.bounds(request.region)
@@ -60,7 +61,7 @@ def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: 
 
 
 def _fits(radii: NDArray[np.float64], volumes: NDArray[np.float64], room: float, most: float) -> bool:
-    """Tell whether each class of sizes has at most some part of the room that larger ones leave."""
+    """Return whether each class of sizes fills at most the fraction `most` of the volume free of larger ones."""
     for members in size_classes(radii):
         volume = float(volumes[members].sum())
         if len(members) > 1 and volume > most * room:  # a single sphere may fill its region

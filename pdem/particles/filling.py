@@ -1,4 +1,4 @@
-"""Particles that fill regions: how many, how large, what they avoid, and those on a lattice."""
+"""Fills of regions with particles: their number and radii, obstacles, and lattices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs, touching_walls
-from pdem.particles.lattice import lattice_sites, lattice_size, up_order
+from pdem.particles.lattice import estimated_site_count, height_order, lattice_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class FillRequest:
     Attributes
     ----------
     where : str
-        What asks for it, for messages: ``case.toml: particles[0].fill``.
+        Source of the request, for messages: ``case.toml: particles[0].fill``.
     sizes : SizeDistribution
         Of the radii.
     fill : Any
@@ -58,7 +58,7 @@ class FillRequest:
 
 @dataclass(eq=False)
 class PlacedGroup:
-    """A group of particles on its way to the table.
+    """A group of particles with positions.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class PlacedGroup:
     radius : ndarray, shape (n,)
         In m.
     position : ndarray, shape (n, 3)
-        In m; not a number while a particle has no place.
+        In m; NaN for a particle that is not yet placed.
     velocity, angular_velocity : ndarray, shape (n, 3)
         In m/s and rad/s.
     """
@@ -91,43 +91,43 @@ class FillGroup(PlacedGroup):
     Attributes
     ----------
     request : FillRequest
-        What is asked for.
+        Region and settings of the fill.
     """
 
     request: FillRequest = field(kw_only=True)
 
 
-def filled_radii(request: FillRequest, first_id: int, dimension: int) -> Floats:
+def fill_radii(request: FillRequest, first_id: int, dimension: int) -> Floats:
     """Return the radii in m, shape (n,), of a fill.
 
-    By volume fraction the number of particles is the first one that reaches it.
+    With a volume fraction, their number is the smallest that reaches it.
     """
     fill = request.fill
     if fill.volume_fraction is None:
-        return _drawn(request, first_id, fill.count or 0)
-    wanted = fill.volume_fraction * regions.size(request.region, dimension)
-    drawn = _DRAWN_AT_ONCE
+        return _random_radii(request, first_id, fill.count or 0)
+    target = fill.volume_fraction * regions.size(request.region, dimension)
+    count = _DRAWN_AT_ONCE
     while True:
-        _require_memory(request, drawn)
-        radii = _drawn(request, first_id, drawn)
-        filled = np.cumsum(_space(radii, dimension))
-        if filled[-1] >= wanted:
-            return radii[: int(np.searchsorted(filled, wanted)) + 1]
-        drawn = max(2 * drawn, int(1.1 * drawn * wanted / filled[-1]))
+        _require_memory(request, count)
+        radii = _random_radii(request, first_id, count)
+        filled = np.cumsum(_volumes(radii, dimension))
+        if filled[-1] >= target:
+            return radii[: int(np.searchsorted(filled, target)) + 1]
+        count = max(2 * count, int(1.1 * count * target / filled[-1]))
 
 
-def drawn_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
+def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
     """Return random radii in m, shape (n,), keyed by ids from `first_id` on."""
     return sizes.radii(keyed_uniform(seed, _RADIUS_STREAM, np.arange(first_id, first_id + count)))
 
 
-def _space(radii: Floats, dimension: int) -> Floats:
+def _volumes(radii: Floats, dimension: int) -> Floats:
     return np.pi * radii**2 if dimension == 2 else 4.0 / 3.0 * np.pi * radii**3
 
 
-def _drawn(request: FillRequest, first_id: int, count: int) -> Floats:
+def _random_radii(request: FillRequest, first_id: int, count: int) -> Floats:
     _require_memory(request, count)
-    return drawn_radii(request.sizes, first_id, count, request.fill.seed)
+    return random_radii(request.sizes, first_id, count, request.fill.seed)
 
 
 def _require_memory(request: FillRequest, count: float, what: str = "particles", size: int = 0) -> None:
@@ -138,14 +138,14 @@ def _require_memory(request: FillRequest, count: float, what: str = "particles",
 
 
 class Surroundings:
-    """The domain, and the walls and regions that places have to avoid.
+    """The domain, and the walls that particles of fills avoid.
 
     Parameters
     ----------
     domain : `pdem.particles.regions.Domain`
-        The box in which particles live.
+        The box of the particles.
     walls : callable or None
-        Returns the meshes of the walls, and is called once they are needed; None without walls.
+        Returns the meshes of the walls, and is called only if they are needed; None without walls.
     """
 
     def __init__(self, domain: regions.Domain, walls: Callable[[], Sequence[Mesh]] | None) -> None:
@@ -154,7 +154,7 @@ class Surroundings:
         self._walls: Mesh | None = None
 
     def free(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
-        """Return which spheres lie inside the region of a fill and clear of all that it has to avoid."""
+        """Return which spheres lie inside the region of a fill, clear of its excluded regions and of walls."""
         region = request.region
         unbounded = regions.open_axes(region, self.domain)
         unbounded[self.domain.dimension :] = True
@@ -181,9 +181,9 @@ class Surroundings:
 
 
 def lattice_group(
-    request: FillRequest, first_id: int, taken: list[PlacedGroup], surroundings: Surroundings
+    request: FillRequest, first_id: int, placed: list[PlacedGroup], surroundings: Surroundings
 ) -> PlacedGroup:
-    """Return a group whose particles are on a lattice, clear of the groups that have their places already.
+    """Return a group of particles on a lattice, clear of groups that are placed already.
 
     Raises
     ------
@@ -191,11 +191,11 @@ def lattice_group(
         If there are fewer sites than particles.
     """
     fill = request.fill
-    sites = _free_sites(request, taken, surroundings)
+    sites = _free_sites(request, placed, surroundings)
     if fill.count is None and fill.volume_fraction is None:
-        radii = _drawn(request, first_id, len(sites))
+        radii = _random_radii(request, first_id, len(sites))
     else:
-        radii = filled_radii(request, first_id, surroundings.domain.dimension)
+        radii = fill_radii(request, first_id, surroundings.domain.dimension)
     if len(sites) < len(radii):
         raise CaseError(
             f"{request.where}: only {len(sites)} of {len(radii)} particles fit; "
@@ -204,30 +204,32 @@ def lattice_group(
     return PlacedGroup(first_id, radii, sites[: len(radii)])
 
 
-def _free_sites(request: FillRequest, taken: list[PlacedGroup], surroundings: Surroundings) -> Floats:
+def _free_sites(request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings) -> Floats:
     fill, domain, region = request.fill, surroundings.domain, request.region
     radius = request.sizes.largest
     lower, upper = regions.bounds(region)
     free = regions.open_axes(region, domain)
     bounded = ~free & (np.arange(3) < domain.dimension)
     lower, upper = lower + np.where(bounded, radius, 0.0), upper - np.where(bounded, radius, 0.0)
-    # A little more than asked for, so that rounding makes no touching spheres overlap.
+    # slightly larger, so that touching spheres do not overlap by rounding
     pitch = 2.0 * radius * (1.0 + fill.gap) * (1.0 + 1e-12)
-    _require_memory(request, lattice_size(upper - lower, pitch, domain.dimension), "sites", _BYTES_PER_SITE)
+    _require_memory(
+        request, estimated_site_count(upper - lower, pitch, domain.dimension), "sites", _BYTES_PER_SITE
+    )
     sites = lattice_sites(lower, upper, pitch, free, fill.arrangement, domain.dimension)
-    sites = sites[up_order(sites, np.asarray(domain.gravity), domain.dimension)]
+    sites = sites[height_order(sites, np.asarray(domain.gravity), domain.dimension)]
     moved = sites + _jitter(fill, len(sites), radius * fill.gap * fill.jitter, domain.dimension)
-    # At a face jitter is cut short, so that no site is lost there.
+    # jitter is limited at faces, so that no site is lost there
     limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
     sites = np.where(bounded, limited, moved)
     radii = np.full(len(sites), radius)
     usable = surroundings.free(request, sites, radii * (1.0 - _ROUNDING))
-    usable[_blocked(domain, sites, radii, taken)] = False
+    usable[_blocked(domain, sites, radii, placed)] = False
     return sites[usable]
 
 
 def _jitter(fill: Any, count: int, reach: float, dimension: int) -> Floats:
-    # Inside a cube whose corners are `reach` away, so that two neighbours never meet.
+    # inside a cube whose corners are at a distance of `reach`, so that neighbours never overlap
     uniform = keyed_vectors(fill.seed, _JITTER_STREAM, np.arange(count))
     jitter = (2.0 * uniform - 1.0) * reach / np.sqrt(dimension)
     jitter[:, dimension:] = 0.0
@@ -235,20 +237,20 @@ def _jitter(fill: Any, count: int, reach: float, dimension: int) -> Floats:
 
 
 def _blocked(
-    domain: regions.Domain, sites: Floats, radii: Floats, taken: list[PlacedGroup]
+    domain: regions.Domain, sites: Floats, radii: Floats, placed: list[PlacedGroup]
 ) -> NDArray[np.int64]:
-    positions = np.concatenate([sites, *(one.position for one in taken)])
+    positions = np.concatenate([sites, *(one.position for one in placed)])
     if len(positions) == len(sites):
         return np.zeros(0, dtype=np.int64)
-    sizes = np.concatenate([radii, *(one.radius for one in taken)])
+    sizes = np.concatenate([radii, *(one.radius for one in placed)])
     pairs, _ = overlapping_pairs(positions, sizes, domain)
     return pairs[(pairs[:, 0] < len(sites)) & (pairs[:, 1] >= len(sites)), 0]
 
 
-def does_not_fit(request: FillRequest, number: int, wanted: int) -> CaseError:
-    """Return the error for random fills of which only a part found its place: `number` of those `wanted`."""
+def unplaced_error(request: FillRequest, number: int, total: int) -> CaseError:
+    """Return the error for a random fill of which only `number` of `total` particles were placed."""
     return CaseError(
-        f"{request.where}: gave up at {number} of {wanted} particles (the largest go first, so that this is "
+        f"{request.where}: gave up at {number} of {total} particles (the largest go first, so that this is "
         "not how many would fit); ask for fewer, enlarge the region, "
         'or use arrangement = "hexagonal" and let it settle'
     )

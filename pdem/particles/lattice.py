@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Distances of neighbouring rows in y and layers in z over the pitch, and after how many of them they repeat.
+# distances of neighbouring rows in y and layers in z over the pitch, and the number after which they repeat
 _SPACING = {
     "cubic": np.array([1.0, 1.0, 1.0]),
     "hexagonal": np.array([1.0, np.sqrt(0.75), np.sqrt(2.0 / 3.0)]),
@@ -32,7 +32,7 @@ def lattice_sites(
     pitch : float
         Least distance of two sites, in m.
     free : ndarray of bool, shape (3,)
-        Axes along which the box is a whole period; there the lattice is stretched to fit it.
+        Axes along which the box is a whole period, to which the lattice is stretched.
     arrangement : {"cubic", "hexagonal"}
         Simple cubic (square), or hexagonal close-packed with rows along x and layers along z (triangular).
     dimension : {2, 3}
@@ -66,15 +66,15 @@ def lattice_sites(
     return sites[np.all((sites <= limit) | free | (np.arange(3) >= dimension), axis=1)]
 
 
-def lattice_size(length: Floats, pitch: float, dimension: int) -> float:
-    """Return about how many sites `pitch` (m) apart are in a box with the sides `length` (3,), in m."""
+def estimated_site_count(length: Floats, pitch: float, dimension: int) -> float:
+    """Return the approximate number of sites at a distance of `pitch` [m] in a box with sides `length` (3,) [m]."""
     return float(np.prod(np.maximum(length[:dimension], 0.0) / (0.8 * pitch) + 1.0))
 
 
-def up_order(sites: Floats, gravity: Floats, dimension: int) -> NDArray[np.int64]:
+def height_order(sites: Floats, gravity: Floats, dimension: int) -> NDArray[np.int64]:
     """Return the order of sites, shape (m, 3), from the lowest up: against gravity, else the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]
-    # Equal heights differ by rounding; the rounded height keeps whole layers together on every machine.
+    # Equal heights differ by rounding errors; with rounded heights layers stay together on every machine.
     height = sites @ (up / np.linalg.norm(up))
     scale = np.max(np.abs(height), initial=1e-300)
     return np.argsort(np.round(height / scale, 9), kind="stable")

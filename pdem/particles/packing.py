@@ -1,8 +1,8 @@
-"""Dense random packings of spheres in a periodic box: overlapping spheres push each other apart.
+"""Dense random packings of spheres in a periodic box, by relaxation of overlaps.
 
-Random sequential addition ends far below the density of a loose bed. From places found for smaller spheres the
-full-sized ones are relaxed here: each overlap is undone along its normal, the lighter sphere moving the more, all at
-once, again and again. Spheres are taken a little larger while they push, so that in the end gaps are left.
+Random sequential addition ends far below the density of a loose bed. Here positions found for smaller spheres are the
+start for the full size: in each sweep all overlaps are removed along their normals at once, the lighter sphere moves
+farther. During relaxation radii are slightly enlarged, so that gaps remain in the end.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SWELLING = 0.02
-"""By how much of their radii spheres are larger while they push."""
+RADIUS_MARGIN = 0.02
+"""Enlargement of radii during relaxation, over the radius."""
 GAP = 1e-3
-"""Least gap in the end over the sum of both radii."""
-MOST_SWEEPS = 5000
+"""Smallest final gap over the sum of both radii."""
+MAX_SWEEPS = 5000
 _STRENGTH = 1.4
-"""A little more than what undoes an overlap of two spheres alone: converges in half the sweeps."""
+"""Displacement over overlap, above 1: converges in half the sweeps."""
 
 
-def spread(positions: Floats, radii: Floats, lower: Floats, upper: Floats) -> Floats:
+def relax_overlaps(positions: Floats, radii: Floats, lower: Floats, upper: Floats) -> Floats:
     """Move spheres in a periodic box apart until none touch. Deterministic, for any number of threads.
 
     Parameters
@@ -41,30 +41,30 @@ def spread(positions: Floats, radii: Floats, lower: Floats, upper: Floats) -> Fl
     Returns
     -------
     ndarray, shape (n, 3)
-        Places in the box where any two spheres are farther apart than `GAP` times the sum of their radii.
+        Positions in the box where any two spheres are farther apart than `GAP` times the sum of their radii.
 
     Raises
     ------
     InputError
-        If spheres still overlap after `MOST_SWEEPS` sweeps.
+        If spheres still overlap after `MAX_SWEEPS` sweeps.
     """
-    places, width = positions - lower, upper - lower
-    swollen, volumes = (1.0 + SWELLING) * radii, radii**3
-    sizes = _cell_sizes(swollen)
-    for _ in range(MOST_SWEEPS):
-        places %= width
-        first, second, apart, distance = _near(places, swollen, sizes, width)
+    positions, width = positions - lower, upper - lower
+    enlarged, volumes = (1.0 + RADIUS_MARGIN) * radii, radii**3
+    sizes = _cell_sizes(enlarged)
+    for _ in range(MAX_SWEEPS):
+        positions %= width
+        first, second, apart, distance = _near(positions, enlarged, sizes, width)
         sums = radii[first] + radii[second]
         if not np.any(distance < (1.0 + GAP) * sums):
-            return places + lower
-        overlap = (1.0 + SWELLING) * sums - distance
+            return positions + lower
+        overlap = (1.0 + RADIUS_MARGIN) * sums - distance
         push = (_STRENGTH * overlap / distance)[:, None] * apart
         share = (volumes[second] / (volumes[first] + volumes[second]))[:, None]
         for axis in range(3):
-            places[:, axis] -= np.bincount(first, (push * share)[:, axis], len(places))
-            places[:, axis] += np.bincount(second, (push * (1.0 - share))[:, axis], len(places))
+            positions[:, axis] -= np.bincount(first, (push * share)[:, axis], len(positions))
+            positions[:, axis] += np.bincount(second, (push * (1.0 - share))[:, axis], len(positions))
     raise InputError(
-        f"spheres still overlap after pushing them apart {MOST_SWEEPS} times: they fill "
+        f"spheres still overlap after pushing them apart {MAX_SWEEPS} times: they fill "
         f"{4.0 / 3.0 * np.pi * volumes.sum() / np.prod(width):.3g} of the box; enlarge it"
     )
 
@@ -76,13 +76,13 @@ def _cell_sizes(radii: Floats) -> Floats:
 
 
 def _near(
-    places: Floats, radii: Floats, sizes: Floats, width: Floats
+    positions: Floats, radii: Floats, sizes: Floats, width: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-    """Return both spheres of each overlapping pair, the vector from the first to the second, its length."""
+    """Return both spheres of each overlapping pair, the vector from the first to the second, and its length [m]."""
     found = find_pairs(
-        places, radii, cell_sizes=sizes, lower=np.zeros(3), upper=width, periodic=(True, True, True)
+        positions, radii, cell_sizes=sizes, lower=np.zeros(3), upper=width, periodic=(True, True, True)
     )
     first, second = found.pairs.T
-    apart = places[second] - places[first]
+    apart = positions[second] - positions[first]
     apart -= width * np.rint(apart / width)
     return first, second, apart, np.maximum(np.sqrt((apart**2).sum(axis=1)), np.finfo(np.float64).tiny)

@@ -1,4 +1,4 @@
-"""Boxes, cylinders and balls: what is inside, what touches them, how large they are."""
+"""Boxes, cylinders and balls: their size, bounding box, and tests of spheres inside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Vector = tuple[float, float, float]
 
 
 class Domain(Protocol):
-    """The box in which particles live, as `pdem.case.sections.Domain` has it.
+    """The box of the particles; `pdem.case.sections.Domain` is one.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def contains(
 
 
 def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far positions, shape (n, 3), are outside a region, in m; 0 inside."""
+    """Return the distance of positions, shape (n, 3), from a region, in m; 0 inside."""
     if region.shape == "box":
         lower, upper = bounds(region)
         return np.linalg.norm(np.maximum(0.0, np.maximum(lower - positions, positions - upper)), axis=1)

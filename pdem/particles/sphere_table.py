@@ -1,8 +1,7 @@
-"""Random placement of spheres without overlap, the largest first.
+"""Table of placed spheres, with the test whether a candidate overlaps any of them.
 
-Candidates come from outside; what is here decides, one after the other, whether a candidate is free of the
-spheres placed before it. Those are kept in a hash table of cells, one cell size per class of radii, so that
-the work per candidate does not grow with the number of spheres or with their size ratio.
+It is a hash table of cells, with one cell size per class of radii, so that the work per candidate does not grow with
+the number of spheres or with their size ratio.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class Table(NamedTuple):
         Width of the domain along periodic axes [m], 0 along others.
     cells, wraps : (L, 3) arrays
         Sizes of the cells of each level [m], and their number along periodic axes, 0 along others.
-    reaches : (L,) array
+    largest_radii : (L,) array
         Largest radius of each level so far [m].
-    heads, following : int64 arrays
-        First sphere of each bucket, and the one after each sphere; -1 for none.
+    heads, next : int64 arrays
+        First sphere of each bucket, and the next one after each sphere; -1 for none.
     centres, sizes : (n, 3) and (n,) arrays
         Offsets from the corner of the domain, and radii [m].
     """
@@ -54,9 +53,9 @@ class Table(NamedTuple):
     period: Floats
     cells: Floats
     wraps: Indices
-    reaches: Floats
+    largest_radii: Floats
     heads: Indices
-    following: Indices
+    next: Indices
     centres: Floats
     sizes: Floats
 
@@ -81,13 +80,13 @@ def _chain_is_free(
     while other >= 0:
         if other != itself and _overlaps(place, radius, other, table):
             return False
-        other = table.following[other]
+        other = table.next[other]
     return True
 
 
 @inlined
 def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, int]:
-    """Return the first and the last cell along an axis that a sphere may reach; across a period none comes twice."""
+    """Return the first and last cell along an axis that a sphere may touch; across a period none is repeated."""
     low, high = int(np.floor((x - span) / size)), int(np.floor((x + span) / size))
     return low, min(high, low + wrap - 1) if wrap > 0 else high
 
@@ -95,7 +94,7 @@ def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, i
 @kernel
 def _is_free(itself: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
     """Whether a sphere at an offset from the corner of the domain overlaps none of one level but `itself`."""
-    mask, span = table.heads.shape[0] - 1, radius + table.reaches[level]
+    mask, span = table.heads.shape[0] - 1, radius + table.largest_radii[level]
     sizes, wraps = table.cells[level], table.wraps[level]
     low_x, high_x = _cells_around(place[0], span, sizes[0], wraps[0])
     low_y, high_y = _cells_around(place[1], span, sizes[1], wraps[1])
@@ -117,14 +116,14 @@ def _is_clear(itself: int, place: tuple[float, float, float], radius: float, tab
     """Whether a sphere overlaps none of any level but `itself`."""
     free = True
     for level in range(table.cells.shape[0]):
-        if free and table.reaches[level] > 0.0:
+        if free and table.largest_radii[level] > 0.0:
             free = _is_free(itself, place, radius, level, table)
     return free
 
 
 @kernel
-def _test(offsets: Floats, radii: Floats, selves: Indices, free: Booleans, table: Table) -> None:
-    """Write which spheres would overlap none in the table but themselves."""
+def _find_free(offsets: Floats, radii: Floats, selves: Indices, free: Booleans, table: Table) -> None:
+    """Write which spheres overlap none in the table but themselves."""
     for new in range(offsets.shape[0]):
         place = offsets[new, 0], offsets[new, 1], offsets[new, 2]
         free[new] = _is_clear(selves[new], place, radii[new], table)
@@ -139,38 +138,38 @@ def _bucket_of(place: tuple[float, float, float], level: int, table: Table) -> i
 
 
 @kernel
-def _enter(sphere: int, place: tuple[float, float, float], level: int, table: Table) -> None:
-    """Put a sphere into the table at a place."""
+def _insert(sphere: int, place: tuple[float, float, float], level: int, table: Table) -> None:
+    """Insert a sphere into the table."""
     bucket = _bucket_of(place, level, table)
     for axis in range(3):
         table.centres[sphere, axis] = place[axis]
-    table.following[sphere] = table.heads[bucket]
+    table.next[sphere] = table.heads[bucket]
     table.heads[bucket] = sphere
 
 
 @kernel
-def _take_out(sphere: int, level: int, table: Table) -> None:
-    """Take a sphere out of its bucket."""
+def _remove(sphere: int, level: int, table: Table) -> None:
+    """Remove a sphere from its bucket."""
     place = table.centres[sphere, 0], table.centres[sphere, 1], table.centres[sphere, 2]
     bucket = _bucket_of(place, level, table)
     if table.heads[bucket] == sphere:
-        table.heads[bucket] = table.following[sphere]
+        table.heads[bucket] = table.next[sphere]
         return
     before = table.heads[bucket]
-    while table.following[before] != sphere:
-        before = table.following[before]
-    table.following[before] = table.following[sphere]
+    while table.next[before] != sphere:
+        before = table.next[before]
+    table.next[before] = table.next[sphere]
 
 
 @kernel
-def _shake(offsets: Floats, levels: Indices, selves: Indices, table: Table, moved: Booleans) -> None:
-    """Move spheres of the table one after the other, each to its offset if it overlaps none there."""
+def _move(offsets: Floats, levels: Indices, selves: Indices, table: Table, moved: Booleans) -> None:
+    """Move spheres of the table one after the other to their offsets, if they overlap none there."""
     for row in range(offsets.shape[0]):
         place, itself = (offsets[row, 0], offsets[row, 1], offsets[row, 2]), selves[row]
         moved[row] = _is_clear(itself, place, table.sizes[itself], table)
         if moved[row]:
-            _take_out(itself, levels[row], table)
-            _enter(itself, place, levels[row], table)
+            _remove(itself, levels[row], table)
+            _insert(itself, place, levels[row], table)
 
 
 @kernel
@@ -195,19 +194,19 @@ def _place(
             continue
         accepted[owners[new]], level = new, levels[new]
         table.sizes[count] = radius
-        table.reaches[level] = max(table.reaches[level], radius)
-        _enter(count, place, level, table)
+        table.largest_radii[level] = max(table.largest_radii[level], radius)
+        _insert(count, place, level, table)
         count += 1
     return count
 
 
 class SphereTable:
-    """Spheres that have their place, and the test whether another one fits between them.
+    """Placed spheres, and the test whether another one overlaps them.
 
     Parameters
     ----------
     capacity : int
-        Number of spheres it will hold at most.
+        Largest number of spheres.
     smallest, largest : float
         Range of all radii, in m.
     lower, upper : ndarray, shape (3,)
@@ -235,9 +234,9 @@ class SphereTable:
             period=np.where(periodic, width, 0.0),
             cells=np.where(periodic, width / fitting, diameters[:, None]),
             wraps=np.where(periodic, fitting, 0.0).astype(np.int64),
-            reaches=np.zeros(levels),
+            largest_radii=np.zeros(levels),
             heads=np.full(1 << max(4, int(2 * capacity).bit_length()), -1, dtype=np.int64),
-            following=np.zeros(capacity, dtype=np.int64),
+            next=np.zeros(capacity, dtype=np.int64),
             centres=np.zeros((capacity, 3)),
             sizes=np.zeros(capacity),
         )
@@ -247,30 +246,30 @@ class SphereTable:
         return np.floor(np.log2(self._largest / radii) + 1e-9).astype(np.int64)
 
     def add(self, centres: Floats, radii: Floats) -> None:
-        """Add spheres, centres (n, 3) and radii (n,) in m, whether they overlap or not."""
+        """Add spheres, centres (n, 3) and radii (n,) in m, without a test of overlaps."""
         count = len(radii)
         self._run(centres, radii, np.ones(count, dtype=np.bool_), np.arange(count), count, False)
 
     @property
     def count(self) -> int:
-        """How many spheres it holds; they are numbered from 0 in the order in which they came."""
+        """Number of spheres, which are numbered from 0 in the order of insertion."""
         return self._count
 
     def clear(self, centres: Floats, radii: Floats, itself: Indices | None = None) -> Booleans:
-        """Return which spheres, centres (n, 3) and radii (n,) in m, would overlap none in the table.
+        """Return which spheres, centres (n, 3) and radii (n,) in m, overlap none in the table.
 
-        `itself` (n,) are their numbers where they are in the table already, at other places.
+        `itself` (n,) are the numbers of spheres that are in the table already, at other positions.
         """
         free = np.zeros(len(radii), np.bool_)
         selves = np.full(len(radii), -1, np.int64) if itself is None else itself
-        _test(self._offsets(centres), np.ascontiguousarray(radii), selves, free, self._table)
+        _find_free(self._offsets(centres), np.ascontiguousarray(radii), selves, free, self._table)
         return free
 
-    def shake(self, itself: Indices, centres: Floats) -> Booleans:
-        """Move spheres, numbers (n,), one after the other to new centres (n, 3) in m; return which had room there."""
+    def move(self, itself: Indices, centres: Floats) -> Booleans:
+        """Move spheres, numbers (n,), one after the other to new centres (n, 3) in m; return which were free there."""
         moved = np.zeros(len(itself), np.bool_)
         levels = self._level(self._table.sizes[itself])
-        _shake(self._offsets(centres), levels, itself, self._table, moved)
+        _move(self._offsets(centres), levels, itself, self._table, moved)
         return moved
 
     def _offsets(self, centres: Floats) -> Floats:
@@ -284,14 +283,14 @@ class SphereTable:
         centres, radii : ndarray
             Of the candidates, shapes (n, 3) and (n,), in m.
         allowed : ndarray of bool, shape (n,)
-            Candidates to be considered at all.
+            Candidates that may be placed.
         owners : ndarray of int64, shape (n,)
-            Number from 0 of the sphere that each is a candidate of; the first one that is free wins.
+            Number from 0 of the sphere of each candidate; the first free one is placed.
 
         Returns
         -------
         ndarray of int64
-            The winning candidate of each sphere, -1 if it found no place; shape ``(owners.max() + 1,)``.
+            The placed candidate of each sphere, -1 if none is free; shape ``(owners.max() + 1,)``.
         """
         return self._run(centres, radii, allowed, owners, int(owners.max(initial=-1)) + 1, True)
 

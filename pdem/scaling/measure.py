@@ -11,8 +11,8 @@ from pdem.case.model import Case
 from pdem.foundation.machine import available_cores, usable_cores
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.log import environment
-from pdem.simulation.distributed import on_first
-from pdem.simulation.given import case_of
+from pdem.simulation.inputs import case_of
+from pdem.simulation.ranks import on_first
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +65,8 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
     exchange = simulation.system.exchange
     at_start = rank_counts(simulation)
     simulation.advance(warm_up)
-    detections, divisions = simulation.system.detections, simulation.system.divisions
-    simulation.phases.count_anew()
+    detections, divisions = simulation.system.detections, simulation.system.rebalances
+    simulation.phases.reset_seconds()
     clock = time.perf_counter()
     simulation.advance(steps)
     seconds = time.perf_counter() - clock
@@ -83,7 +83,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
         "seconds_per_step": seconds / steps, "particles": measured.particles,
         "pair_contacts": measured.pair_contacts, "wall_contacts": measured.wall_contacts,
         "detections_per_1000_steps": 1000.0 * (simulation.system.detections - detections) / steps,
-        "divisions": simulation.system.divisions - divisions, "skin": simulation.system.skins.fraction,
+        "divisions": simulation.system.rebalances - divisions, "skin": simulation.system.skins.fraction,
         **phases, "radii": simulation.system.skins.radii.tolist(), "start": at_start, "end": at_end,
         "environment": environment(),
         "machine": {"cores": len(usable_cores()), "available_cores": available_cores()},
@@ -93,7 +93,7 @@ def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, A
 def rank_counts(simulation: Simulation) -> dict[str, Any]:
     """Return owned particles, ghosts and messages of each rank, as lists by rank; on rank 0. Collective."""
     system = simulation.system
-    owned, ghosts = system.numbers_by_size()
+    owned, ghosts = system.counts_by_level()
     table = {"owned": owned, "ghosts": ghosts, **system.exchange.traffic()._asdict()}
     return {name: _rows_of_ranks(system.exchange, value).tolist() for name, value in table.items()}
 

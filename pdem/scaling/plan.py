@@ -12,7 +12,7 @@ from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, WorkCounts, predict, summary
 from pdem.scaling.starts import simulation_of
-from pdem.simulation.distributed import copy_seconds, division_of, list_seconds
+from pdem.simulation.ranks import copy_seconds, division_of, list_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -117,13 +117,16 @@ def work_of(simulation: Simulation, start: Start) -> WorkCounts:
     system, ids = simulation.system, _columns(start)["id"]
     order = np.argsort(ids)
     row = order[np.searchsorted(ids, system.particles.id, sorter=order)]
-    found = slice(0, system.pairs.candidates)
+    found = slice(0, system.pair_contacts.candidates)
     facets = np.zeros(len(ids), np.int64)
     facets[row] = system.work()[:, 2]
-    near = None if system.walls is None else facets_of(system.walls)
+    near = None if system.wall_contacts is None else facets_of(system.wall_contacts)
     facet_candidates = None if near is None else (row[near[0]], near[1])
     return WorkCounts(
-        row[system.pairs.lower[found]], row[system.pairs.higher[found]], facets, facet_candidates
+        row[system.pair_contacts.lower[found]],
+        row[system.pair_contacts.higher[found]],
+        facets,
+        facet_candidates,
     )
 
 
@@ -139,7 +142,7 @@ def facets_of(walls: WallContacts) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: int) -> Costs:
     """Run steps on one rank and return their measured costs."""
     simulation.advance(warm_up)
-    simulation.phases.count_anew()
+    simulation.phases.reset_seconds()
     detections = simulation.system.detections
     simulation.advance(steps)
     spent = simulation.phases.seconds

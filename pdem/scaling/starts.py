@@ -22,7 +22,7 @@ from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.scaling.batch_scripts import setting_for_ranks, settings_with_ranks
-from pdem.simulation.given import case_of
+from pdem.simulation.inputs import case_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 

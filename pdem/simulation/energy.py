@@ -1,4 +1,4 @@
-"""The energy ledger: where the energy is, and where it has gone.
+"""The energy ledger: stored energies, losses, work and outflow.
 
 Every sum over particles and contacts is exact (`pdem.foundation.sums`), so the ledger has the same bits for
 any number of ranks and threads. A contact between ranks is counted by the owner of its lower particle.
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
 
-STORES = (
+STORED_TERMS = (
     "translation", "rotation", "gravity", "elastic", "tangential", "body_motion", "body_gravity", "rolling_spring",
     "twisting_spring",
 )  # fmt: skip
-"""Where energy is: of particles and contacts, and of the walls that are free bodies."""
+"""Stored energies: of particles, of contacts, and of walls that are free bodies."""
 
-LOSSES = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
-"""Where it has gone."""
+LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
+"""Energies lost in contacts."""
 
-TERMS = (*STORES, *LOSSES, "wall_work", "outflow")
+TERMS = (*STORED_TERMS, *LOST_TERMS, "wall_work", "outflow")
 
-OF_PARTS = ("rolling_spring", "twisting_spring", "adhesion", "twisting")
-"""Terms that only cases have whose contact law has such parts."""
+PART_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting")
+"""Terms of parts of a contact law that not every case has."""
 
-OF_STATE = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
-"""Terms that follow from the state alone, without accounts of contacts."""
+STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
+"""Terms that follow from the present state, without accounts of contacts."""
 
 
 def terms_of(law: ContactLaw) -> tuple[str, ...]:
     """Return the terms of the ledger of a case with a contact law."""
     if not law.has_ledger:
-        return OF_STATE
-    own = {term for one in law.energies for term in (one.lasting, one.ended)}
-    return tuple(term for term in TERMS if term not in OF_PARTS or term in own)
+        return STATE_TERMS
+    of_law = {term for one in law.energies for term in (one.lasting, one.ended)}
+    return tuple(term for term in TERMS if term not in PART_TERMS or term in of_law)
 
 
 @kernel
-def _of_lower_owners(
+def _owned_contact_columns(
     owned: int,
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
@@ -65,10 +65,9 @@ def _of_lower_owners(
     effective: NDArray[np.float64],
     pair: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Write effective radius [m] and pair of materials of contacts; return how many are owned, and the largest overlap.
+    """Write effective radius [m] and pair of materials of owned contacts; return their number and the largest overlap.
 
-    The overlap is over the smaller radius. A contact is owned by the owner of its lower particle; the pair of others is
-    -1.
+    The overlap is over the smaller radius. The owner of the lower particle owns a contact; `pair` of others is -1.
     """
     number = 0
     largest = 0.0
@@ -85,14 +84,14 @@ def _of_lower_owners(
 
 
 class Measures:
-    """What is measured at one time, over all ranks.
+    """Energies, contact numbers and the largest overlap at one time, over all ranks.
 
     Attributes
     ----------
     energies : dict of str to float
         The terms of the ledger [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
-        Numbers.
+        Numbers of them.
     largest_overlap : float
         Over the smaller radius.
     """
@@ -103,14 +102,14 @@ class Measures:
         pairs, largest = _add_pairs(system, sums)
         walls, largest_wall = _add_walls(system, sums)
         _add_driven(system, sums)
-        for name, row in zip(system.ended.names, system.ended.limbs, strict=True):
+        for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
             sums.limbs[TERMS.index(name)] += row
         sums.normalise()
         counts = np.array([[system.particles.count, pairs, walls]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
-        self.energies = {name: values[name] for name in terms_of(system.pairs.law)}
+        self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law)}
         bits = np.array([max(largest, largest_wall)]).view(np.int64)  # positive doubles order like their bits
         self.largest_overlap = float(system.exchange.largest(bits).view(np.float64)[0])
 
@@ -130,18 +129,18 @@ class Measures:
     @property
     def dissipated(self) -> float:
         """Energy lost so far [J]."""
-        return math.fsum(self.energies.get(name, 0.0) for name in LOSSES)
+        return math.fsum(self.energies.get(name, 0.0) for name in LOST_TERMS)
 
     @property
     def balance(self) -> float:
-        """Stored, lost and gone minus delivered by walls [J]: constant but for the error of integration."""
-        terms = (*STORES, *LOSSES, "outflow")
-        found = self.energies
-        return math.fsum((*(found.get(name, 0.0) for name in terms), -found.get("wall_work", 0.0)))
+        """Stored energy, losses and outflow less the work of walls [J]: constant but for the error of integration."""
+        terms = (*STORED_TERMS, *LOST_TERMS, "outflow")
+        energies = self.energies
+        return math.fsum((*(energies.get(name, 0.0) for name in terms), -energies.get("wall_work", 0.0)))
 
     @property
     def contacts_per_particle(self) -> float:
-        """Mean number of contacts that a particle has."""
+        """Mean number of contacts of a particle."""
         return (2 * self.pair_contacts + self.wall_contacts) / max(self.particles, 1)
 
 
@@ -154,7 +153,7 @@ def _add_particles(system: System, sums: ExactSums) -> None:
 def particle_energies(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> list[NDArray[np.float64]]:
-    """Return energies of particles [J]: of translation, of rotation, in gravity along each axis that has some."""
+    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity."""
     radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
     mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
     energies = [
@@ -168,32 +167,34 @@ def particle_energies(
 
 
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
-    pairs, constants, column = system.pairs, system.constants, system.particles.column
+    pairs, constants, column = system.pair_contacts, system.constants, system.particles.column
     number, largest = 0, 0.0
     for touching, histories in pairs.pieces():
         overlap, count = histories[OVERLAP], len(touching)
         effective, pair = np.empty(count), np.empty(count, np.int32)
-        owned, deepest = _of_lower_owners(
+        owned, deepest = _owned_contact_columns(
             system.particles.count, pairs.lower[touching], pairs.higher[touching], column("radius"),
             column("material"), len(constants.density), overlap, effective, pair,
         )  # fmt: skip
         number, largest = number + owned, max(largest, deepest)
-        mine = pair >= 0
-        elastic = elastic_energies(constants.law, constants.table, overlap[mine], effective[mine], pair[mine])
+        is_owned = pair >= 0
+        elastic = elastic_energies(
+            constants.law, constants.table, overlap[is_owned], effective[is_owned], pair[is_owned]
+        )
         sums.add("elastic", elastic)
-        _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, mine])
+        _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, is_owned])
     return int(number), float(largest)
 
 
 def _add_accounts(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
-    """Add the accounts (accounts, n) of contacts to the terms that they belong to while these last."""
+    """Add the accounts (accounts, n) of lasting contacts to their terms of the ledger."""
     rows = [(one.lasting, row) for one, row in zip(law.energies, accounts, strict=True) if one.lasting]
     if rows and accounts.size:
         sums.add_rows([name for name, _ in rows], np.array([row for _, row in rows]))
 
 
 def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
-    walls = system.walls
+    walls = system.wall_contacts
     if walls is None:
         return 0, 0.0
     particle, overlap, material = walls.elastic_state()
@@ -209,10 +210,10 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
 
 
 def _add_driven(system: System, sums: ExactSums) -> None:
-    """Add energies of free bodies and the work on driven walls, which every rank knows, once."""
-    if system.walls is None or system.exchange.rank != 0:
+    """Add energies of free bodies and the work on driven walls, on rank 0 only: every rank has the same."""
+    if system.moving_walls is None or system.exchange.rank != 0:
         return
-    for drive in system.walls.walls.driven:
+    for drive in system.moving_walls.driven:
         sums.add("body_motion", np.array([drive.kinetic()]))
         sums.add("body_gravity", np.array([drive.potential()]))
         sums.add("wall_work", np.array([drive.work]))

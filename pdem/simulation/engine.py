@@ -1,4 +1,4 @@
-"""What runs, their outputs and their traces need of a simulation: all that it is without them."""
+"""The part of a simulation that runs, outputs and traces use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """Where a run begins that continues another one.
+class RestartPoint:
+    """Checkpoint from which a run continues.
 
     Attributes
     ----------
     folder : Path
-        Of the checkpoint; in it the run goes on, unless its case names another one.
+        Folder of the checkpoint; the run continues in it, unless its case names another one.
     case : Case or None
-        Of the checkpoint, None if that is not known.
+        Case of the checkpoint, None if it is not known.
     step : int
-        At which it begins.
+        Step of the checkpoint.
     """
 
     folder: Path
@@ -36,20 +36,20 @@ class Beginning:
 
 
 class Engine(Protocol):
-    """A case and the state it has reached; `pdem.simulation.simulation.Simulation` is one.
+    """A case and its present state; `pdem.simulation.simulation.Simulation` is one.
 
     Attributes
     ----------
     case : Case
-        What is simulated.
+        The case that is simulated.
     system : System
         The state of this rank.
     meshes : list of Mesh
         Of the walls, in their order.
     phases : Phases
         The stopwatch of the steps.
-    begins : Beginning or None
-        Where it began, if it continues a run.
+    restart_point : RestartPoint or None
+        Checkpoint that it continues, if any.
     first_balance : float
         Energy balance at time 0 [J].
     """
@@ -58,7 +58,7 @@ class Engine(Protocol):
     system: System
     meshes: list[Mesh]
     phases: Phases
-    begins: Beginning | None
+    restart_point: RestartPoint | None
     first_balance: float
 
     @property
@@ -77,7 +77,7 @@ class Engine(Protocol):
         ...
 
     def advance(self, steps: int) -> int:
-        """Take time steps; return the signal that stopped it early, or 0. Collective."""
+        """Take time steps; return the number of the signal that stopped them, or 0. Collective."""
         ...
 
     def measures(self) -> Measures:

@@ -1,4 +1,4 @@
-"""How long a run will take on this machine, and how much it will write: estimates, told as such."""
+"""Estimates of the duration of a run on this machine, and of the size of its output."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
     Speed = dict[str, float]
 
-GUESSED_STEP, GUESSED_PARTICLE = 3e-4, 4e-7
-"""What a step and a particle-step of one core take where nothing has been measured [s], within a factor of five."""
+ASSUMED_STEP, ASSUMED_PARTICLE_STEP = 3e-4, 4e-7
+"""Assumed times of a step and of a particle-step on one core, before the first measured run [s]."""
 
-LEAST_STEP = 1e-4
-"""What a step of hardly any particles takes [s]: a run of few is not faster in proportion."""
+SHORTEST_STEP = 1e-4
+"""Time of a step of very few particles [s]: small runs are not faster in proportion."""
 
-CONTACTS = 3.0
-"""Contacts between particles for each one, as in a loose bed: checkpoints have their histories."""
+CONTACTS_PER_PARTICLE = 3.0
+"""Pair contacts over particles, as in a loose bed; checkpoints have their histories."""
 
 _FILE = "speeds.json"
-_MOST_KEPT = 40
-_ALIKE = math.log(1.3)
+_MOST_RECORDS = 40
+_SIMILAR = math.log(1.3)
 _SERIES_NUMBER = 8 + 19  # in HDF5, and as text
 _MB = 1e6
 
@@ -53,27 +53,29 @@ def forecast(
     ranks: int = 1,
     threads: int = 1,
 ) -> Iterator[Finding]:
-    """Yield how long a case will take with so many ranks and threads, and whether there is room for its output."""
+    """Yield findings on the duration of a run with some ranks and threads, and on the disk space for its output."""
     steps, number = round(case.time.end / case.resolved_step()), len(particles["radius"])
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
     yield _disk(case, number, meshes)
 
 
-def keep_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
-    """Note how fast a run was, in the folder of its kernels, for the forecast of later ones; what cannot be is not."""
+def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
+    """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error."""
     if particles < 1 or steps < 1 or seconds <= 0.0:
         return
     new = {"particles": float(particles), "seconds": seconds / steps, "workers": float(workers)}
-    others = [one for one in _kept() if one["workers"] != workers or _distance(one, particles) > _ALIKE]
+    others = [
+        one for one in _recorded_speeds() if one["workers"] != workers or _distance(one, particles) > _SIMILAR
+    ]
     path = cache_directory() / _FILE
     with suppress(OSError):
         fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps([*others, new][-_MOST_KEPT:]), encoding="utf-8")
+        fresh.write_text(json.dumps([*others, new][-_MOST_RECORDS:]), encoding="utf-8")
         fresh.replace(path)
 
 
-def _kept() -> list[Speed]:
-    """Return the speeds of earlier runs, the oldest first; none if the file is not what it should be."""
+def _recorded_speeds() -> list[Speed]:
+    """Return the speeds of earlier runs, the oldest first; none if the file is invalid."""
     try:
         speeds = json.loads((cache_directory() / _FILE).read_text(encoding="utf-8"))
         names = ("particles", "seconds", "workers")
@@ -88,15 +90,15 @@ def _distance(one: Speed, particles: int) -> float:
 
 
 def _duration(steps: int, particles: int, workers: int) -> str:
-    kept = _kept()
-    if not kept:
-        each = GUESSED_STEP + GUESSED_PARTICLE * particles / workers
+    records = _recorded_speeds()
+    if not records:
+        each = ASSUMED_STEP + ASSUMED_PARTICLE_STEP * particles / workers
         remark = "within a factor of five, since no run has been timed on this machine yet"
         return f"{steps:,} steps take {duration(steps * each)} or so, {remark}"
-    one = min(kept, key=lambda one: (one["workers"] != workers, _distance(one, particles)))
+    one = min(records, key=lambda one: (one["workers"] != workers, _distance(one, particles)))
     share = particles / one["particles"] * (one["workers"] / workers)
     each = one["seconds"] * share
-    each = max(each, min(one["seconds"], LEAST_STEP)) if share < 1.0 else each
+    each = max(each, min(one["seconds"], SHORTEST_STEP)) if share < 1.0 else each
     rate = one["particles"] / one["seconds"]
     factor = "two" if one["workers"] == workers and _distance(one, particles) < math.log(5.0) else "four"
     return (
@@ -114,12 +116,12 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     rows = math.floor(end / output.series_every) + 1
     series = rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls))
     checkpoint = particles * _checkpoint_bytes(law, bool(meshes))
-    kept = min(
+    checkpoints = min(
         CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)
     )  # one more while the next is written
-    needed = snapshots * snapshot + series + kept * checkpoint
+    needed = snapshots * snapshot + series + checkpoints * checkpoint
     text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "
-    text += f"{rows:,} lines of the series, {kept} checkpoints of {_size(checkpoint)}"
+    text += f"{rows:,} lines of the series, {checkpoints} checkpoints of {_size(checkpoint)}"
     free = _free(Path(output.folder))
     if free is not None and needed > free:
         remedy = "lengthen output.fields_every, or choose another output.folder"
@@ -128,9 +130,9 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
 
 
 def _checkpoint_bytes(law: ContactLaw, walls: bool) -> float:
-    """Return the bytes of a checkpoint for each particle: its state, and histories of contacts."""
+    """Return the bytes of a checkpoint per particle: its state, and histories of contacts."""
     state = sum(field.allocate(1).nbytes for field in state_fields())
-    pairs = CONTACTS * (16 + 8 * law.columns)
+    pairs = CONTACTS_PER_PARTICLE * (16 + 8 * law.columns)
     return state + pairs + (0.2 * (25 + 8 * wall_columns_of(law)) if walls else 0.0)
 
 
@@ -139,7 +141,7 @@ def _size(size: float) -> str:
 
 
 def _free(folder: Path) -> int | None:
-    """Return the bytes that are free where a folder is or will be made, None if the system does not tell."""
+    """Return the free bytes on the disk of a folder, which may not exist yet; None if they are unknown."""
     with suppress(OSError):
         for place in (folder.absolute(), *folder.absolute().parents):
             if place.exists():

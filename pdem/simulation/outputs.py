@@ -22,8 +22,8 @@ from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.summary import counted
-from pdem.simulation.claim import SCRIPT, claim
 from pdem.simulation.energy import terms_of
+from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pdem.contact.walls.nodal_loads import Bodies
     from pdem.output.formats import WallWriter
     from pdem.output.parallel_hdf5 import Table
-    from pdem.simulation.claim import Words
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine
+    from pdem.simulation.output_folder import UserCommands
 
 _LOG_ROWS = 200
 _FIRST_COLUMNS = (
@@ -65,9 +65,9 @@ class Outputs:
     findings : sequence
         Of the checks before the run, for the log.
     overwrite : bool
-        A run that is in the folder may go, see `pdem.simulation.claim`.
-    words : Words
-        How the user would say so.
+        Allow the removal of a run that is in the folder, see `pdem.simulation.output_folder`.
+    commands : UserCommands
+        Suggested by error messages.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class Outputs:
         quiet: bool,
         findings: Sequence[object],
         overwrite: bool = False,
-        words: Words = SCRIPT,
+        commands: UserCommands = PYTHON,
     ) -> None:
         self._simulation = simulation
         self._quiet = quiet
@@ -90,7 +90,7 @@ class Outputs:
         self._folder = Path(simulation.case.output.folder)
         self._loads: dict[str, dict[str, Any]] = {}
         self._bodies: Bodies | None = None
-        self._attributes = self._described() if self._root else {}
+        self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = self._format.particles(
             self._folder / self._format.particle_file, list(written_fields()), self._attributes,
@@ -98,11 +98,13 @@ class Outputs:
         )  # fmt: skip
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
         self._checkpoints = CheckpointFolder(self._folder)
-        notes = claim(simulation, overwrite=overwrite, conflict=self._conflict, words=words)
+        notes = prepare_output_folder(
+            simulation, overwrite=overwrite, conflict=self._conflicting_file, commands=commands
+        )
         if self._root:
             self._open([*findings, *(note for note in notes if note not in findings)])
 
-    def _conflict(self) -> str | None:
+    def _conflicting_file(self) -> str | None:
         """Return the name of a file in the folder that this run cannot continue."""
         columns = read_series_head(self._folder).columns
         if columns and columns != [name for name, *_ in self._columns()]:
@@ -110,8 +112,8 @@ class Outputs:
         files = (self._particles, self._walls)
         return next((file.path.name for file in files if file is not None and file.conflict), None)
 
-    def _described(self) -> dict[str, Any]:
-        """Return what every file says about itself."""
+    def _file_attributes(self) -> dict[str, Any]:
+        """Return the attributes of every output file."""
         case, exchange = self._simulation.case, self._simulation.system.exchange
         return {
             "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
@@ -142,18 +144,18 @@ class Outputs:
             self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None
         )
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
-        self._log_every = 0
+        self._next_log_step = 0
 
     def _wall_snapshots(self, resumed: int | None) -> WallWriter | None:
-        walls = self._simulation.system.walls
+        walls = self._simulation.system.moving_walls
         if walls is None:
             return None
-        mesh = walls.walls.mesh
-        self._bodies = bodies_of(walls.walls)
+        mesh = walls.mesh
+        self._bodies = bodies_of(walls)
         return self._format.walls(
-            self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.walls.facet_wall,
+            self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall,
             self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
-            constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.walls.facet_origin},
+            constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
             resume_step=resumed,
         )  # fmt: skip
 
@@ -175,15 +177,15 @@ class Outputs:
     def _driven_columns(self) -> dict[str, tuple[float, str]]:
         """Return names, present values and units of the columns of driven walls."""
         simulation = self._simulation
-        walls = simulation.system.walls
+        walls = simulation.system.moving_walls
         return {
             f"{simulation.case.walls[wall].name}_{name}": column
-            for wall, drive in ({} if walls is None else walls.walls.drives).items()
+            for wall, drive in ({} if walls is None else walls.drives).items()
             for name, column in drive.report(simulation.time).items()
         }
 
-    def series(self, steps: int, seconds: float) -> None:
-        """Measure, and write a row; `steps` took `seconds` [s]. Collective."""
+    def write_series_row(self, steps: int, seconds: float) -> None:
+        """Measure, and write a row of the series; the last `steps` took `seconds` [s]. Collective."""
         simulation = self._simulation
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
@@ -225,9 +227,9 @@ class Outputs:
         simulation = self._simulation
         steps = simulation.case.time.end / simulation.system.constants.step
         exchange = simulation.system.exchange
-        if simulation.step < self._log_every:
+        if simulation.step < self._next_log_step:
             return
-        self._log_every = simulation.step + max(1, int(steps / _LOG_ROWS))
+        self._next_log_step = simulation.step + max(1, int(steps / _LOG_ROWS))
         left = steps - simulation.step
         self._log.row(
             {
@@ -241,7 +243,7 @@ class Outputs:
             }
         )  # fmt: skip
 
-    def fields(self) -> None:
+    def write_snapshot(self) -> None:
         """Write a snapshot of particles and walls. Collective."""
         simulation = self._simulation
         own = simulation.particles
@@ -249,22 +251,26 @@ class Outputs:
         rows = simulation.system.exchange.in_order([own.id])
         self._particles.write(simulation.time, simulation.step, columns, rows)
         loads = simulation.wall_loads()
-        spread = summed_loads(simulation.system, self._bodies)
+        nodal_loads = summed_loads(simulation.system, self._bodies)
         if not self._root:
             return
-        if self._walls is None or self._bodies is None or spread is None or simulation.system.walls is None:
+        walls = simulation.system.moving_walls
+        if self._walls is None or self._bodies is None or nodal_loads is None or walls is None:
             return
-        table: dict[str, Any] = {"body_wall": self._bodies.wall, **spread._asdict()}
+        table: dict[str, Any] = {"body_wall": self._bodies.wall, **nodal_loads._asdict()}
         for name in ("force", "torque", "power"):
             table[name] = np.array([load[name] for load in loads.values()])
-        simulation.system.walls.walls.place_all()
+        walls.place_all()
         self._walls.write(
-            simulation.time, simulation.step, simulation.system.walls.walls.vertices, table,
-            {"force": spread.force},
-            {"force": spread.facet_force, "pressure": spread.pressure, "sliding_power": spread.sliding_power},
+            simulation.time, simulation.step, walls.vertices, table,
+            {"force": nodal_loads.force},
+            {
+                "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
+                "sliding_power": nodal_loads.sliding_power,
+            },
         )  # fmt: skip
 
-    def checkpoint(self, tables: Mapping[str, Table]) -> Path:
+    def write_checkpoint(self, tables: Mapping[str, Table]) -> Path:
         """Write a checkpoint of the tables of all ranks. Collective."""
         system = self._simulation.system
         step = int(tables["counters"].columns["step"])
@@ -273,7 +279,7 @@ class Outputs:
         return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
 
     def flush(self) -> None:
-        """Bring the series to disk."""
+        """Write buffered rows of the series to disk."""
         if self._root:
             self._series.flush()
 
@@ -286,7 +292,7 @@ class Outputs:
                 print(text)
 
     def close(self) -> None:
-        """Close all files; nothing is lost on an exception."""
+        """Close all files, also after an exception."""
         self._particles.close()
         if self._root:
             if self._walls is not None:

@@ -1,4 +1,4 @@
-"""Where the time of a run goes."""
+"""Wall-clock time of a run by phase of the time step."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 
 
 class Phases:
-    """A stopwatch that gives the time since its last reading to a named phase.
+    """A stopwatch that adds the time since its last reading to a named phase.
 
     Parameters
     ----------
     earlier : Phases, optional
-        Its times are gone on with.
+        Stopwatch whose times are continued.
     """
 
     def __init__(self, earlier: Phases | None = None) -> None:
@@ -20,25 +20,25 @@ class Phases:
         self._last: float = time.perf_counter() if earlier is None else earlier._last
 
     def start(self) -> None:
-        """Forget the time since the last reading."""
+        """Discard the time since the last reading."""
         self._last = time.perf_counter()
 
     def lap(self, phase: str) -> None:
-        """Give the time since the last reading to `phase`."""
+        """Add the time since the last reading to `phase`."""
         now = time.perf_counter()
         self._spent[phase] = self._spent.get(phase, 0.0) + now - self._last
         self._last = now
 
-    def count_anew(self) -> None:
-        """Let `seconds` begin at nothing."""
+    def reset_seconds(self) -> None:
+        """Reset `seconds` to zero."""
         self._before = dict(self._spent)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time of each phase since `count_anew` [s], of those that took any, in the order of first use."""
+        """Time of each phase since `reset_seconds` [s], without phases of no time, in the order of first use."""
         since = {phase: spent - self._before.get(phase, 0.0) for phase, spent in self._spent.items()}
         return {phase: seconds for phase, seconds in since.items() if seconds > 0.0}
 
     def spent(self, *phases: str) -> float:
-        """Return the time of some phases since the beginning [s]."""
+        """Return the total time of some phases since the start of the run [s]."""
         return sum(self._spent.get(phase, 0.0) for phase in phases)

@@ -1,7 +1,7 @@
-"""Particles that come and go while a simulation goes on: their ids, their energy, and the levels of the grid.
+"""Insertion and removal of particles during a simulation: ids, energies, contacts, and the levels of the grid.
 
-Who has left the box is decided in every step, whenever lists are made: results do not depend on it. What comes or
-goes is known on every rank by id, and lists are made anew at once.
+Particles outside the box are found in every step, so results do not depend on when lists are built. Every rank knows
+inserted and removed particles by id, and lists are rebuilt at once.
 """
 
 from __future__ import annotations
@@ -25,72 +25,74 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Records
     from pdem.simulation.system import System
 
-CHANGE = 0.2
-"""Part of the particles that may have come or gone before the levels of the grid are chosen anew."""
+RENEWAL_SHARE = 0.2
+"""Inserted and removed particles, over all, after which the levels of the grid are chosen anew."""
 
 
 def remove_escaped_particles(system: System) -> Records:
-    """Take out the particles that are outside the box; return the contacts of those that stay. Collective."""
+    """Remove the particles outside the box; return the remaining contacts. Collective."""
     position, constants = system.particles.position, system.constants
     outside = ((position < constants.lowest) | (position > constants.highest)).any(axis=1)
     return remove_particles(system, system.particles.id[outside], 0.5 * constants.step)
 
 
-def remove_particles(system: System, ids: NDArray[np.int64], late: float = 0.0) -> Records:
-    """Take out particles of this rank by id; return the contacts of those that stay. Collective.
+def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float = 0.0) -> Records:
+    """Remove particles of this rank by id; return the remaining contacts. Collective.
 
-    Their energy goes to ``outflow``, that of their contacts too where it is elastic; the contacts end. Lists have
-    to be made anew. `late` is the time by which velocities are behind positions [s].
+    Their energy, and the elastic energy of their contacts, is added to ``outflow``; the contacts end. Lists have to be
+    rebuilt. `velocity_lag` is the time by which velocities are behind positions [s].
     """
-    gone = _of_all_ranks(system, ids)
+    removed = _union_of_ranks(system, ids)
     own = system.particles
     pairs, walls = system.records()
-    away = np.isin(own.id, gone)
-    _note_outflow(system, gone, away, late)
-    ends = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
-    law, mine = system.constants.law, _rows(ends & np.isin(pairs.lower, own.id))
-    add_dissipated(system.ended, law, pairs.history[law.first_energy :, mine])
-    ends_at_wall = np.isin(walls.id, gone)
-    if system.walls is not None:
-        system.walls.end(walls.history, _rows(ends_at_wall), system.ended)
-    own.replace({name: own[name][~away] for name in FIELDS})
-    system.changed += len(gone)
-    return pairs.take(~ends), walls.take(~ends_at_wall)
+    is_removed = np.isin(own.id, removed)
+    _add_outflow(system, removed, is_removed, velocity_lag)
+    pair_ends = np.isin(pairs.lower, removed) | np.isin(pairs.higher, removed)
+    law, mine = system.constants.law, _rows(pair_ends & np.isin(pairs.lower, own.id))
+    add_dissipated(system.ended_energies, law, pairs.history[law.first_energy :, mine])
+    wall_contact_ends = np.isin(walls.id, removed)
+    if system.wall_contacts is not None:
+        system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
+    own.replace({name: own[name][~is_removed] for name in FIELDS})
+    system.population_change += len(removed)
+    return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
 
 
-def _rows(chosen: NDArray[np.bool_]) -> NDArray[np.int32]:
-    return np.flatnonzero(chosen).astype(np.int32)
+def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    return np.flatnonzero(mask).astype(np.int32)
 
 
-def _of_all_ranks(system: System, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ids that any rank has named, sorted."""
+def _union_of_ranks(system: System, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ids that any rank has passed, sorted. Collective."""
     joined = system.exchange.collect({"id": ids})
     found: NDArray[np.int64] = system.exchange.share(None if joined is None else np.unique(joined["id"]))
     return found
 
 
-def _note_outflow(system: System, gone: NDArray[np.int64], away: NDArray[np.bool_], late: float) -> None:
-    """Add the energy of particles and their elastic contacts to what has left, each by one rank.
+def _add_outflow(
+    system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_], velocity_lag: float
+) -> None:
+    """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
-    `gone` are the ids on all ranks, `away` tells which particles of this one are among them.
+    `removed` are the ids of all ranks; `is_removed` marks them among the particles of this rank.
     """
-    own, constants, ended = system.particles, system.constants, system.ended
-    columns = {name: own[name][away] for name in FIELDS}
-    columns["velocity"] += late * constants.gravity * constants.free[:3]
+    own, constants, ended = system.particles, system.constants, system.ended_energies
+    columns = {name: own[name][is_removed] for name in FIELDS}
+    columns["velocity"] += velocity_lag * constants.gravity * constants.free[:3]
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
-    pairs, column = system.pairs, system.particles.column
+    pairs, column = system.pair_contacts, system.particles.column
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
     ids, radius, material = column("id"), column("radius"), column("material")
-    ends = (np.isin(ids[lower], gone) | np.isin(ids[higher], gone)) & (lower < own.count)
+    ends = (np.isin(ids[lower], removed) | np.isin(ids[higher], removed)) & (lower < own.count)
     lower, higher = lower[ends], higher[ends]
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
     ended.add("outflow", elastic_energies(law, table, pairs.histories[OVERLAP, ends], effective, pair))
-    if system.walls is not None:
-        particle, overlap, other = system.walls.elastic_state()
-        ends = away[particle]
+    if system.wall_contacts is not None:
+        particle, overlap, other = system.wall_contacts.elastic_state()
+        ends = is_removed[particle]
         particle, overlap, other = particle[ends], overlap[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
         ended.add("outflow", elastic_energies(law, table, overlap, own.radius[particle], pair))
@@ -99,47 +101,47 @@ def _note_outflow(system: System, gone: NDArray[np.int64], away: NDArray[np.bool
 def insert_particles(
     system: System, columns: Mapping[str, NDArray[Any]]
 ) -> tuple[NDArray[np.int64], Records]:
-    """Add particles, the same columns on every rank; return their ids and the contacts there are. Collective.
+    """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
 
-    The first rank owns them until they migrate. Lists have to be made anew.
+    Rank 0 owns them until they migrate. Lists have to be rebuilt.
     """
     count = len(columns["radius"])
     ids = system.next_id + np.arange(count)
     system.next_id += count
-    system.changed += count
+    system.population_change += count
     records = system.records()
     if system.exchange.rank == 0:
         new = {name: columns.get(name, field.allocate(count)) for name, field in FIELDS.items()} | {"id": ids}
         for values in particle_energies(new, system.constants):
-            system.ended.add("outflow", -values)
+            system.ended_energies.add("outflow", -values)
         own = system.particles
         own.replace({name: np.concatenate((own[name], new[name])) for name in FIELDS})
     return ids, records
 
 
 def renew_levels(system: System) -> None:
-    """Choose the levels of the grid anew where the particles are no more those they were chosen for. Collective."""
+    """Choose the levels of the grid anew after many changes or for a particle larger than all before. Collective."""
     own = system.particles
     largest = np.array([own.radius.max(initial=0.0)]).view(np.int64)  # positive doubles order like their bits
     grown = float(system.exchange.largest(largest).view(np.float64)[0]) > system.skins.radii[-1]
-    if system.changed <= CHANGE * system.population and not grown:
+    if system.population_change <= RENEWAL_SHARE * system.population and not grown:
         return
     joined = system.exchange.collect({name: own[name] for name in ("radius", "position")})
     skins, count = system.exchange.share(
         None if joined is None else (system.choose_levels(joined), len(joined["radius"]))
     )
     skins.fraction = system.skins.fraction
-    system.use_levels(skins, count)
+    system.set_levels(skins, count)
     system.notices.append(f"step {system.step}: levels chosen anew for {count} particles: {skins}")
 
 
-def check_known(system: System, ids: NDArray[np.int64]) -> None:
+def check_ids_exist(system: System, ids: NDArray[np.int64]) -> None:
     """Require that every id is that of a particle. Collective, the same ids on every rank.
 
     Raises
     ------
     InputError
-        If one is not.
+        If there is no particle of an id.
     """
     here = np.isin(ids, system.particles.id).astype(np.int64)
     missing = np.flatnonzero(system.exchange.largest(here) == 0)

@@ -1,4 +1,4 @@
-"""A run with all its output: what `pdem run` and `pdem restart` do once the simulation stands."""
+"""A run with all its output: the main loop of `pdem run` and `pdem restart`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.continued import check_end
+from pdem.case.restart_checks import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
-from pdem.simulation.claim import SCRIPT
-from pdem.simulation.engine import Beginning
-from pdem.simulation.forecast import keep_speed
+from pdem.simulation.engine import RestartPoint
+from pdem.simulation.forecast import record_speed
+from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import allreduce_status_or_stop
@@ -23,20 +23,20 @@ from pdem.simulation.step import allreduce_status_or_stop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pdem.simulation.claim import Words
     from pdem.simulation.engine import Engine
+    from pdem.simulation.output_folder import UserCommands
     from pdem.simulation.state import Groups
     from pdem.simulation.trace import Trace
 
 WARM_UP = 0.02
-"""Part of a run's steps that does not count for its speed: lists grow, caches warm."""
+"""First part of the steps, which does not count for the speed: lists grow, caches fill."""
 
-GOOD_EVERY = 200
-"""Steps after which a copy of the state is kept again, for the checkpoint of a run that blows up."""
+STATE_COPY_EVERY = 200
+"""Steps between two copies of the state, for the checkpoint of a run that blows up."""
 
 
 class Schedule:
-    """After which steps what is due.
+    """Steps at which outputs are due.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Schedule:
         self.checkpoint = max(1, round(output.checkpoint_every / step))
 
     def next_stop(self, step: int) -> int:
-        """Return the next step after `step` at which anything is due."""
+        """Return the next step after `step` at which an output is due or the run ends."""
         intervals = (self.fields, self.series, self.checkpoint)
         return min(self.last, *((step // every + 1) * every for every in intervals))
 
@@ -67,7 +67,7 @@ def run(
     flag: SignalFlag | None = None,
     trace: Trace | None = None,
     overwrite: bool = False,
-    words: Words = SCRIPT,
+    commands: UserCommands = PYTHON,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -78,41 +78,43 @@ def run(
     quiet : bool
         No progress line and no report on the terminal.
     findings : sequence
-        Of the checks before the run, for the log.
+        Findings of the checks before the run, for the log.
     flag : SignalFlag, optional
-        Entered already, and so listening for longer than the run; by default it listens during the run.
+        Context that is entered already, to catch signals before the run as well; by default one for the run.
     trace : Trace, optional
         Records the first steps.
     overwrite : bool
         See `Simulation.run`.
-    words : Words
-        How the user would say what is to become of a run in the folder.
+    commands : UserCommands
+        Suggested by error messages on a run in the folder.
 
     Raises
     ------
     InputError, CaseError
         If the output folder holds a run or cannot be made, or the case ends before its first step.
     Interrupted
-        If a signal asked for it; the state is in a checkpoint.
+        After a stop signal; the state is in a checkpoint.
     BlowUpError
-        If results would mean nothing any more; the last good state is in a checkpoint.
+        If results would mean nothing; the last good state is in a checkpoint.
     """
     check_end(simulation.case, simulation.step)
-    outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, words=words)
-    simulation.begins = Beginning(Path(simulation.case.output.folder), simulation.case, simulation.step)
+    outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
+    simulation.restart_point = RestartPoint(
+        Path(simulation.case.output.folder), simulation.case, simulation.step
+    )
     try:
         with (
             SignalFlag() if flag is None else nullcontext(flag) as listening,
             nullcontext() if trace is None else trace.recording(simulation),
         ):
             simulation.system.stop_requested = lambda: listening.requested
-            return _Run(simulation, outputs, trace).to_the_end()
+            return _Run(simulation, outputs, trace).run_to_end()
     finally:
         outputs.close()
 
 
 class _Run:
-    """The loop over steps and what is due between them."""
+    """The loop over steps and outputs."""
 
     def __init__(self, simulation: Engine, outputs: Outputs, trace: Trace | None) -> None:
         self.simulation = simulation
@@ -120,23 +122,23 @@ class _Run:
         self.trace = trace
         self.schedule = Schedule(simulation)
         self.first = simulation.step
-        self.good: Groups = {}
-        self.saved: tuple[int, Path] | None = None
-        self.counted_from = (self.first, time.perf_counter())
+        self.good_state: Groups = {}
+        self.last_checkpoint: tuple[int, Path] | None = None
+        self.timed_from = (self.first, time.perf_counter())
 
-    def to_the_end(self) -> int:
+    def run_to_end(self) -> int:
         """Take all steps."""
         simulation = self.simulation
-        simulation.phases.count_anew()
+        simulation.phases.reset_seconds()
         if simulation.step == 0:
-            self._output(first=True)
+            self._write_due_output(first=True)
         else:
-            self.good = local_groups(simulation.system)
+            self.good_state = local_groups(simulation.system)
         try:
             while simulation.step < self.schedule.last:
                 self._advance()
         except BlowUpError as error:
-            raise BlowUpError(f"{error}; {self._save_good()}") from None
+            raise BlowUpError(f"{error}; {self._save_good_state()}") from None
         self._finish()
         return simulation.step - self.first
 
@@ -147,88 +149,92 @@ class _Run:
         requested = simulation.advance(stop - simulation.step)
         if requested:
             allreduce_status_or_stop(simulation.system, False)
-            path = self._checkpoint(local_groups(simulation.system))
+            path = self._write_checkpoint(local_groups(simulation.system))
             raise Interrupted(
                 f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
-        self._output()
+        self._write_due_output()
         if self.trace is not None:
             self.trace.end_if_due(simulation)
         warm = self.first + WARM_UP * (schedule.last - self.first)
-        if self.counted_from[0] < warm <= simulation.step:
-            self.counted_from = (simulation.step, time.perf_counter())
-            simulation.phases.count_anew()
+        if self.timed_from[0] < warm <= simulation.step:
+            self.timed_from = (simulation.step, time.perf_counter())
+            simulation.phases.reset_seconds()
             simulation.phases.start()
 
-    def _output(self, *, first: bool = False) -> None:
+    def _write_due_output(self, *, first: bool = False) -> None:
         step, schedule = self.simulation.step, self.schedule
         last = step >= schedule.last
         if step % schedule.series == 0 or last:
-            self._measure()
+            self._write_series_row()
         if step % schedule.fields == 0 or last:
-            self.outputs.fields()
+            self.outputs.write_snapshot()
         if not first and (step % schedule.checkpoint == 0 or last):
             self.outputs.flush()
-            self._checkpoint(local_groups(self.simulation.system))
+            self._write_checkpoint(local_groups(self.simulation.system))
         self.simulation.phases.lap("output")
 
-    def _measure(self) -> None:
-        step, clock = self.counted_from
-        self.outputs.series(self.simulation.step - step, time.perf_counter() - clock)
-        if not self.good or self.simulation.step >= int(self.good["counters"]["step"]) + GOOD_EVERY:
-            self.good = local_groups(self.simulation.system)
+    def _write_series_row(self) -> None:
+        step, clock = self.timed_from
+        self.outputs.write_series_row(self.simulation.step - step, time.perf_counter() - clock)
+        if (
+            not self.good_state
+            or self.simulation.step >= int(self.good_state["counters"]["step"]) + STATE_COPY_EVERY
+        ):
+            self.good_state = local_groups(self.simulation.system)
 
-    def _checkpoint(self, local: Groups) -> Path:
+    def _write_checkpoint(self, local: Groups) -> Path:
         counters = {**local["counters"], "balance": np.array(self.simulation.first_balance)}
-        path = self.outputs.checkpoint(tables_of(self.simulation.system, {**local, "counters": counters}))
-        self.saved = int(counters["step"]), path
+        path = self.outputs.write_checkpoint(
+            tables_of(self.simulation.system, {**local, "counters": counters})
+        )
+        self.last_checkpoint = int(counters["step"]), path
         return path
 
-    def _save_good(self) -> str:
-        if not self.good:
+    def _save_good_state(self) -> str:
+        if not self.good_state:
             return "nothing was saved, it happened in the first steps"
-        step = int(self.good["counters"]["step"])
-        if (
-            self.saved is None or self.saved[0] < step
-        ):  # a later checkpoint would go if an earlier one were written
-            self._checkpoint(self.good)
-        assert self.saved is not None
-        return f"the last good state (step {self.saved[0]}) is in {self.saved[1]}"
+        step = int(self.good_state["counters"]["step"])
+        # an earlier checkpoint would displace a later one
+        if self.last_checkpoint is None or self.last_checkpoint[0] < step:
+            self._write_checkpoint(self.good_state)
+        assert self.last_checkpoint is not None
+        return f"the last good state (step {self.last_checkpoint[0]}) is in {self.last_checkpoint[1]}"
 
-    def _copies(self) -> list[str]:
-        """Return what crosses ranks, for the log; nothing where there is one. Collective."""
+    def _exchange_report(self) -> list[str]:
+        """Return lines on ghosts and load balance for the report, none for a single rank. Collective."""
         system = self.simulation.system
-        owned, ghosts = system.exchange.add(np.array(system.numbers_by_size()))
+        owned, ghosts = system.exchange.add(np.array(system.counts_by_level()))
         received = int(system.exchange.add(np.array([system.exchange.traffic().received]))[0])
         if system.exchange.size == 1:
             return []
         shares = ", ".join(
-            f"{many} of {all_} up to {r:.4g} m"
-            for r, many, all_ in zip(system.skins.radii, ghosts, owned, strict=True)
+            f"{of_ghosts} of {of_owned} up to {r:.4g} m"
+            for r, of_ghosts, of_owned in zip(system.skins.radii, ghosts, owned, strict=True)
         )
         return [
             f"ghosts: {ghosts.sum() / max(owned.sum(), 1):.3g} per particle, {received} bytes a step; "
             f"by size {shares}",
-            f"particles divided anew among ranks {system.divisions} times",
+            f"particles divided anew among ranks {system.rebalances} times",
         ]
 
     def _finish(self) -> None:
         simulation = self.simulation
         exchange = simulation.system.exchange
-        step, clock = self.counted_from
+        step, clock = self.timed_from
         seconds = time.perf_counter() - clock
         measured = simulation.measures()
         search = simulation.system.search
         work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
-        copies = self._copies()
+        exchange_lines = self._exchange_report()
         spent = simulation.phases.seconds
         names = sorted(spent)
         mine = {"seconds": np.array([spent[name] for name in names])}
         joined = exchange.collect(mine)
         if joined is None:
             return
-        keep_speed(measured.particles, simulation.step - step, seconds, exchange.size * exchange.threads)
+        record_speed(measured.particles, simulation.step - step, seconds, exchange.size * exchange.threads)
         rows = joined["seconds"].reshape(exchange.size, -1)
         table: dict[str, Any] = {name: rows[:, column].tolist() for column, name in enumerate(names)}
         self.outputs.report(
@@ -243,9 +249,9 @@ class _Run:
                     f"{work[0, 0] / max(measured.particles, 1):.3g} distance tests and "
                     f"{work[1, 0] / max(measured.particles, 1):.3g} visits of cells per particle, "
                     f"skin {simulation.system.skins.fraction:.3g}; "
-                    f"{simulation.system.trials.value('chunk')} candidates evaluated at a time, on "
-                    f"{simulation.system.trials.value('threads')} of {exchange.threads} threads",
-                    *copies,
+                    f"{simulation.system.settings_tuner.value('chunk')} candidates evaluated at a time, on "
+                    f"{simulation.system.settings_tuner.value('threads')} of {exchange.threads} threads",
+                    *exchange_lines,
                     f"results in {simulation.case.output.folder}",
                 ],
             )

@@ -38,39 +38,39 @@ if TYPE_CHECKING:
     from pdem.detection.facet_blocks import FacetBlocks
 
 AUTOMATIC_SKIN = 0.15
-"""Skin over the largest radius of a level with which a run begins unless the case says otherwise."""
+"""Initial skin over the largest radius of a level, unless the case sets it."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What does not change during a run.
+    """Constants of a run.
 
     Attributes
     ----------
     step : float
         Time step [s].
-    lower, period, frequency : (3,) arrays
-        Corner of the box [m]; length of periodic axes [m], 0 on open ones; its inverse, or 0.
+    lower, period, inverse_period : (3,) arrays
+        Corner of the box [m]; length of periodic axes [m], 0 on open ones; its inverse [1/m], or 0.
     lowest, highest : (3,) arrays
-        Limits beyond which particles are taken out [m], infinite where there are none.
+        Limits outside of which particles are removed [m], infinite where there are none.
     gravity : (3,) array
         [m/s^2].
     free : (6,) array
-        1 for degrees of freedom that move: three of translation, three of rotation.
+        1 for free degrees of freedom, else 0: three of translation, three of rotation.
     density : (M,) array
         By material [kg/m^3].
     law : ContactLaw
-        Of all contacts.
+        Contact law of all contacts.
     table : (M * M, law.width) array
         Pair table, see `pdem.contact.law.pair_table`.
     largest_overlap : float
-        Over the smaller radius, beyond which a run stops.
+        Overlap over the smaller radius above which a run stops.
     """
 
     step: float
     lower: NDArray[np.float64]
     period: NDArray[np.float64]
-    frequency: NDArray[np.float64]
+    inverse_period: NDArray[np.float64]
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
     gravity: NDArray[np.float64]
@@ -82,22 +82,22 @@ class Constants:
 
     @cached_property
     def powers(self) -> NDArray[np.float64]:
-        """With which power of the overlap elastic forces grow, by row of the pair table."""
+        """Exponents of the overlap in elastic forces, by row of the pair table."""
         return self.law.powers(self.table)
 
     @cached_property
-    def beyond(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
-        """Half of the widest gap of contacts of particles of some radii [m], None without adhesion."""
+    def adhesion_half_gaps(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """Function that returns half of the widest gap of adhesion for some radii [m]; None without adhesion."""
         return half_gaps(self.law, self.table) if self.law.may_pull else None
 
     def parameters(self, dt: float) -> ContactParameters:
-        """Return what contacts are evaluated with, of histories that grow by `dt` [s]."""
+        """Return the parameters of contact forces; histories are integrated over `dt` [s]."""
         return ContactParameters(self.density, self.table, self.powers, dt, self.step, self.largest_overlap)
 
     @cached_property
     def motion(self) -> Motion:
-        """What all particles move by."""
-        sides = np.stack((self.lower, self.period, self.frequency, self.lowest, self.highest))
+        """Constants of the motion of particles."""
+        sides = np.stack((self.lower, self.period, self.inverse_period, self.lowest, self.highest))
         return Motion(self.gravity, self.free, sides)
 
 
@@ -106,23 +106,23 @@ def constants_of(case: Case) -> Constants:
     domain = case.domain
     lower = np.array(domain.lower, np.float64)
     period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
-    frequency = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+    inverse_period = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
     recipes, materials = recipes_of(case), material_properties(case)
     law = law_of(case, recipes)
     contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
-        case.resolved_step(), lower, period, frequency, np.where(contained, -np.inf, lower),
+        case.resolved_step(), lower, period, inverse_period, np.where(contained, -np.inf, lower),
         np.where(contained, np.inf, np.array(domain.upper)), np.array(domain.gravity, np.float64), free,
         np.array([one.density for one in materials]), law,
-        pair_table(law, materials, _meeting(case, materials, recipes)), case.limits.largest_overlap,
+        pair_table(law, materials, _pair_recipes(case, materials, recipes)), case.limits.largest_overlap,
     )  # fmt: skip
 
 
-def _meeting(
+def _pair_recipes(
     case: Case, materials: Sequence[MaterialProperties], recipes: Mapping[str, Recipe]
 ) -> dict[tuple[int, int], Recipe]:
-    """Return the recipes of pairs of materials; two rigid ones meet only by a law with a stiffness of its own."""
+    """Return the recipes of pairs of materials; of two rigid ones only if their law has its own stiffness."""
     names, of_pairs = list(case.materials), {}
     for a, first in enumerate(names):
         for b, second in enumerate(names[a:], start=a):
@@ -136,19 +136,19 @@ def _meeting(
 
 
 @dataclass(frozen=True)
-class WallParts:
-    """All that is large about walls and the same on all ranks; nobody writes into it.
+class WallGeometry:
+    """Meshes of walls: large, read-only, and the same on all ranks.
 
     Attributes
     ----------
     meshes : list of Mesh
-        Of the walls, as they were read.
+        Of the walls, as in their files.
     joined : Mesh or None
-        All walls as contacts are resolved on them, None without any.
+        Mesh of all walls for contacts, None without walls.
     facet_origin, vertex_origin : int64 arrays or None
-        Their numbers in `meshes`, None if they are numbered through.
+        Numbers of facets and vertices of `joined` in `meshes`; None if both meshes have the same.
     blocks : FacetBlocks or None
-        Of a large mesh.
+        Blocks of facets of a large mesh.
     """
 
     meshes: list[Mesh]
@@ -158,8 +158,8 @@ class WallParts:
     blocks: FacetBlocks | None = None
 
 
-def parts_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallParts:
-    """Read the meshes of a case unless they are given, and make of them what contacts need.
+def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGeometry:
+    """Return the wall geometry of a case, from its files or from the meshes in their place.
 
     Raises
     ------
@@ -168,38 +168,38 @@ def parts_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallParts:
     """
     meshes = read_walls(case) if meshes is None else list(meshes)
     if not meshes:
-        return WallParts(meshes)
+        return WallGeometry(meshes)
     if case.detection.walls != "signed":
         joined = join_meshes(meshes)
-        return WallParts(meshes, joined, blocks=blocks_of(joined))
+        return WallGeometry(meshes, joined, blocks=blocks_of(joined))
     surfaces = [surface_of(mesh) for mesh in meshes]
     joined = join_meshes([surface.mesh for surface in surfaces])
     facets = np.concatenate([surface.facet_origin for surface in surfaces])
     vertices = np.concatenate([surface.vertex_origin for surface in surfaces])
-    return WallParts(meshes, joined, facets, vertices, blocks_of(joined))
+    return WallGeometry(meshes, joined, facets, vertices, blocks_of(joined))
 
 
-def walls_of(case: Case, parts: WallParts) -> MovingWalls | None:
+def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
     """Return the walls of a case, None without any.
 
     Raises
     ------
     CaseError, MeshError
-        If what moves or drives a wall cannot be had.
+        If a motion or drive of a wall has a file or mesh that cannot be used.
     """
-    joined = parts.joined
+    joined = geometry.joined
     if joined is None:
         return None
-    drives = drives_of(case, parts.meshes)
+    drives = drives_of(case, geometry.meshes)
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
     return MovingWalls(
-        joined, joined.facet_wall, joined.vertex_wall, motions, parts.facet_origin, parts.vertex_origin, drives,
-        placed=parts.blocks is None,
+        joined, joined.facet_wall, joined.vertex_wall, motions, geometry.facet_origin, geometry.vertex_origin, drives,
+        placed=geometry.blocks is None,
     )  # fmt: skip
 
 
 def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:
-    """Choose levels and skins of a case for all its particles.
+    """Return levels and skins of a case for all its particles.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:
 def _automatic_levels(
     case: Case, radius: NDArray[np.float64], position: NDArray[np.float64], overhead: float
 ) -> CellSizes:
-    """Return the levels for the particles where they are; lists reach farther by their skins."""
+    """Return the levels for the present positions of particles; skins are added to their reach later."""
     domain, axes = case.domain, case.domain.dimension
     unit = float(radius.max())
     lower, upper = np.array(domain.lower)[:axes] / unit, np.array(domain.upper)[:axes] / unit

@@ -1,4 +1,4 @@
-"""The public simulation: a case, and the state it has reached."""
+"""The public simulation: a case and its present state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.continued import set_folder
 from pdem.case.given_particles import given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.restart_checks import set_folder
 from pdem.contact.walls.evaluate import LOADS
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
@@ -22,16 +22,16 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
-from pdem.simulation.distributed import exchange_of, once_per_node
 from pdem.simulation.energy import Measures
-from pdem.simulation.engine import Beginning
-from pdem.simulation.first_use import prepare
-from pdem.simulation.given import case_of, check_arguments, held_in
-from pdem.simulation.newcomers import newcomers
+from pdem.simulation.engine import RestartPoint
+from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
+from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_known, insert_particles, remove_particles
-from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
-from pdem.simulation.state import first_groups, load_state
+from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
+from pdem.simulation.prepare_kernels import prepare_kernels
+from pdem.simulation.ranks import exchange_of, once_per_node
+from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.simulation.state import initial_groups, load_state
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
@@ -53,7 +53,7 @@ class Simulation:
     Parameters
     ----------
     case : Case
-        What to simulate.
+        The case to simulate.
     comm : mpi4py communicator, optional
         The ranks that share the work; None for this process alone.
     threads : int, optional
@@ -61,18 +61,18 @@ class Simulation:
     state : mapping, optional
         Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
     particles : mapping of str to ndarray, optional
-        In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and if wanted
-        others, as `pdem.case.given_particles.given_particles` says, which checks them as those of a case are.
+        In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and optional
+        others, see `pdem.case.given_particles.given_particles`, which checks them like those of a case.
     meshes : sequence of Mesh, optional
-        In place of the files of the case's walls, in their order. Of several ranks one per node needs them, the
-        first, and others are given them by it: large meshes are once in the memory of a node.
+        In place of the files of the case's walls, in their order. Only the first rank of each node needs them: large
+        meshes are stored once per node.
 
     Raises
     ------
     CaseError, MeshError
-        If the particles or walls of the case cannot be had, on all ranks.
+        If the particles or walls of the case cannot be made or read, on all ranks.
     InputError
-        If an argument is of the wrong type, threads are fewer than 1, or given particles are not what they have to be.
+        If an argument is of the wrong type, threads are fewer than 1, or `particles` are invalid.
 
     Examples
     --------
@@ -97,96 +97,97 @@ class Simulation:
         self.phases = Phases()
         exchange = exchange_of(case, comm, threads)
         set_threads(exchange.threads, crowded=exchange.crowded)
-        prepare(comm, case, exchange.threads)
-        parts, notice = once_per_node(comm if case.walls else None, partial(parts_of, case, meshes))
-        self.meshes: list[Mesh] = parts.meshes
+        prepare_kernels(comm, case, exchange.threads)
+        communicator = comm if case.walls else None
+        geometry, notice = once_per_node(communicator, partial(wall_geometry_of, case, meshes))
+        self.meshes: list[Mesh] = geometry.meshes
         continued = bool(exchange.share(state is not None))
-        groups = self._first_state(exchange, state, particles)
-        moving = walls_of(case, parts)
+        groups = self._initial_state(exchange, state, particles)
+        moving_walls = walls_of(case, geometry)
         self.system = System(
             case,
             constants_of(case),
-            moving,
+            moving_walls,
             exchange,
             partial(skins_of, case),
             groups["particles"],
-            parts.blocks,
+            geometry.blocks,
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
-        del groups, state  # lists take as much memory again: what is not needed any more goes before
-        if moving is not None:
-            moving.place(self.time, self.system.time_of(self.step - 1))
-        self.system.begin_tuning()
+        del groups, state  # before lists are built, which take as much memory again
+        if moving_walls is not None:
+            moving_walls.place(self.time, self.system.time_of(self.step - 1))
+        self.system.start_tuning()
         self.phases.start()
         time_step.rebuild_lists(self.system, contacts.pop(), self.phases)
-        self._begin(continued)
-        self.begins: Beginning | None = None
+        self._compute_initial_forces(continued)
+        self.restart_point: RestartPoint | None = None
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
 
     @classmethod
     def restart(cls, checkpoint: str | Path, comm: Any = None, *, threads: int | None = None) -> Simulation:
         """Continue from a checkpoint, on any number of ranks.
 
-        `run` then goes on in the folder of the checkpoint, wherever that has been moved or copied to.
+        `run` then continues in the folder of the checkpoint, also if that has been moved or copied.
 
         Parameters
         ----------
         checkpoint : path
-            A checkpoint file, or an output folder, of which the newest is taken that reads well.
+            A checkpoint file, or an output folder: its newest readable checkpoint.
         comm, threads
             As for `Simulation`.
 
         Raises
         ------
         CheckpointError
-            If the file is torn, foreign or was not written by a run.
+            If the file is incomplete, of another program, or was not written by a run.
 
         Warns
         -----
         RuntimeWarning
             On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.provenance`.
         """
-        held = held_in(path_of(checkpoint, CheckpointError))
-        if (warning := provenance_warning(held.attributes)) and (comm is None or comm.rank == 0):
+        stored = checkpoint_at(path_of(checkpoint, CheckpointError))
+        if (warning := provenance_warning(stored.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
-        case, groups, folder = case_of(held), [held.groups], held.path.parent
+        case, groups, folder = case_of(stored), [stored.groups], stored.path.parent
         set_folder(case, folder)
-        del held
+        del stored
         continued = cls(case, comm, threads=threads, state=groups.pop())
-        continued.begins = Beginning(folder, case, continued.step)
+        continued.restart_point = RestartPoint(folder, case, continued.step)
         return continued
 
     def __repr__(self) -> str:
-        """Return the case, how far it is, and the particles of this rank."""
+        """Return the case, its step and time, and the number of particles of this rank."""
         name = self.case.title or self.case.source
         many = len(self.particles)
         return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
-    def _first_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
-        """Return the state to begin from, made by rank 0 and shared."""
+    def _initial_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
+        """Return the initial state, made on rank 0 and shared with all ranks."""
         groups, problem = state, None
         if exchange.rank == 0 and state is None:
             try:
-                groups = first_groups(self._first_particles(particles))
-            except PdemError as error:  # of all ranks, or the others would wait for ever
+                groups = initial_groups(self._initial_particles(particles))
+            except PdemError as error:  # raised on all ranks below, or the others would wait for ever
                 problem = error
         shared, problem = exchange.share((groups, problem))
         if problem is not None:
             raise problem
         return shared
 
-    def _first_particles(self, given: Any) -> Mapping[str, NDArray[Any]]:
-        """Return the particles to begin with, those of the case or given ones."""
+    def _initial_particles(self, given: Any) -> Mapping[str, NDArray[Any]]:
+        """Return the initial particles: those of the case, or `given` ones."""
         if given is None:
             return initial_particles(self.case, self.meshes)
         return given_particles(self.case, given, self.meshes)
 
-    def _begin(self, continued: bool) -> None:
-        """Find the forces at the beginning: measured anew at time 0, those of the checkpoint later."""
+    def _compute_initial_forces(self, continued: bool) -> None:
+        """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""
         system = self.system
         if not continued:
-            time_step.evaluate(system, 0.0, self.phases)
+            time_step.compute_contact_forces(system, 0.0, self.phases)
             time_step.allreduce_status_or_stop(system, False)
         else:
             measured_walls(system)
@@ -207,7 +208,7 @@ class Simulation:
         return self.system.particles
 
     def advance(self, steps: int) -> int:
-        """Take time steps; return the signal that stopped it early, or 0. Collective.
+        """Take time steps; return the number of the signal that stopped them, or 0. Collective.
 
         Raises
         ------
@@ -250,22 +251,22 @@ class Simulation:
         Returns
         -------
         (n,) int64 array
-            Their ids: numbers that no particle has had before.
+            Their ids, which no particle has had before.
 
         Raises
         ------
         InputError
-            If the material is unknown, shapes do not fit, values mean nothing, particles are outside the domain or
-            touch others or a wall, or the time step is too long for them. On all ranks, before anything has changed.
+            If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or
+            touch others or a wall, or the time step is too long for them. On all ranks, before any change.
         CaseError
-            If the material has no density or no interaction with what is there, or a periodic axis is too short.
+            If the material has no density or no interaction with those present, or a periodic axis is too short.
 
         Warns
         -----
         RuntimeWarning
-            On rank 0, of what `pdem check` would warn of for particles of the case.
+            On rank 0, where `pdem check` would warn about particles of the case.
         """
-        columns = newcomers(
+        columns = checked_columns(
             self.system, self.case, self.meshes, material, position=position, radius=radius,
             velocity=velocity, angular_velocity=angular_velocity,
         )  # fmt: skip
@@ -274,36 +275,36 @@ class Simulation:
         return ids
 
     def remove(self, ids: ArrayLike) -> None:
-        """Take particles out between two steps. Collective, with the same ids on every rank.
+        """Remove particles between two steps. Collective, with the same ids on every rank.
 
         Raises
         ------
         InputError
             If they are no whole numbers, or there is no particle of one of these ids.
         """
-        wanted = ids_of("ids", ids)
-        check_known(self.system, wanted)
+        removed = ids_of("ids", ids)
+        check_ids_exist(self.system, removed)
         own = self.system.particles.id
         time_step.migrate_and_rebuild_lists(
-            self.system, remove_particles(self.system, own[np.isin(own, wanted)]), self.phases
+            self.system, remove_particles(self.system, own[np.isin(own, removed)]), self.phases
         )
 
     def run(self, *, overwrite: bool = False) -> int:
         """Run the case to its end with all its output; return the number of steps taken.
 
-        A run that the output folder holds is only continued, by `restart`, unless it may be overwritten.
+        If the output folder holds a run, only `restart` continues it; `overwrite` removes it.
 
         Parameters
         ----------
         overwrite : bool
-            At its beginning, remove the run that is in the output folder; continued, remove what is later.
+            Remove the run in the output folder; for a continued run, remove only its later results.
 
         Raises
         ------
         InputError
-            If that folder holds a run, or cannot be made; nothing in it has changed.
+            If that folder holds a run, or cannot be made; it is unchanged then.
         Interrupted
-            If a signal asked for it; the state is in a checkpoint.
+            After a stop signal; the state is in a checkpoint.
         BlowUpError
             As `advance`; the last good state is in a checkpoint.
         """
@@ -327,14 +328,13 @@ class Simulation:
     def energies(self) -> dict[str, float]:
         """Return the energy ledger [J]. Collective.
 
-        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` is where energy is;
+        ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies;
         ``body_motion``, ``body_gravity`` are the energies of walls that are free bodies;
-        ``normal_damping``, ``sliding``, ``rolling`` where it went; ``wall_work`` what moving walls, servos and forces
-        on bodies delivered;
-        ``outflow`` what particles have taken along that left, less what others brought.
-        ``residual`` is by how much stored + lost - delivered differs from its value at time 0: the error.
-        Parts of the law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost). With
-        ``[output] energies = false`` only what follows from the state is there.
+        ``normal_damping``, ``sliding``, ``rolling`` are losses; ``wall_work`` is the work of moving walls, servos and
+        forces on bodies; ``outflow`` the energy of removed particles less that of inserted ones. ``residual`` is the
+        change since time 0 of stored + lost + outflow - work: the error. Parts of the law add ``rolling_spring``,
+        ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost). With ``[output] energies = false`` there are
+        only the terms that follow from the present state.
         """
         measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
         return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})
@@ -358,7 +358,7 @@ class Simulation:
         sums.limbs = self.system.exchange.add(sums.limbs)
         values = np.array(list(sums.values().values())).reshape(-1, LOADS)
         walls = contacts.walls
-        for wall, drive in walls.drives.items():  # what moved them, which a restart does not measure anew
+        for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
             load = drive.load_seen[:6]
             power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
             values[wall] = np.append(load, -power)
@@ -377,24 +377,24 @@ class Simulation:
         nodes, f facets and b connected bodies:
 
         ``vertices`` (v, 3) [m], ``force`` (v, 3) [N]
-            Present places of the nodes, and the forces on them.
+            Present positions of the nodes, and the forces on them.
         ``facet_force`` (f, 3) [N], ``pressure`` (f,) [Pa], ``sliding_power`` (f,) [W]
             Force, normal contact forces over the area, and power lost by sliding in the last step.
         ``body`` (f,), ``body_force`` (b, 3) [N], ``body_torque`` (b, 3) [N m], ``body_power`` (b,) [W]
-            Body of each facet (-1 for one that repeats another and is left out), and per body what
-            `wall_loads` has per wall.
+            Body of each facet (-1 for a repeated facet, which is left out), and force, torque and power per body as
+            in `wall_loads` per wall.
         """
         return loads_by_wall(self)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:
-        """Return by wall, for those that particles drive, where they are; the same on every rank.
+        """Return the motion of each wall that particles drive, the same on every rank.
 
         A servo has ``travel``, ``rate``, ``load`` and ``target``; a body ``position_x`` and so on, ``velocity``,
         ``angular_velocity`` [m, m/s, rad/s], and ``angle`` [rad] or ``attitude``, a quaternion.
         """
-        if self.system.walls is None:
+        if self.system.moving_walls is None:
             return {}
         return {
             self.case.walls[wall].name: {name: value for name, (value, _) in drive.report(self.time).items()}
-            for wall, drive in self.system.walls.walls.drives.items()
+            for wall, drive in self.system.moving_walls.drives.items()
         }

@@ -1,4 +1,4 @@
-"""The whole state of a run as arrays: what a checkpoint holds and a run can begin from."""
+"""The whole state of a run as arrays: the contents of a checkpoint, from which a run can start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
-from pdem.simulation.driven import GROUP, adopt_driven, driven_group
+from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 
 
 ORDER = {"particles": ("id",), "contacts": ("lower", "higher"), "wall_contacts": ("id",)}
-"""By which columns the rows of a state are ordered; those of one particle at walls stay in their order."""
+"""Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
     pairs = system.pair_records()
-    mine = np.isin(pairs.lower, system.particles.id)  # a contact between ranks: by the lower one's owner
+    mine = np.isin(
+        pairs.lower, system.particles.id
+    )  # the owner of the lower particle writes a contact between ranks
     pairs, walls = pairs.take(mine), system.wall_records()
     of_pairs, of_walls = history_names(system.constants.law)
     return {
@@ -44,14 +46,17 @@ def local_groups(system: System) -> Groups:
         },
         **driven_group(system),
         "counters": {
-            "step": np.array(system.step), "next_id": np.array(system.next_id), "ended": system.ended.limbs.copy(),
+            "step": np.array(system.step), "next_id": np.array(system.next_id),
+            "ended": system.ended_energies.limbs.copy(),
         },
     }  # fmt: skip
 
 
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
-    """Return the parts of all ranks as tables in an order that depends on ids alone. Collective."""
-    total = system.ended.__class__(system.ended.names, system.exchange.add(local["counters"]["ended"]))
+    """Return the state of all ranks as tables, sorted by ids. Collective."""
+    total = system.ended_energies.__class__(
+        system.ended_energies.names, system.exchange.add(local["counters"]["ended"])
+    )
     total.normalise()
     tables = {}
     for name, keys in ORDER.items():
@@ -64,7 +69,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
 
 
 def gather_groups(system: System, local: Groups) -> Groups | None:
-    """Join the parts of all ranks in an order that depends on ids alone; None but on rank 0. Collective."""
+    """Return the state of all ranks, sorted by ids, on rank 0; None elsewhere. Collective."""
     groups: Groups = {}
     for name, table in tables_of(system, local).items():
         columns = dict(table.columns)
@@ -78,7 +83,7 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
 def load_state(
     system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
 ) -> tuple[PairRecords, WallRecords]:
-    """Own this rank's share of a state; return the contacts of its particles. The same groups on all ranks.
+    """Take this rank's share of a state and return the contacts of its particles. The same groups on all ranks.
 
     Raises
     ------
@@ -92,12 +97,12 @@ def load_state(
     pairs, walls = groups["contacts"], groups["wall_contacts"]
     near = np.isin(pairs["lower"], ids) | np.isin(pairs["higher"], ids)
     own = np.isin(walls["id"], ids)
-    adopt_driven(system, groups)
+    load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     if system.exchange.rank == 0:
-        ended = counters["ended"]  # of earlier versions, which had fewer terms, the first ones
-        system.ended.limbs[: len(ended)] = ended
+        ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
+        system.ended_energies.limbs[: len(ended)] = ended
     of_pairs, of_walls = history_names(system.constants.law)
     return (
         PairRecords(
@@ -111,12 +116,12 @@ def load_state(
 
 
 def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
-    """Return the names of the columns of histories: of contacts between particles, and of those with walls."""
+    """Return the names of history columns: of pair contacts, and of wall contacts."""
     names = [column.name for column in law.history]
     return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
 
 
-def first_groups(particles: Mapping[str, NDArray[Any]]) -> Groups:
+def initial_groups(particles: Mapping[str, NDArray[Any]]) -> Groups:
     """Return the state at time 0: particles without contacts."""
     empty = np.empty(0, np.int64)
     count = len(particles["id"])

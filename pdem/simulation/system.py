@@ -18,8 +18,8 @@ from pdem.detection.searches import make_search
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
-from pdem.simulation.trials import Trials
-from pdem.simulation.tuning import SkinTuner
+from pdem.simulation.settings_tuner import SettingsTuner
+from pdem.simulation.skin_tuner import SkinTuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,65 +36,67 @@ if TYPE_CHECKING:
     from pdem.simulation.setup import Constants
 
 
-def nothing_requested() -> int:
-    """Return 0: nobody asks the run to stop."""
+def no_stop_requested() -> int:
+    """Return 0: there is no stop signal."""
     return 0
 
 
 class System:
-    """Particles, contacts and walls of one rank, and the constants they move by.
+    """Particles, contacts and walls of one rank, and the constants of their motion.
 
     Attributes
     ----------
     case : Case
-        What is simulated.
+        The case that is simulated.
     constants : Constants
-        What does not change.
+        All that does not change during the run.
     particles : Particles
         Owned and ghosts.
-    pairs : PairContacts
-        Contacts among them.
-    walls : WallContacts or None
+    pair_contacts : PairContacts
+        Contacts between particles.
+    wall_contacts : WallContacts or None
         Contacts with walls.
+    moving_walls : MovingWalls or None
+        The walls themselves, where they are now.
     exchange : Exchange
-        The other ranks.
+        Communication with other ranks.
     blocks : FacetBlocks or None
-        Of the walls' facets, where these are many.
+        Blocks of facets of large walls.
     skins : Skins
         Levels by size.
-    tuner : SkinTuner or None
-        Chooses the skins while running, unless the case does.
-    trials : Trials
-        Chooses how many candidates are evaluated at a time, and on how many threads.
+    skin_tuner : SkinTuner or None
+        Chooses the skin during the run, None if the case sets it.
+    settings_tuner : SettingsTuner
+        Chooses chunk size and number of threads.
     choose_levels : callable
-        Returns the levels for particles given by columns ``radius`` and ``position``; asked on rank 0.
-    population, changed : int
-        Particles for which the levels were chosen, and how many have come or gone since.
+        Returns the levels for columns ``radius`` and ``position`` of all particles; called on rank 0.
+    population, population_change : int
+        Number of particles for which the levels were chosen, and of those inserted or removed since.
     next_id : int
-        Of the next particle that comes.
+        Id of the next inserted particle.
     notices : list of str
         Lines for the log.
-    warned : set of str
-        Doubts about particles that come, of which users have been told.
+    issued_warnings : set of str
+        Kinds of warnings about inserted particles that have been issued.
     dimension : int
         2 or 3.
     step : int
         Steps taken since time 0.
-    detections, divisions : int
-        How often lists were made, and particles divided anew among ranks.
-    ended : ExactSums
-        Energies of ended contacts seen by this rank.
-    least_radius : float
-        Of the owned particles when lists were made [m].
-    trouble : list
-        What this rank saw that must stop the run: (kind, id or wall, other id), see `pdem.simulation.trouble`.
+    detections, rebalances : int
+        Number of detections, and of load balances that moved particles.
+    ended_energies : ExactSums
+        Energies of ended contacts, as far as this rank counts them.
+    smallest_radius : float
+        Of the owned particles when lists were built [m].
+    errors : list
+        Errors of this rank that stop the run: (kind, id or wall, other id), see `pdem.simulation.blow_up`.
     pending_drift : int or None
-        What `pdem.motion.integration.drift` would return, if the next step was begun when the last one ended.
+        Status code of the drift of the next step, if that was begun at the end of the last one.
     columns_are_current : bool
-        Whether the columns of owned particles are where these have moved since.
+        Whether the columns of owned particles have been written since these moved.
     carriers : Carriers or None
-        What moves particles in place of the forces on each, see `pdem.motion.carriers`. None, or set before lists are
-        made.
+        Bodies that move particles in place of the forces on each, see `pdem.motion.carriers`; to be set before lists
+        are built.
     """
 
     def __init__(
@@ -112,8 +114,9 @@ class System:
         self.exchange = exchange
         self.blocks = blocks
         self.particles = Particles()
-        self.pairs = PairContacts(constants.law)
-        self.walls = (
+        self.pair_contacts = PairContacts(constants.law)
+        self.moving_walls = walls
+        self.wall_contacts = (
             None
             if walls is None
             else WallContacts(
@@ -128,37 +131,37 @@ class System:
         self._detection, self.dimension = case.detection, case.domain.dimension
         self.choose_levels = choose_levels
         self.population = 0
-        self.changed = 0
+        self.population_change = 0
         self.next_id = 0
         self.notices: list[str] = []
-        self.warned: set[str] = set()
+        self.issued_warnings: set[str] = set()
         is_first = exchange.rank == 0
-        self.use_levels(
+        self.set_levels(
             exchange.share(choose_levels(particles) if is_first else None), len(particles["radius"])
         )
-        self.trials = Trials.of_run(threads())
-        self.tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
+        self.settings_tuner = SettingsTuner.of_run(threads())
+        self.skin_tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
         self.step = 0
         self.detections = 0
-        self.divisions = 0
-        self.ended = ExactSums(ENDED)
+        self.rebalances = 0
+        self.ended_energies = ExactSums(ENDED)
         self._reference = np.zeros((0, 3))
         self._skin = np.zeros(0)
         self._inverse_inertia = np.zeros(0)
         self._reach = np.zeros(0)
         self._table = np.empty(0, np.int32)
         self.wall_margin = 0.0
-        self.least_radius = math.inf
-        self.trouble: list[tuple[int, int, int]] = []
+        self.smallest_radius = math.inf
+        self.errors: list[tuple[int, int, int]] = []
         self.pending_drift: int | None = None
         self.columns_are_current = True
         self.carriers: Carriers | None = None
-        self.stop_requested: Callable[[], int] = nothing_requested
+        self.stop_requested: Callable[[], int] = no_stop_requested
 
-    def use_levels(self, skins: Skins, population: int) -> None:
-        """Search with these levels from now on, which were chosen for so many particles."""
-        self.skins, self.population, self.changed = skins, population, 0
-        skins.beyond = self.constants.beyond
+    def set_levels(self, skins: Skins, population: int) -> None:
+        """Search with these levels from now on; `population` is the number of particles they were chosen for."""
+        self.skins, self.population, self.population_change = skins, population, 0
+        skins.beyond = self.constants.adhesion_half_gaps
         constants, wanted = self.constants, self._detection
         self.search = make_search(
             wanted.method,
@@ -180,22 +183,22 @@ class System:
 
     @property
     def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Period and frequency of the axes."""
-        return self.constants.period, self.constants.frequency
+        """Period and inverse period of the axes, see `pdem.simulation.setup.Constants`."""
+        return self.constants.period, self.constants.inverse_period
 
     @property
     def reference(self) -> NDArray[np.float64]:
-        """Where owned particles were when lists were made (n, 3) [m]."""
+        """Positions of owned particles when lists were built (n, 3) [m]."""
         return self._reference[: self.particles.count]
 
     @property
     def skin(self) -> NDArray[np.float64]:
-        """How far owned particles may be from there (n,) [m]."""
+        """Displacement from there at which lists of owned particles are stale (n,) [m]."""
         return self._skin[: self.particles.count]
 
     @property
-    def fixed(self) -> FixedColumns:
-        """What stays the same of owned particles until lists are made anew; views."""
+    def fixed_columns(self) -> FixedColumns:
+        """Columns of owned particles that are constant between two detections; views."""
         return FixedColumns(self.reference, self.skin, self._inverse_inertia[: self.particles.count])
 
     @property
@@ -204,22 +207,22 @@ class System:
         return self._reach
 
     def wall_reach(self) -> NDArray[np.float64]:
-        """Return how far from their centres owned particles may touch walls, or still be held by them, (n,) [m].
+        """Return the distance from their centres at which owned particles may touch or adhere to walls (n,) [m].
 
-        The reach of a pair counts half of the gap that adhesion bridges for each partner; a wall has none.
+        Between particles each reach has half of the gap of adhesion; at a wall the particle's reach has all of it.
         """
         own = self.particles
         reach = self._reach[: own.count]
         return reach if self.skins.beyond is None else reach + self.skins.beyond(own.radius)
 
-    def begin_tuning(self) -> None:
-        """Have what is chosen while running be chosen from this step on."""
-        self.trials.begin(self.step)
-        if self.tuner is not None:
-            self.tuner.begin(self.step)
+    def start_tuning(self) -> None:
+        """Start the tuners at the present step."""
+        self.settings_tuner.start(self.step)
+        if self.skin_tuner is not None:
+            self.skin_tuner.start(self.step)
 
     def measure_reaches(self) -> None:
-        """Note skins and reaches of all particles, and positions and inverse inertia of the owned ones."""
+        """Store skins and reaches of all particles, and positions and inverse inertia of owned ones."""
         own, rows = self.particles, self.particles.count + self.particles.ghosts
         if rows > len(self._reach):
             room = len(own.column("id"))
@@ -234,7 +237,7 @@ class System:
             self.constants.density,
             self._inverse_inertia,
         )
-        self.least_radius = float(own.radius.min(initial=math.inf))
+        self.smallest_radius = float(own.radius.min(initial=math.inf))
 
     def records(self) -> tuple[PairRecords, WallRecords]:
         """Return all contacts by id."""
@@ -242,27 +245,27 @@ class System:
 
     def pair_records(self) -> PairRecords:
         """Return the contacts between particles by id."""
-        return self.pairs.records(self.particles)
+        return self.pair_contacts.records(self.particles)
 
     def wall_records(self) -> WallRecords:
         """Return the contacts with walls by id."""
         return (
             WallRecords.none(wall_columns_of(self.constants.law))
-            if self.walls is None
-            else self.walls.records(self.particles)
+            if self.wall_contacts is None
+            else self.wall_contacts.records(self.particles)
         )
 
     def work(self) -> NDArray[np.float64]:
-        """Return, for each owned particle, one, its candidate pairs, and its candidate facets (n, 3)."""
+        """Return for each owned particle 1, the numbers of its candidate pairs and of its candidate facets (n, 3)."""
         work = np.zeros((self.particles.count, 3))
         work[:, 0] = 1.0
-        work[:, 1] = self.pairs.rows(self.particles.count)
-        if self.walls is not None:
-            work[:, 2] = self.walls.rows(self.particles.count)
+        work[:, 1] = self.pair_contacts.rows(self.particles.count)
+        if self.wall_contacts is not None:
+            work[:, 2] = self.wall_contacts.rows(self.particles.count)
         return work
 
-    def numbers_by_size(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many owned particles and ghosts of each level of size there are, (L,) each."""
+    def counts_by_level(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of owned particles and of ghosts by level of size, (L,) each."""
         own, radii = self.particles, self.skins.radii
         radius = own.column("radius")[: own.count + own.ghosts]
         level = np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
@@ -272,14 +275,14 @@ class System:
         return owned, ghosts
 
     def rows_by_id(self) -> NDArray[np.int32]:
-        """Return a table of the rows in which the owned particles are now, see `pdem.detection.id_table`."""
+        """Return the table from ids to rows of owned particles, see `pdem.detection.id_table`."""
         self._table = indexed(self.particles.id, self._table)
         return self._table
 
     def memory(self) -> int:
-        """Return the bytes that particles, contacts and lists of this rank hold."""
-        parts: list[Any] = [self.particles, self.pairs, self.search]
-        if self.walls is not None:
-            parts.append(self.walls)
+        """Return the bytes of particles, contacts and lists of this rank."""
+        parts: list[Any] = [self.particles, self.pair_contacts, self.search]
+        if self.wall_contacts is not None:
+            parts.append(self.wall_contacts)
         own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table)
         return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

@@ -1,7 +1,7 @@
-"""What every rank did when, step by step: a file for the viewers of Chrome traces (Perfetto, chrome://tracing).
+"""Trace of the phases of every rank, step by step: a file for viewers of Chrome traces (Perfetto, chrome://tracing).
 
-Each rank is a process of the trace. Its events are the phases of the end report, one inside each step for each time
-that the stopwatch was read. Only the first steps of a run are recorded; without a trace nothing is.
+Each rank is a process of the trace. Its events are steps, and in them the phases of the end report, one for each
+reading of the stopwatch. Only the first steps of a run are recorded, and only if the user wants a trace.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, NDArray[Any]]
 
-OUTSIDE = "output"
-"""The phase that is between steps, not in them."""
+BETWEEN_STEPS = "output"
+"""The phase between steps."""
 
 _LONGEST_NAME = 32
 _ROUNDS = 51
 
 
 class TracedPhases(Phases):
-    """A stopwatch that remembers its readings, beside adding them up.
+    """A stopwatch that also records its readings.
 
     Parameters
     ----------
     earlier : Phases
-        Its times are gone on with.
+        Stopwatch whose times are continued.
     system : System
-        Whose step the readings belong to.
+        System whose step is recorded.
 
     Attributes
     ----------
     readings : list of (str, float, float, int)
-        Phase, beginning and end by the clock [s], step.
+        Phase, begin and end by the clock [s], step.
     """
 
     def __init__(self, earlier: Phases, system: System) -> None:
@@ -62,10 +62,10 @@ class TracedPhases(Phases):
         self._system = system
 
     def lap(self, phase: str) -> None:
-        """Give the time since the last reading to `phase`, and remember it."""
-        begun = self._last
+        """Add the time since the last reading to `phase`, and record it."""
+        begin = self._last
         super().lap(phase)
-        self.readings.append((phase, begun, self._last, self._system.step))
+        self.readings.append((phase, begin, self._last, self._system.step))
 
 
 class Trace:
@@ -76,7 +76,7 @@ class Trace:
     path : path
         Written by rank 0.
     steps : int
-        How many are recorded, from the first of the run on.
+        Number of steps to be recorded, from the first of the run on.
     """
 
     def __init__(self, path: str | Path, steps: int) -> None:
@@ -87,7 +87,7 @@ class Trace:
         self._phases: TracedPhases | None = None
 
     def check(self) -> None:
-        """Make sure that the file can be written, before a long run.
+        """Check that the file can be written, before a long run.
 
         Raises
         ------
@@ -103,9 +103,9 @@ class Trace:
 
     @contextmanager
     def recording(self, simulation: Engine) -> Iterator[None]:
-        """Record a run meanwhile, and write the file whichever way it ends. Collective.
+        """Record a run in this context, and write the file however the run ends. Collective.
 
-        Where one rank fails by itself, the others are not asked: it writes what it has.
+        If one rank alone fails, it writes a file of its own records.
         """
         self._begin(simulation)
         try:
@@ -114,7 +114,7 @@ class Trace:
             self.end(simulation)
             raise
         except BaseException:
-            self._abandon(simulation)
+            self._write_own_records(simulation)
             raise
         self.end(simulation)
 
@@ -123,7 +123,7 @@ class Trace:
         return step if self._phases is None else min(step, self._last)
 
     def end_if_due(self, simulation: Engine) -> None:
-        """Write the file if all steps are recorded. Collective."""
+        """Write the file after the last recorded step. Collective."""
         if simulation.step >= self._last:
             self.end(simulation)
 
@@ -136,29 +136,29 @@ class Trace:
         joined = exchange.collect(own)
         if joined is not None:
             self._write(self.path, joined)
-        wait_for_all(exchange)  # a rank that went on could end the run before it is written
+        wait_for_all(exchange)  # else another rank could end the run before the file is written
 
     def _begin(self, simulation: Engine) -> None:
         exchange = simulation.system.exchange
         self._last = simulation.step + self.steps
         self._phases = TracedPhases(simulation.phases, simulation.system)
         simulation.phases = self._phases
-        ahead = _ahead(exchange)
-        self._origin = float(exchange.share(time.perf_counter())) + ahead
+        offset = _clock_offset(exchange)
+        self._origin = float(exchange.share(time.perf_counter())) + offset
         self._phases.start()
 
-    def _abandon(self, simulation: Engine) -> None:
+    def _write_own_records(self, simulation: Engine) -> None:
         own, rank = self._stop(simulation), simulation.system.exchange.rank
         if own is not None:
             name = f"{self.path.stem}.rank{rank}{self.path.suffix}" if rank else self.path.name
             self._write(self.path.with_name(name), own)
 
     def _stop(self, simulation: Engine) -> dict[str, NDArray[Any]] | None:
-        """Return what this rank has recorded, and record no more; None if that is done already."""
+        """Stop recording and return the records of this rank; None if it has stopped before."""
         if self._phases is None:
             return None
         readings, simulation.phases, self._phases = self._phases.readings, Phases(self._phases), None
-        clock = [(begun - self._origin, ended - self._origin) for _, begun, ended, _ in readings]
+        clock = [(begin - self._origin, end - self._origin) for _, begin, end, _ in readings]
         return {
             "phase": np.array([reading[0] for reading in readings], f"S{_LONGEST_NAME}"),
             "clock": np.rint(1e9 * np.array(clock, np.float64).reshape(-1, 2)).astype(np.int64),
@@ -174,34 +174,34 @@ class Trace:
         }
         try:
             path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
-        except OSError as error:  # the run itself is more than its trace
+        except OSError as error:  # the run matters more than its trace
             logger.warning("%s: the trace cannot be written (%s)", path, reason(error))
 
 
-def _ahead(exchange: Exchange) -> float:
-    """Return by how much the clock of this rank is ahead of that of the first [s]. Collective.
+def _clock_offset(exchange: Exchange) -> float:
+    """Return the clock of this rank less that of rank 0 [s]. Collective.
 
-    All leave an exchange at about the same moment; the median of many keeps out those in which a rank was held up.
+    All ranks finish a barrier at about the same time; the median over many is robust against delays of a rank.
     """
-    read = []
+    times = []
     for _ in range(_ROUNDS):
         wait_for_all(exchange)
-        read.append(time.perf_counter())
-    return float(np.median(np.subtract(read, exchange.share(read))))
+        times.append(time.perf_counter())
+    return float(np.median(np.subtract(times, exchange.share(times))))
 
 
 def events_of(columns: Columns) -> list[dict[str, Any]]:
-    """Return the events of a trace: of each rank its name, its steps, and the phases in them.
+    """Return the events of a trace: for each rank its name, its steps, and their phases.
 
     Parameters
     ----------
     columns : mapping of ndarray
-        By reading, those of a rank in their order: ``phase`` (bytes), ``clock`` (n, 2), beginning and end since
-        the trace began [ns], ``step``, ``rank``.
+        By reading, for each rank in order of time: ``phase`` (bytes), ``clock`` (n, 2), begin and end since the start
+        of the trace [ns], ``step``, ``rank``.
     """
     events: list[dict[str, Any]] = []
     rank, step, clock = (columns[name] for name in ("rank", "step", "clock"))
-    inside = columns["phase"] != OUTSIDE.encode()
+    inside = columns["phase"] != BETWEEN_STEPS.encode()
     for one in np.unique(rank).tolist():
         events += _names(one)
         rows = np.flatnonzero(rank == one)
@@ -210,8 +210,8 @@ def events_of(columns: Columns) -> list[dict[str, Any]]:
         for first, last in pairwise(bounds):
             part = rows[first:last]
             if inside[part[0]]:
-                begun, ended = int(clock[part[0], 0]), int(clock[part[-1], 1])
-                events.append(_event(f"step {step[part[0]]}", "step", one, begun, ended, int(step[part[0]])))
+                begin, end = int(clock[part[0], 0]), int(clock[part[-1], 1])
+                events.append(_event(f"step {step[part[0]]}", "step", one, begin, end, int(step[part[0]])))
             for row in part.tolist():
                 name = columns["phase"][row].decode()
                 events.append(
@@ -225,9 +225,9 @@ def _names(rank: int) -> list[dict[str, Any]]:
     return [{"name": key, "ph": "M", "pid": rank, "tid": 0, "args": text} for key, text in described.items()]
 
 
-def _event(name: str, kind: str, rank: int, begun: int, ended: int, step: int) -> dict[str, Any]:
+def _event(name: str, kind: str, rank: int, begin: int, end: int, step: int) -> dict[str, Any]:
     """Return one event; times in ns become those of the format, in microseconds."""
     return {
-        "name": name, "cat": kind, "ph": "X", "ts": begun / 1e3, "dur": (ended - begun) / 1e3, "pid": rank, "tid": 0,
+        "name": name, "cat": kind, "ph": "X", "ts": begin / 1e3, "dur": (end - begin) / 1e3, "pid": rank, "tid": 0,
         "args": {"step": step},
     }  # fmt: skip

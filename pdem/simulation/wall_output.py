@@ -1,4 +1,4 @@
-"""Where on the walls the particles push: nodal forces, loads of facets and of connected bodies."""
+"""Loads of particles on walls: nodal forces, loads of facets and of connected bodies."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ def bodies_of(walls: MovingWalls) -> Bodies:
 
 
 def measured_walls(system: System) -> WallContacts | None:
-    """Return the wall contacts with their forces: found anew if lists were made since (particles came or went)."""
-    walls, constants = system.walls, system.constants
+    """Return the wall contacts with their forces, computed again if particles were inserted or removed since."""
+    walls, constants = system.wall_contacts, system.constants
     if walls is not None and not walls.measured:
-        packed = system.pairs.begin(system.particles, constants.density, packed=False)
-        walls.measure(system.particles, packed, constants.parameters(0.0), system.ended)
+        packed = system.pair_contacts.begin(system.particles, constants.density, packed=False)
+        walls.measure(system.particles, packed, constants.parameters(0.0), system.ended_energies)
     return walls
 
 
 def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     """Return the loads of nodes, facets and bodies on rank 0, None elsewhere or without walls. Collective."""
-    found = measured_walls(system)
-    if found is None:
+    contacts = measured_walls(system)
+    if contacts is None:
         return None
-    columns = found.loaded(system.particles, system.constants.parameters(system.constants.step))
+    columns = contacts.loaded(system.particles, system.constants.parameters(system.constants.step))
     shaped = {
         name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
     }
     joined = system.exchange.collect(shaped)
     if joined is None or bodies is None:
         return None
-    return nodal_loads(found.walls, bodies, joined)
+    return nodal_loads(contacts.walls, bodies, joined)
 
 
 def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """Return `Simulation.nodal_forces`."""
+    """Return the result of `pdem.simulation.simulation.Simulation.nodal_forces`."""
     system = simulation.system
-    if system.walls is None:
+    walls = system.moving_walls
+    if walls is None:
         return {}
-    walls, first = system.walls.walls, system.exchange.rank == 0
-    bodies = bodies_of(walls) if first else None
+    bodies = bodies_of(walls) if system.exchange.rank == 0 else None
     loads = summed_loads(system, bodies)
     if loads is None or bodies is None:
         return None
@@ -82,7 +82,7 @@ def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | No
 def _of_wall(
     simulation: Engine, walls: MovingWalls, bodies: Bodies, loads: NodalLoads, number: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the loads of one wall in the numbers of its mesh."""
+    """Return the loads of one wall by nodes and facets of its own mesh."""
     mesh, moves = simulation.meshes[number], walls.motions[number].moves or number in walls.drives
     facets, nodes = walls.facets_of(number), walls.vertices_of(number)
     own = np.flatnonzero(bodies.wall == number)

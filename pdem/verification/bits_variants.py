@@ -11,7 +11,7 @@ import numpy as np
 
 from pdem.case.model import Case
 from pdem.output.checkpoint import read_checkpoint
-from pdem.simulation.distributed import on_first
+from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.simulation import Simulation
 
@@ -101,7 +101,7 @@ def run_variant(case: Case, communicator: Any, variant: Variant, start: Path | N
 
 def _counts_of(simulation: Simulation) -> RunCounts:
     system = simulation.system
-    own, pairs = system.particles, system.pairs
+    own, pairs = system.particles, system.pair_contacts
 
     def counted(rows: Any) -> tuple[int, int]:
         higher = np.maximum(pairs.lower[rows], pairs.higher[rows])  # rows from own.count on are copies
@@ -113,7 +113,7 @@ def _counts_of(simulation: Simulation) -> RunCounts:
     ).tolist()
     return RunCounts(
         particles, contacts - shared // 2, shared // 2, listed - listed_shared // 2, listed_shared // 2,
-        system.detections, system.divisions, simulation.step,
+        system.detections, system.rebalances, simulation.step,
     )  # fmt: skip
 
 

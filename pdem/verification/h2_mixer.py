@@ -134,7 +134,7 @@ def run_mixer(settled: Groups, length: RunLength, threads: int, skin: str, *sett
     simulation = _mixer(length, threads, skin, *settings, state=settled)
     every = max(round(length.turn / simulation.system.constants.step) // length.samples, 1)
     simulation.advance(1)
-    simulation.phases.count_anew()
+    simulation.phases.reset_seconds()
     start, times, samples = simulation.time, [], []
     for _ in range(length.samples):
         simulation.advance(every)

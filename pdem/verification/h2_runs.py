@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.example_cases import write_example
 from pdem.case.model import Case
-from pdem.case.templates import write_example
 from pdem.case.wall_files import read_walls
 from pdem.simulation.simulation import Simulation
 from pdem.verification.study import Finding

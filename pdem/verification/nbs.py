@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.example_cases import write_example
 from pdem.case.model import Case
-from pdem.case.templates import write_example
 from pdem.detection import nbs
 from pdem.detection.find_pairs import find_pairs
 from pdem.output.render import render

@@ -16,24 +16,24 @@ from click.testing import CliRunner
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.machine import available_cores
-from pdem.simulation import helper, warm
+from pdem.simulation import helper_process, precompile
 from rank_harness.parent import mpirun
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Machine code that a process holds after `exercise`, which is what `pdem compile` calls, and after runs: whether it was
-# compiled or found on disk does not matter.
+# Machine code that a process holds after `compile_kernels`, which is what `pdem compile` calls, and after runs: whether
+# it was compiled or found on disk does not matter.
 HELD = """
 import json, sys
 from numba.core.dispatcher import Dispatcher
 from pdem.case.model import Case
 from pdem.cli import main
 from pdem.foundation.kernel_factory import made
-from pdem.simulation.warm import _Laws, exercise
-from pdem.simulation import warm
+from pdem.simulation.precompile import _Laws, compile_kernels
+from pdem.simulation import precompile
 
-def help_exercise():
-    warm.help_exercise(*_Laws.of(None))
+def compile_wall_kernels():
+    precompile.compile_wall_kernels(*_Laws.of(None))
 
 def held():
     modules = [module for name, module in sys.modules.items() if name.startswith(("pdem", "decomposition"))]
@@ -45,7 +45,7 @@ PROGRAM = (
     HELD
     + """
 case = Case.read(sys.argv[1])
-exercise(case)
+compile_kernels(case)
 built = held()
 for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.0012"]):
     try:
@@ -85,27 +85,27 @@ def test_nothing_is_left_to_compile(tmp_path, monkeypatch, name, settings, ranks
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Return the numbers of walls of the cases that `exercise` runs, and the marks that it finds and leaves."""
+    """Return the numbers of walls of the cases that `compile_kernels` runs, and the marks that it finds and leaves."""
     called, marked = [], set()
-    monkeypatch.setattr(warm, "_run", lambda case, meshes, threads: called.append(len(case.walls)))
-    monkeypatch.setattr(warm, "is_marked", marked.__contains__)
-    monkeypatch.setattr(warm, "mark", marked.add)
+    monkeypatch.setattr(precompile, "_run", lambda case, meshes, threads: called.append(len(case.walls)))
+    monkeypatch.setattr(precompile, "is_marked", marked.__contains__)
+    monkeypatch.setattr(precompile, "mark", marked.add)
     return called, marked
 
 
 def test_walls_are_left_out_where_a_case_has_none(monkeypatch, calls):
     called, marked = calls
-    monkeypatch.setattr(warm, "Helper", NoHelper)
+    monkeypatch.setattr(precompile, "HelperProcess", NoHelper)
     case = Case.read(ROOT / "cases" / "polydisperse_box.toml")
-    warm.exercise(case)
+    precompile.compile_kernels(case)
     assert called == [0]
     assert not marked
-    warm.exercise()
-    assert called[1:] == [0, len(warm._case(warm._Laws.of(None), "hgrid", walled=True).walls)]
+    precompile.compile_kernels()
+    assert called[1:] == [0, len(precompile._case(precompile._Laws.of(None), "hgrid", walled=True).walls)]
     case.override("interactions.grain-grain.rolling_friction=0.0")  # the law of a case that is not known
-    assert warm.tag(case) != warm.tag()
-    marked.add(warm.tag())  # once all kernels are there nothing is missing
-    assert warm.tag(case) == warm.tag()
+    assert precompile.kernel_tag(case) != precompile.kernel_tag()
+    marked.add(precompile.kernel_tag())  # once all kernels are there nothing is missing
+    assert precompile.kernel_tag(case) == precompile.kernel_tag()
 
 
 class NoHelper:
@@ -114,7 +114,7 @@ class NoHelper:
     needed: ClassVar[list[bool]] = []
 
     def __init__(self, module, function, arguments, *, needed):
-        assert getattr(sys.modules[module], function) is warm.help_exercise
+        assert getattr(sys.modules[module], function) is precompile.compile_wall_kernels
         self.needed.append(needed)
 
     def __enter__(self):
@@ -128,10 +128,10 @@ class NoHelper:
 
 
 def test_a_machine_that_has_the_kernels_of_walls_starts_no_helper(monkeypatch, calls):
-    monkeypatch.setattr(warm, "Helper", NoHelper)
+    monkeypatch.setattr(precompile, "HelperProcess", NoHelper)
     NoHelper.needed.clear()
     for _ in range(2):
-        warm.exercise()
+        precompile.compile_kernels()
     assert NoHelper.needed == [True, False]
 
 
@@ -139,18 +139,18 @@ def test_all_is_called_where_the_helper_fails(monkeypatch, calls):
     def missing():
         pass
 
-    monkeypatch.setattr(warm, "help_exercise", missing)  # the helper has no such function
-    monkeypatch.setattr(helper, "available_cores", lambda: 2)
+    monkeypatch.setattr(precompile, "compile_wall_kernels", missing)  # the helper has no such function
+    monkeypatch.setattr(helper_process, "available_cores", lambda: 2)
     with pytest.warns(RuntimeWarning, match="no attribute 'missing'"):
-        warm.exercise()
-    assert calls[0] == [0, len(warm._case(warm._Laws.of(None), "hgrid", walled=True).walls)]
+        precompile.compile_kernels()
+    assert calls[0] == [0, len(precompile._case(precompile._Laws.of(None), "hgrid", walled=True).walls)]
 
 
 def test_the_helper_compiles_nothing_in_vain():
     show = HELD + "\nglobals()[sys.argv[1]]()\nprint(json.dumps(sorted(held())))"
     helped, built = (
         {tuple(kernel) for kernel in json.loads(run(["-c", show, name], os.environ).stdout)}
-        for name in ("help_exercise", "exercise")
+        for name in ("compile_wall_kernels", "compile_kernels")
     )
     assert {"evaluate_walls", "visit", "_share", "add_driven_loads", "_find_owners"} <= {
         name for name, _ in helped

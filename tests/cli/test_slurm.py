@@ -42,10 +42,10 @@ if "PRINT_CORES" in os.environ:
     sys.exit()
 from pdem.cli import main
 from pdem.foundation import cache
-from pdem.simulation import warm
+from pdem.simulation import precompile
 from pdem.simulation.simulation import Simulation
 
-advance, exercise = Simulation.advance, warm.exercise
+advance, compile_kernels = Simulation.advance, precompile.compile_kernels
 begins = not Path("late").exists()
 
 def advance_slowly(self, steps):
@@ -54,13 +54,13 @@ def advance_slowly(self, steps):
         time.sleep(1.0)
     return advance(self, steps)
 
-def exercise_slowly(*arguments):
+def compile_slowly(*arguments):
     if "COMPILES" in os.environ and os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
         Path("early").touch()
         time.sleep(600.0)
-    exercise(*arguments)
+    compile_kernels(*arguments)
 
-Simulation.advance, warm.exercise = advance_slowly, exercise_slowly
+Simulation.advance, precompile.compile_kernels = advance_slowly, compile_slowly
 if "COMPILES" in os.environ:
     cache.is_marked = lambda tag: False
 main()

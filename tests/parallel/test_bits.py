@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pdem.case.example_cases import write_example
 from pdem.case.model import Case
-from pdem.case.templates import write_example
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare

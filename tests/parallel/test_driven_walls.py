@@ -8,7 +8,7 @@ import pytest
 import pdem
 from cases import box, quad
 from pdem.containers.mesh import Mesh
-from pdem.simulation.rebase import rebase
+from pdem.simulation.rebase_ledger import rebase_ledger
 from pdem.simulation.state import gather_groups, local_groups
 
 CASE = """
@@ -128,11 +128,14 @@ def test_driven_walls_go_the_same_way_on_any_number_of_ranks(ranks):
             require_same(everything(run), found)
         for wall, seen in found[2].items():
             assert seen != first[wall], f"{wall} has not moved"
-        lid, block, flap, paddle = shared.system.walls.walls.driven
+        lid, block, flap, paddle = shared.system.wall_contacts.walls.driven
         for drive in (lid, flap, paddle):
             assert drive.load_seen.any()
         assert (
-            np.abs(block.spin.momentum - simulation().system.walls.walls.driven[1].spin.momentum).max() > 0.0
+            np.abs(
+                block.spin.momentum - simulation().system.wall_contacts.walls.driven[1].spin.momentum
+            ).max()
+            > 0.0
         )
     comm.Barrier()
     again = simulation(comm, state=comm.bcast(middle[0]))
@@ -160,7 +163,7 @@ def test_a_ledger_goes_on_when_bodies_become_heavier(ranks):
         for setting in ("domain.gravity=[0.0, 0.0, -20.0]", "walls.2.body.density=4000.0"):
             case.override(setting)
         heavy = pdem.Simulation(case, communicator, meshes=meshes(), threads=1, state=state)
-        jump = rebase(heavy, then)
+        jump = rebase_ledger(heavy, then)
         assert heavy.energies()["residual"] == pytest.approx(residual, abs=1e-15)
         return jump, heavy.energies()
 

@@ -14,7 +14,7 @@ from pdem.foundation.errors import Interrupted, LaunchError
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
-from pdem.simulation.distributed import check_same, stop_if_asked
+from pdem.simulation.ranks import check_same, stop_if_signalled
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
 
@@ -71,7 +71,7 @@ def test_a_warm_up_that_is_stopped_is_not_marked(communicator, shared_path, rank
     assert len(calls) == (1 if communicator.rank == 0 else 0)
     assert not list(shared_path.iterdir())
     with pytest.raises(Interrupted, match="signal SIGUSR1 before the first step"):
-        stop_if_asked(communicator, flag)
+        stop_if_signalled(communicator, flag)
 
 
 CASE = """

@@ -30,7 +30,7 @@ def test_polydisperse_cloud(ranks):
 @pytest.mark.ranks(3, 8, timeout=240)
 def test_polydisperse_cloud_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(CLOUD, "slabs" if ranks == 3 else "bisection", "always"), 300)
-    assert simulation.system.divisions >= 3
+    assert simulation.system.rebalances >= 3
 
 
 @pytest.mark.ranks(1, 2, 3, 4, 8, timeout=240)
@@ -43,7 +43,7 @@ def test_moving_drum(ranks):
 def test_moving_drum_in_boxes_divided_anew_at_every_detection(ranks):
     simulation = compare(divided(DRUM, "bisection", "always"), 400, meshes=[drum()])
     assert simulation.measures().wall_contacts > 0
-    assert simulation.system.divisions >= 3
+    assert simulation.system.rebalances >= 3
 
 
 @pytest.mark.ranks(3, timeout=240)

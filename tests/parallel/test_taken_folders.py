@@ -12,7 +12,7 @@ from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.papers.mixer import drum
-from pdem.simulation.rebase import rebase
+from pdem.simulation.rebase_ledger import rebase_ledger
 from pdem.simulation.run import run
 
 BED = """
@@ -120,7 +120,11 @@ def test_a_ledger_goes_on_with_the_same_bits(ranks, shared_path):
     def rebased(communicator):
         case = case_in(shared_path, *changes)
         simulation = pdem.Simulation(case, ranks_of(communicator), meshes=meshes, state=held.groups)
-        return rebase(simulation, case_in(shared_path)), simulation.first_balance, simulation.energies()
+        return (
+            rebase_ledger(simulation, case_in(shared_path)),
+            simulation.first_balance,
+            simulation.energies(),
+        )
 
     def unchanged(communicator):
         return pdem.Simulation(

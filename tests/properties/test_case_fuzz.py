@@ -11,8 +11,8 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdem.case.example_cases import example_names, example_text
 from pdem.case.model import Case
-from pdem.case.templates import example_names, example_text
 from pdem.foundation.errors import CaseError
 
 DOCUMENTS = [tomllib.loads(example_text(name)) for name in example_names()]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate, state_of
-from pdem.simulation import tuning
-from pdem.simulation.trials import Trials
+from pdem.simulation import skin_tuner
+from pdem.simulation.settings_tuner import SettingsTuner
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}
@@ -65,8 +65,8 @@ def test_a_skin_that_changes_while_running_changes_no_bit(tmp_path, monkeypatch,
         seen.append(places[len(seen) % len(places)])
         return seen[-1]
 
-    monkeypatch.setattr(tuning, "WINDOW", 7)
-    monkeypatch.setattr(tuning, "best_place", next_place)
+    monkeypatch.setattr(skin_tuner, "WINDOW", 7)
+    monkeypatch.setattr(skin_tuner, "best_fraction_index", next_place)
     grains, given = options()
     run = simulate(tmp_path, grains, **given)
     run.advance(STEPS)
@@ -88,7 +88,7 @@ def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypat
         tried.append((name, rng.choice(self.settings[name].choices)))
         return int(tried[-1][1])
 
-    monkeypatch.setattr(Trials, "value", any_value)
+    monkeypatch.setattr(SettingsTuner, "value", any_value)
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
     run.advance(STEPS)

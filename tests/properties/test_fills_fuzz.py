@@ -40,8 +40,8 @@ REGIONS = (
 def impatient():
     """Give up soon: what is found and what is not must be right all the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(random_filling, "LEAST_CANDIDATES", 20_000)
-        patch.setattr(random_filling, "LEAST_WORK", 150_000)
+        patch.setattr(random_filling, "MIN_CANDIDATES", 20_000)
+        patch.setattr(random_filling, "MIN_WORK", 150_000)
         yield
 
 

@@ -136,7 +136,7 @@ MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
 
 
 def only_body(run):
-    (body,) = run.system.walls.walls.driven
+    (body,) = run.system.wall_contacts.walls.driven
     return body
 
 
@@ -148,7 +148,7 @@ def momenta(run):
     angular = np.cross(held["position"], linear)
     angular += (0.4 * mass * held["radius"] ** 2)[:, None] * held["angular_velocity"]
     parts = [(linear, angular)]
-    for body in run.system.walls.walls.driven:
+    for body in run.system.wall_contacts.walls.driven:
         own = body.momentum()
         parts.append((own[None], (np.cross(body.place, own) + body.spin.momentum)[None]))
     linear, angular = (np.concatenate(part) for part in zip(*parts, strict=True))

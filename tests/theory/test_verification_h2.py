@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from pdem.case.example_cases import example_text
 from pdem.case.model import Case
-from pdem.case.templates import example_text
 from pdem.papers.h2_meshes import crease
 from pdem.verification import h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
 from pdem.verification.h2_runs import MASS, METHODS, example, follow
@@ -152,7 +152,7 @@ def test_stages_find_the_contacts_of_the_run():
     simulation.advance(5)
     before = simulation.gather()
     found = h2_stages.measure_stages(simulation)
-    assert found.contacts == simulation.system.walls.count == 3
+    assert found.contacts == simulation.system.wall_contacts.count == 3
     assert found.potential >= found.touched > 20
     assert min(found.fast, found.split, found.direct) > 0.0
     simulation.advance(0)

@@ -7,7 +7,7 @@ import pytest
 
 from pdem.case.sections import Domain
 from pdem.containers.mesh import Mesh
-from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls, wrapped
+from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls, wrap_positions
 
 GENERATOR = np.random.default_rng(1)
 
@@ -42,7 +42,7 @@ def test_all_overlapping_pairs_are_found(periodic: tuple[bool, bool, bool], rati
 def test_positions_on_the_far_face_are_on_the_near_one() -> None:
     domain = box(True, True, True)
     position = np.array([[1.0, 1.5, 3.0], [-1.0 - 1e-17, 0.0, 2.0], [5.5, 0.1, 2.1]])
-    moved = wrapped(position, domain)
+    moved = wrap_positions(position, domain)
     assert np.all((moved >= domain.lower) & (moved < domain.upper))
     assert moved[2, 0] == pytest.approx(-0.5)
     assert overlapping_pairs(position[:2], np.array([0.1, 0.1]), domain)[1] == pytest.approx([0.2])

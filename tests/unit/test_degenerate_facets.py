@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate
-from pdem.case.wall_checks import mesh_doubts
+from pdem.case.wall_checks import mesh_warnings
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.solid import solid_of
 from pdem.containers.surface import surface_of
@@ -57,11 +57,11 @@ def test_facets_without_area_are_dropped_and_counted_and_nothing_else_changes(na
     report = mesh.report()
     assert (report.dropped_facets, report.first["dropped_facets"]) == (3, (0,))
     assert "3 facets without three distinct corners or without area, left out" in report.lines()
-    (said,) = [text for text in mesh_doubts(report) if "no area" in text]
+    (said,) = [text for text in mesh_warnings(report) if "no area" in text]
     assert said.startswith(
         "3 facets have fewer than three distinct corners or no area (first: facet 0 of the file)"
     )
-    assert not [text for text in mesh_doubts(clean.report()) if "no area" in text]
+    assert not [text for text in mesh_warnings(clean.report()) if "no area" in text]
     assert report.closed
 
 
@@ -177,11 +177,11 @@ def test_particles_do_not_notice(tmp_path, method):
 
 
 def test_particles_inside_are_seen_through_a_needle():
-    from pdem.case.wall_checks import _behind
+    from pdem.case.wall_checks import _on_wrong_side
 
     mesh = Mesh(POINTS, [[0, 8, 3], [8, 1, 3], *CUBE[1:], [0, 1, 8]])
     position = np.array([[0.5, 0.5, 0.5], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    said = list(_behind({"position": position, "id": np.arange(3)}, mesh))
+    said = list(_on_wrong_side({"position": position, "id": np.arange(3)}, mesh))
     assert len(said) == 1
     assert "the centres of 1 of 3 particles are inside its closed surface" in said[0][1]
     assert box([0, 0, 0], [1, 1, 1]).facet_numbers.tolist() == list(range(6))

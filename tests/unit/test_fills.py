@@ -51,7 +51,7 @@ def test_shaken_spheres_stay_clear_of_those_of_other_groups() -> None:
 
 
 def test_giving_up_takes_a_bounded_number_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdem.particles.random_filling.LEAST_WORK", 200_000)
+    monkeypatch.setattr("pdem.particles.random_filling.MIN_WORK", 200_000)
     begun = time.process_time()
     with pytest.raises(CaseError, match=r"gave up at \d+ of \d+ particles"):
         initial_particles(case_of("radius = 0.02\nfill = {volume_fraction = 0.43, attempts = 50}"))
@@ -78,7 +78,7 @@ def test_a_narrow_tube_may_hold_more_than_a_wide_one() -> None:
 
 
 def test_what_was_placed_is_counted_for_the_group_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdem.particles.random_filling.LEAST_WORK", 10_000)
+    monkeypatch.setattr("pdem.particles.random_filling.MIN_WORK", 10_000)
     half = "exclude = [{lower = [0, 0, 0], upper = [0.5, 1, 1]}]"
     coarse = f"radius = 0.05\nfill = {{volume_fraction = 0.3, attempts = 50, {half}}}"
     fine = "radius = 0.02\nfill = {count = 1000}"

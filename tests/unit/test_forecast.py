@@ -8,7 +8,7 @@ import pytest
 from cases import quad
 from pdem.case.model import Case
 from pdem.simulation import forecast as module
-from pdem.simulation.forecast import forecast, keep_speed
+from pdem.simulation.forecast import forecast, record_speed
 
 TEXT = """
 time = {step = 1e-3, end = 10.0}
@@ -40,8 +40,8 @@ def test_without_a_run_it_is_a_guess_and_says_so(folder):
 
 
 def test_the_nearest_run_is_what_counts(folder):
-    keep_speed(1000, 500, 1.0, 1)  # 2 ms a step
-    keep_speed(100_000, 100, 20.0, 1)  # 200 ms a step
+    record_speed(1000, 500, 1.0, 1)  # 2 ms a step
+    record_speed(100_000, 100, 20.0, 1)  # 200 ms a step
     assert (
         "take about 00:20, within a factor of two, by the latest run here of 1,000 part"
         in told(folder, 1000)["duration"].message
@@ -55,16 +55,16 @@ def test_the_nearest_run_is_what_counts(folder):
 
 
 def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
-    keep_speed(1000, 500, 1.0, 1)
-    keep_speed(1100, 500, 0.5, 1)
-    keep_speed(1000, 500, 9.0, 2)
+    record_speed(1000, 500, 1.0, 1)
+    record_speed(1100, 500, 0.5, 1)
+    record_speed(1000, 500, 9.0, 2)
     assert (
         "take about 00:10, within a factor of two, by the latest run here of 1,100"
         in told(folder, 1100)["duration"].message
     )
     for number in range(100):
-        keep_speed(2 ** (number % 50), 10, 1.0, 1 + number)
-    assert len(module._kept()) <= 40
+        record_speed(2 ** (number % 50), 10, 1.0, 1 + number)
+    assert len(module._recorded_speeds()) <= 40
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
 def test_a_spoilt_file_is_as_none(folder, content):
     (folder / "speeds.json").write_text(content)
     assert "no run has been timed" in told(folder, 1000)["duration"].message
-    keep_speed(1000, 500, 1.0, 1)
+    record_speed(1000, 500, 1.0, 1)
     assert "take about 00:20" in told(folder, 1000)["duration"].message
 
 
 def test_what_says_nothing_is_not_kept(folder):
     for nothing in ((0, 10, 1.0), (10, 0, 1.0), (10, 10, 0.0)):
-        keep_speed(*nothing, 1)
+        record_speed(*nothing, 1)
     assert not (folder / "speeds.json").exists()
 
 

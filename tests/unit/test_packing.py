@@ -7,7 +7,7 @@ import pytest
 
 from pdem.foundation.errors import InputError
 from pdem.particles import packing
-from pdem.particles.packing import GAP, spread
+from pdem.particles.packing import GAP, relax_overlaps
 
 LOWER = np.array([-1.0, 0.5, 0.0])
 
@@ -29,7 +29,7 @@ def least_gap(positions, radii, width):
 def test_dense_spheres_do_not_overlap():
     positions, radii, upper = crowd(0.55)
     assert least_gap(positions, radii, upper - LOWER) < -0.1
-    placed = spread(positions, radii, LOWER, upper)
+    placed = relax_overlaps(positions, radii, LOWER, upper)
     assert least_gap(placed, radii, upper - LOWER) >= 0.999 * GAP
     assert np.all((placed >= LOWER) & (placed <= upper))
 
@@ -37,11 +37,13 @@ def test_dense_spheres_do_not_overlap():
 def test_it_comes_out_the_same_and_leaves_its_input_alone():
     positions, radii, upper = crowd(0.5)
     before = positions.copy()
-    assert np.array_equal(spread(positions, radii, LOWER, upper), spread(positions, radii, LOWER, upper))
+    assert np.array_equal(
+        relax_overlaps(positions, radii, LOWER, upper), relax_overlaps(positions, radii, LOWER, upper)
+    )
     assert np.array_equal(positions, before)
 
 
 def test_what_cannot_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(packing, "MOST_SWEEPS", 50)
+    monkeypatch.setattr(packing, "MAX_SWEEPS", 50)
     with pytest.raises(InputError, match=r"fill 0\.9 of the box; enlarge it"):
-        spread(*crowd(0.9)[:2], LOWER, crowd(0.9)[2])
+        relax_overlaps(*crowd(0.9)[:2], LOWER, crowd(0.9)[2])

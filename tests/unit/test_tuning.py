@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdem.simulation.tuning import _FRACTIONS, LARGEST, SMALLEST, Lists, SkinTuner, Window, best_place
+from pdem.simulation.skin_tuner import (
+    _FRACTIONS,
+    LARGEST,
+    SMALLEST,
+    Lists,
+    SkinTuner,
+    Window,
+    best_fraction_index,
+)
 
 LISTS = Lists(candidates=50_000, contacts=20_000, particles=10_000)
 
@@ -93,21 +101,21 @@ def test_the_first_rank_decides_and_changes_are_bounded() -> None:
 def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
     """A skin that holds for ever would else never be changed."""
     tuner, best = SkinTuner(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
-    assert not tuner.wants_lists(199)
+    assert not tuner.needs_detection(199)
     later = SkinTuner(0.3)
-    later.begin(1000)
-    assert not later.wants_lists(1199)
-    assert later.wants_lists(1200)
+    later.start(1000)
+    assert not later.needs_detection(1199)
+    assert later.needs_detection(1200)
     fractions = []
     for step in (200, 400, 600):
-        assert tuner.wants_lists(step)
+        assert tuner.needs_detection(step)
         fractions.append(tuner.next_fraction(made(step, 1e-9), LISTS, lambda _: best))
     assert fractions == pytest.approx([0.15, 0.075, float(_FRACTIONS[best])])
-    assert not any(tuner.wants_lists(step) for step in range(600, 10_000, 50))
+    assert not any(tuner.needs_detection(step) for step in range(600, 10_000, 50))
     assert tuner.is_due(800)
 
 
 @pytest.mark.parametrize("lists", [Lists(0, 0, 0), Lists(5, 5, 10)])
 def test_without_candidates_it_stays(lists: Lists) -> None:
-    place = best_place(0.3, made(100, 1.0), lists)
+    place = best_fraction_index(0.3, made(100, 1.0), lists)
     assert float(_FRACTIONS[place]) == pytest.approx(0.3, rel=0.05)

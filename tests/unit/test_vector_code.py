@@ -189,7 +189,7 @@ def wall_contacts():
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        walls = simulation.system.walls
+        walls = simulation.system.wall_contacts
         kernel = wall_kernels.wall_kernel(walls.law)
 
         def noted(*arguments):

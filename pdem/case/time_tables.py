@@ -1,4 +1,4 @@
-"""Tables of numbers against time, in the case itself or in a text file."""
+"""Reader of tables of numbers against time from text files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
         Columns separated by commas, semicolons or blanks; ``#`` begins a comment, and the first line may name the
         columns.
     names : tuple of str
-        What the columns after the time hold, for messages.
+        Names of the columns after the time, for messages.
 
     Returns
     -------
@@ -28,8 +28,8 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
     Raises
     ------
     CaseError
-        Naming file and line: it cannot be read, has fewer than two rows or another number of columns, something is
-        no finite number, or times do not rise.
+        With file and line: it cannot be read, has fewer than two rows or another number of columns, a word is no
+        finite number, or times do not rise.
     """
     try:
         lines = path.read_bytes().decode("utf-8").splitlines()
@@ -39,19 +39,19 @@ def read_table(path: Path, names: tuple[str, ...]) -> tuple[tuple[float, ...], t
         ) from None
     except UnicodeDecodeError as error:
         raise CaseError(f"{path}: byte {error.start} is not UTF-8; a table is a text file") from None
-    found: list[tuple[float, ...]] = []
+    rows: list[tuple[float, ...]] = []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].replace(",", " ").replace(";", " ").split()
-        if not words or (not found and not _is_number(words[0])):  # a heading
+        if not words or (not rows and not is_number(words[0])):  # a heading
             continue
-        found.append(_row(path, number, words, names))
-        if len(found) > 1 and found[-1][0] <= found[-2][0]:
+        rows.append(_row(path, number, words, names))
+        if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
             raise CaseError(
-                f"{path}: line {number}: time {found[-1][0]:g} s follows {found[-2][0]:g} s; times must rise"
+                f"{path}: line {number}: time {rows[-1][0]:g} s follows {rows[-2][0]:g} s; times must rise"
             )
-    if len(found) < 2:
-        raise CaseError(f"{path}: has {len(found)} rows of numbers; a table needs two or more")
-    return tuple(row[0] for row in found), tuple(row[1:] for row in found)
+    if len(rows) < 2:
+        raise CaseError(f"{path}: has {len(rows)} rows of numbers; a table needs two or more")
+    return tuple(row[0] for row in rows), tuple(row[1:] for row in rows)
 
 
 def _row(path: Path, number: int, words: list[str], names: tuple[str, ...]) -> tuple[float, ...]:
@@ -59,12 +59,13 @@ def _row(path: Path, number: int, words: list[str], names: tuple[str, ...]) -> t
         wanted = ", ".join(("time", *names))
         raise CaseError(f"{path}: line {number} has {len(words)} columns; needed: {wanted}")
     for word in words:
-        if not _is_number(word) or not np.isfinite(float(word)):
+        if not is_number(word) or not np.isfinite(float(word)):
             raise CaseError(f"{path}: line {number}: {word[:40]!r} is not a finite number")
     return tuple(float(word) for word in words)
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Return whether a word is a number."""
     try:
         float(word)
     except ValueError:

@@ -8,7 +8,7 @@ import pytest
 
 from cases import Grains, make_case
 from pdem.foundation import cache
-from pdem.simulation import first_use, warm
+from pdem.simulation import precompile, prepare_kernels
 from pdem.simulation.simulation import Simulation
 
 
@@ -19,28 +19,28 @@ def make(tmp_path):
 
 
 @pytest.fixture
-def exercised(monkeypatch, make):
-    """Let no kernel be there; return the cases that were exercised."""
+def compiled(monkeypatch, make):
+    """Let no kernel be there; return the cases that were compiled."""
     found, marks = [], []
-    monkeypatch.setattr(first_use, "_seen", set())
+    monkeypatch.setattr(prepare_kernels, "_prepared", set())
     monkeypatch.setattr(cache, "is_marked", lambda tag: tag in marks)
     monkeypatch.setattr(cache, "mark", marks.append)
 
-    def exercise(case, threads):
+    def compile_kernels(case, threads):
         found.append((case, threads))
         Simulation(make(), threads=threads)  # as the real one does, without doing it all again
         time.sleep(0.2)
 
-    monkeypatch.setattr(warm, "exercise", exercise)
+    monkeypatch.setattr(precompile, "compile_kernels", compile_kernels)
     return found
 
 
-def test_the_first_simulation_prepares_and_says_so(make, exercised, capsys, monkeypatch):
-    monkeypatch.setattr(first_use, "_SECONDS_BETWEEN_LINES", 0.05)
+def test_the_first_simulation_prepares_and_says_so(make, compiled, capsys, monkeypatch):
+    monkeypatch.setattr(prepare_kernels, "_SECONDS_BETWEEN_LINES", 0.05)
     case = make()
     Simulation(case, threads=1)
     Simulation(make(), threads=1)
-    assert exercised == [(case, 1)]
+    assert compiled == [(case, 1)]
     first, *between, last = capsys.readouterr().err.splitlines()
     assert first.startswith("pdem: compiling kernels for this machine")
     assert str(cache.cache_directory()) in first
@@ -49,28 +49,28 @@ def test_the_first_simulation_prepares_and_says_so(make, exercised, capsys, monk
     assert last.startswith("pdem: kernels are ready after ")
 
 
-def test_nothing_is_said_or_done_where_kernels_are_there(make, exercised, capsys, monkeypatch):
+def test_nothing_is_said_or_done_where_kernels_are_there(make, compiled, capsys, monkeypatch):
     monkeypatch.setattr(cache, "is_marked", lambda tag: True)
     Simulation(make(), threads=1)
-    assert exercised == []
+    assert compiled == []
     assert capsys.readouterr().err == ""
 
 
-def test_an_error_while_compiling_leaves_it_to_be_done(make, exercised, capsys, monkeypatch):
+def test_an_error_while_compiling_leaves_it_to_be_done(make, compiled, capsys, monkeypatch):
     def fail(case, threads):
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(warm, "exercise", fail)
+        patch.setattr(precompile, "compile_kernels", fail)
         with pytest.raises(OSError, match="no room"):
             Simulation(make(), threads=1)
     assert "ready" not in capsys.readouterr().err
     Simulation(make(), threads=1)
-    assert len(exercised) == 1
+    assert len(compiled) == 1
 
 
 @pytest.mark.ranks(2)
-def test_ranks_prepare_once_on_their_node(communicator, make, exercised):
+def test_ranks_prepare_once_on_their_node(communicator, make, compiled):
     Simulation(make(), communicator, threads=1)
     Simulation(make(), communicator, threads=1)
-    assert len(exercised) == 1
+    assert len(compiled) == 1

@@ -1,6 +1,6 @@
-"""Kernels are there before a simulation takes its first step: announced, with progress, in two processes.
+"""Compilation of missing kernels before the first step of a simulation, with progress on the terminal.
 
-Each machine compiles once per version. What is compiled and how is in `pdem.simulation.warm`.
+Each machine compiles once per version. `pdem.simulation.precompile` has the calls that compile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.signals import SignalFlag
-from pdem.simulation.distributed import warm_up
+from pdem.simulation.ranks import warm_up
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -21,50 +21,53 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
 
 _SECONDS_BETWEEN_LINES = 30.0
-_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_UPDATES = 1.0
 _MACHINE_CODE = "*.nbc"  # numba's name for the files that hold it
 
-_seen: set[str] = set()  # what this process has prepared, also where no mark can be stored
-_under_way = threading.Lock()  # what prepares makes simulations itself
+_prepared: set[str] = set()  # tags of kernels prepared by this process, also where no mark can be stored
+_preparing = threading.Lock()  # preparation makes simulations, which would prepare kernels again
 
 
-def prepare(communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None) -> bool:
-    """Have all kernels that are needed compiled; return whether any had to be. Collective.
+def prepare_kernels(
+    communicator: Any, case: Case | None, threads: int, flag: SignalFlag | None = None
+) -> bool:
+    """Compile all kernels of a run that the cache lacks; return whether there were any. Collective.
 
-    Where the cache has all of them none is called: a run loads them when it comes to them.
+    If the cache has all of them none is called: a run loads each at its first use.
 
     Parameters
     ----------
     communicator : mpi4py communicator or None
         The ranks of the run.
     case : Case or None
-        Its way of detection and whether it has walls decide; None: all kernels.
+        Its contact law, detection method and walls determine the kernels; None: all kernels.
     threads : int
         Threads of this rank.
     flag : SignalFlag, optional
-        A signal that it remembers ends this early.
+        Its signal ends the compilation early.
     """
-    if not _under_way.acquire(blocking=False):
+    if not _preparing.acquire(blocking=False):
         return False
     try:
         return _prepare(communicator, case, threads, SignalFlag() if flag is None else flag)
     finally:
-        _under_way.release()
+        _preparing.release()
 
 
 def _prepare(communicator: Any, case: Case | None, threads: int, flag: SignalFlag) -> bool:
-    warm = import_module("pdem.simulation.warm")  # by its name: it makes simulations, which import this
-    tag, alone = warm.tag(case), communicator is None or communicator.size == 1
-    if alone and tag in _seen:
+    # by name, because `precompile` imports simulations, which import this module
+    precompile = import_module("pdem.simulation.precompile")
+    tag, alone = precompile.kernel_tag(case), communicator is None or communicator.size == 1
+    if alone and tag in _prepared:
         return False
     with _Progress() as progress:
         compiled = warm_up(
-            communicator, lambda: flag.unless_stopped(lambda: warm.exercise(case, threads)), tag, progress.begin,
-            lambda: flag.requested,
+            communicator, lambda: flag.unless_stopped(lambda: precompile.compile_kernels(case, threads)), tag,
+            progress.begin, lambda: flag.requested,
         )  # fmt: skip
         progress.finished = not flag.requested
     if not flag.requested:
-        _seen.add(tag)
+        _prepared.add(tag)
     return compiled
 
 
@@ -73,17 +76,17 @@ class _Progress:
 
     def __init__(self) -> None:
         self.finished = False
-        self._over = threading.Event()
+        self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def begin(self) -> None:
-        """Announce it, and say from now on how far it is."""
-        self._begun, self._before = time.monotonic(), _stored()
+        """Announce the compilation, and report its progress from now on."""
+        self._start, self._stored_at_start = time.monotonic(), _stored_kernels()
         self._updates = sys.stderr.isatty()
-        _say(
+        _print(
             "compiling kernels for this machine: one to three minutes, once per version; "
             f"they are kept in {cache_directory()}"
         )
@@ -95,29 +98,30 @@ class _Progress:
     ) -> None:
         if self._thread is None:
             return
-        self._over.set()
+        self._end.set()
         self._thread.join()
         if self._updates:
             sys.stderr.write("\r\033[K")
         if self.finished:
-            _say(f"kernels are ready after {time.monotonic() - self._begun:.0f} s")
+            _print(f"kernels are ready after {time.monotonic() - self._start:.0f} s")
 
     def _watch(self) -> None:
-        pause = _SECONDS_BETWEEN_LOOKS if self._updates else _SECONDS_BETWEEN_LINES
-        while not self._over.wait(pause):
-            text = f"{_stored() - self._before} kernels compiled in {time.monotonic() - self._begun:.0f} s"
+        pause = _SECONDS_BETWEEN_UPDATES if self._updates else _SECONDS_BETWEEN_LINES
+        while not self._end.wait(pause):
+            compiled, seconds = _stored_kernels() - self._stored_at_start, time.monotonic() - self._start
+            text = f"{compiled} kernels compiled in {seconds:.0f} s"
             if self._updates:
                 sys.stderr.write(f"\r\033[Kpdem: {text}")
                 sys.stderr.flush()
             else:
-                _say(text)
+                _print(text)
 
 
-def _stored() -> int:
-    """Return how many kernels the cache folder has, by whichever process."""
+def _stored_kernels() -> int:
+    """Return the number of kernels in the cache folder, from all processes."""
     return sum(1 for _ in cache_directory().rglob(_MACHINE_CODE))
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stderr.write(f"pdem: {text}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Walls that particles drive, as a case says it: ``[walls.servo]`` and ``[walls.body]``."""
+"""Sections of the case file for walls that particles drive: ``[walls.servo]`` and ``[walls.body]``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from pdem.case.base import Flags, Name, NotNegative, Positive, Section, Vector
-from pdem.case.motions import About, Values
+from pdem.case.motions import Axis, Values
 
 Limits = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class LoadTable(Section):
-    """``force_table`` and ``torque_table``: straight lines between given loads, constant before and after.
+    """``force_table`` and ``torque_table``: loads against time, linear between its times, constant before and after.
 
     Attributes
     ----------
@@ -33,30 +33,30 @@ class LoadTable(Section):
 class Servo(Section):
     """``[walls.servo]``: the wall moves until the particles load it as wanted; see `pdem.motion.servo`.
 
-    Exactly one of the four loads is given. A force makes the wall move along the axis, a torque turn about it. The
-    load is what particles do *to the wall*, counted along the axis, as ``wall_loads`` and the series report it: a
-    piston with the axis pointing from it into the bed is pressed by a negative `force`. The wall's own motion (not
-    `on`) goes on besides: a lid that turns while it is pressed.
+    Exactly one of the four loads is given. With a force the wall moves along the axis, with a torque it turns about it.
+    The load is that of the particles *on the wall*, along the axis, as in ``wall_loads`` and the series: a piston whose
+    axis points into the bed has a negative `force`. The wall's own motion (not `on`) is added: a lid that turns
+    while it presses.
 
     Attributes
     ----------
     axis : tuple of 3 float
-        Direction, of any length but zero. It stays as it is.
+        Direction, of any length but zero, constant in time.
     centre : tuple of 3 float
         For torques, a point on the axis, in m.
     force, torque : float
         In N, N m.
     force_table, torque_table : LoadTable
-        The same as a function of the time.
+        The same as functions of time.
     largest_rate : float
-        Of the wall, in m/s or rad/s. So fast it moves until a tenth of the load is missing.
+        Of the wall, in m/s or rad/s; it moves at this rate until a tenth of the largest load is missing.
     gain : float
-        Speed over wrong load, in m/(N s) or rad/(N m s); unless given, ten times `largest_rate` over the largest load.
-        It is cut where contacts are so stiff that it would be unstable.
+        Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the largest
+        load. It is reduced where stiff contacts would make the servo unstable.
     start : float
-        Time before which the wall stays where it is, in s.
+        Time at which the servo starts to move the wall, in s.
     travel_limits : tuple of 2 float
-        How far it may go along and about the axis from where the mesh is, in m or rad.
+        Least and largest displacement from the position of the mesh, along or about the axis, in m or rad.
     """
 
     axis: Vector
@@ -72,7 +72,7 @@ class Servo(Section):
 
 
 def _matrix(value: Any) -> Any:
-    """Return three moments as a matrix, anything else as it is."""
+    """Return three moments as a matrix, any other value unchanged."""
     if (
         isinstance(value, (list, tuple))
         and len(value) == 3
@@ -106,8 +106,8 @@ class Body(Section):
         Directions of space in which it moves.
     free_rotation : tuple of 3 bool
         Axes of space, through its centre of mass, about which it turns: all, one or none.
-    hinge : About
-        In place of both: it turns about this axis alone.
+    hinge : Axis
+        In place of both: the only axis about which it turns.
     force, torque : tuple of 3 float
         Applied at the centre of mass, constant in space, in N and N m.
     gravity : bool
@@ -122,12 +122,12 @@ class Body(Section):
     angular_velocity: Vector = (0.0, 0.0, 0.0)
     free_translation: Flags = (True, True, True)
     free_rotation: Flags = (True, True, True)
-    hinge: About | None = None
+    hinge: Axis | None = None
     force: Vector = (0.0, 0.0, 0.0)
     torque: Vector = (0.0, 0.0, 0.0)
     gravity: bool = True
 
     @property
     def turns(self) -> bool:
-        """Whether it can turn at all."""
+        """Whether it has a rotational degree of freedom."""
         return self.hinge is not None or any(self.free_rotation)

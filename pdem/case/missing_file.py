@@ -1,4 +1,4 @@
-"""What to say of a file that a case names and that is not there."""
+"""The error for a file of a case that does not exist."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from pdem.case.schema import CaseData
 
-_MAKER = "scripts/"
+_SCRIPTS = "scripts/"
 
 
-def missing_file(case: CaseData, where: str, path: Path) -> CaseError:
-    """Return the error for a file that `where`, a key of the case with its value, leads to.
+def missing_file_error(case: CaseData, where: str, path: Path) -> CaseError:
+    """Return the error for a missing file; `where` is the key of the case with its value.
 
-    Where the opening comment of the case names a script that makes its files, the sentence is repeated.
+    If the opening comment of the case names a script that makes its files, the message quotes the sentence.
     """
     text = f"{where}: no such file ({path}); paths are relative to the folder of the case"
     remark = _remark(case)
@@ -35,4 +35,4 @@ def _remark(case: CaseData) -> str:
             break
         comment.append(line.lstrip("# "))
     sentences = re.split(r"(?<=\.)\s+(?=[A-Z'])", " ".join(comment))
-    return " ".join(sentence for sentence in sentences if _MAKER in sentence)
+    return " ".join(sentence for sentence in sentences if _SCRIPTS in sentence)

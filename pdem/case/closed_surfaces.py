@@ -1,4 +1,4 @@
-"""On which side of closed surfaces points are: rays upwards, counted with every edge on one side only."""
+"""Test of points inside closed surfaces, by the parity of crossings of a ray upwards."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from pdem.containers.mesh import Mesh
 
-_TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
-"""A rotation after which rays upwards are along no direction that machines are built in."""
+_ROTATION = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
+"""A rotation after which rays upwards are parallel to no usual direction of machine parts."""
 
 
 def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int, NDArray[np.bool_]]:
-    """Tell which points are inside each closed piece of a mesh.
+    """Return which points are inside each closed piece of a mesh.
 
     Parameters
     ----------
     positions : ndarray, shape (n, 3)
         The points [m].
     mesh : Mesh
-        Pieces hang together by edges; they are closed if every edge has two facets.
+        Facets of a piece are connected by edges; it is closed if every edge has two facets.
 
     Returns
     -------
@@ -36,17 +36,17 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
     """
     piece, closed = pieces_of(mesh.topology)
     triangles, owner = triangle_fans(mesh.facet_start, mesh.facet_vertices)
-    kept = closed[piece[owner]]
-    if not kept.any() or not len(positions):
+    is_closed = closed[piece[owner]]
+    if not is_closed.any() or not len(positions):
         return {}
-    turned, points = mesh.vertices @ _TURN.T, positions @ _TURN.T
-    triangles, of = triangles[kept], piece[owner[kept]]
+    vertices, points = mesh.vertices @ _ROTATION.T, positions @ _ROTATION.T
+    triangles, of = triangles[is_closed], piece[owner[is_closed]]
     number = np.cumsum(closed) - 1
     crossings = np.zeros((len(points), int(closed.sum())), np.int64)
-    corners = turned[triangles][:, :, :2]
+    corners = vertices[triangles][:, :, :2]
     shadows = BoxTree(corners.min(axis=1), corners.max(axis=1))
     for triangle, point in pairs_between(shadows, BoxTree(points[:, :2], points[:, :2])):
-        above = _is_above(turned, triangles[triangle], points[point])
+        above = _is_above(vertices, triangles[triangle], points[point])
         np.add.at(crossings, (point[above], number[of[triangle[above]]]), 1)
     _, first = np.unique(piece, return_index=True)
     return {int(facet): crossings[:, column] % 2 == 1 for column, facet in enumerate(first[closed])}
@@ -55,9 +55,9 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
 def _is_above(
     vertices: NDArray[np.float64], triangles: NDArray[np.int64], points: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell whether each point's ray upwards goes through its triangle.
+    """Return whether the ray upwards from each point crosses its triangle.
 
-    An edge is always looked at from its lower vertex, so that a ray along it goes through one of its two facets.
+    An edge is always oriented from its lower vertex, so that a ray through it crosses one of its two facets only.
     """
     left = []
     for a, b in ((0, 1), (1, 2), (2, 0)):

@@ -1,7 +1,7 @@
-"""Tiny simulations that call every kernel of a run, so that none is compiled while one is under way.
+"""Tiny simulations that call every kernel of a run, so that none is compiled during the run.
 
-About half of the time goes into kernels of walls. A second process compiles those, if there is a core for it, while
-this one compiles all others.
+Kernels of walls take about half of the compile time. A helper process compiles them, if there is a core for it, while
+this process compiles all others.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
-from pdem.simulation.distributed import rehearse
-from pdem.simulation.driven import finish_driven
-from pdem.simulation.helper import Helper
+from pdem.simulation.driven_walls import finish_driven
+from pdem.simulation.helper_process import HelperProcess
 from pdem.simulation.phases import Phases
-from pdem.simulation.setup import constants_of, parts_of, skins_of, walls_of
+from pdem.simulation.ranks import compile_rank_kernels
+from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.simulation import Simulation
-from pdem.simulation.state import first_groups, gather_groups, load_state, local_groups
-from pdem.simulation.step import SORT_EVERY, evaluate_walls, list_facets
+from pdem.simulation.state import gather_groups, initial_groups, load_state, local_groups
+from pdem.simulation.step import SORT_EVERY, compute_wall_forces, list_facets
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import bodies_of, summed_loads
 
 STEPS = 20
-"""Enough for contacts to begin and end and for lists to be made anew."""
+"""Enough for contacts to begin and end and for lists to be rebuilt."""
 
 _SIDE = 0.06
 
@@ -76,7 +76,7 @@ radius = 0.002
 positions = [[0.0139, 0.02, 0.00095]]
 velocity = [1.0, 0.0, 2.0]
 """
-"""Two that stay in contact with each other and the floor, and some that leave them."""
+"""Two in lasting contact with each other and the floor, and some that separate from them."""
 
 _BOX = f"""
 [domain]
@@ -106,54 +106,56 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 """
 
 
-def tag(case: Case | None = None) -> str:
-    """Return what `exercise` covers, as a name: cases with the same one need the same kernels."""
-    with_walls = f"run-{_method(case)}-{_law(case)}-{_covers()}"
+def kernel_tag(case: Case | None = None) -> str:
+    """Return a name for the kernels of a case: cases of the same name need the same kernels."""
+    with_walls = f"run-{_method(case)}-{_law_hash(case)}-{_source_hash()}"
     return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
-def exercise(case: Case | None = None, threads: int = 1) -> None:
-    """Call every kernel that a run of a case needs, on a few particles in memory.
+def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
+    """Compile every kernel that a run of a case needs: call it on a few particles.
 
     Parameters
     ----------
     case : Case, optional
-        Its contact law and its way of detection are used, and kernels of walls are left out if it has none; all are
-        called, for elastic spheres with friction and the default detection, if None.
+        Its contact law and detection method are used, and kernels of walls are left out if it has none. None: all
+        kernels, for elastic spheres with friction and the default detection.
     threads : int
-        Threads to run the kernels on. Their machine code does not depend on it.
+        Threads to run the kernels on; their machine code does not depend on this number.
     """
     set_threads(threads)
     method, laws = _method(case), _Laws.of(case)
     if not _has_walls(case):
         _run(_case(laws, method, walled=False), [], threads)
-        rehearse()
+        compile_rank_kernels()
         return
-    # a machine that has the helper's kernels starts none: what is missing then is not worth it
+    # if the kernels of walls are cached, the few others that may be missing are not worth a helper
     needed = not is_marked(_walls_tag(case))
-    with Helper(__name__, help_exercise.__name__, [laws.text, laws.directory], needed=needed) as helper:
+    with HelperProcess(
+        __name__, compile_wall_kernels.__name__, [laws.text, laws.directory], needed=needed
+    ) as helper:
         _run(_case(laws, method, walled=False), [], threads)
-        helper.wait()  # or both would compile what it is at
+        helper.wait()  # or both processes would compile the same kernel
     _run(_case(laws, method, walled=True), _meshes(), threads)
-    rehearse()
+    compile_rank_kernels()
     mark(_walls_tag(case))
 
 
-def help_exercise(text: str, directory: str) -> None:
-    """Call about half of all kernels: those of walls, the longest first, and of ranks, for the laws of a case."""
+def compile_wall_kernels(text: str, directory: str) -> None:
+    """Compile the kernels of walls, the longest first, and of ranks, for the laws of a case."""
     set_threads(1)
-    system = _still(_Laws(text, directory))
-    _evaluate_walls(system)
-    assert system.walls is not None
+    system = _system_at_rest(_Laws(text, directory))
+    _call_wall_kernels(system)
+    assert system.wall_contacts is not None
     system.measure_reaches()
-    list_facets(system, system.walls.carry(system.particles))
-    rehearse()
+    list_facets(system, system.wall_contacts.carry(system.particles))
+    compile_rank_kernels()
 
 
 class _Laws(NamedTuple):
-    """Materials and interactions as text, and the folder in which files of laws are looked for.
+    """Materials and interactions as text, and the folder of files of contact laws.
 
-    They have the contact laws of a case, all of them, so that the kernels are the same.
+    They use all contact laws of a case, so that the kernels are the same.
     """
 
     text: str
@@ -161,7 +163,7 @@ class _Laws(NamedTuple):
 
     @classmethod
     def of(cls, case: Case | None) -> _Laws:
-        """Return those of a case, or of one that is not known."""
+        """Return those of a case, or the usual ones if it is not known."""
         tables = (
             [_USUAL]
             if case is None
@@ -170,7 +172,7 @@ class _Laws(NamedTuple):
         tables = tables or [_USUAL]
         different = {tomli_w.dumps(table): table for table in tables}
         document: dict[str, Any] = {"materials": {}, "interactions": {}}
-        for number, table in enumerate(different.values()):  # of materials that never meet
+        for number, table in enumerate(different.values()):  # of materials without particles
             document["materials"][f"other{number}"] = {}
             document["interactions"][f"other{number}-other{number}"] = table
         for pair in ("grain-grain", "grain-steel"):
@@ -178,41 +180,42 @@ class _Laws(NamedTuple):
         return cls(tomli_w.dumps(document), "." if case is None else str(case.directory))
 
 
-def _evaluate_walls(system: System) -> None:
-    """Call the kernels of wall contacts while no particle has any facet to be tested."""
-    assert system.walls is not None
-    constants, walls = system.constants, system.walls
+def _call_wall_kernels(system: System) -> None:
+    """Call the kernels of wall contacts for particles without candidate facets."""
+    assert system.wall_contacts is not None
+    constants, walls = system.constants, system.wall_contacts
     law = constants.parameters(0.0)
-    evaluate_walls(system, system.pairs.packed(system.particles.count), law, Phases())
+    compute_wall_forces(system, system.pair_contacts.packed(system.particles.count), law, Phases())
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step)
     walls.loads()
 
 
-def _still(laws: _Laws) -> System:
-    """Return particles among walls before the first step, which calls no kernels but those of the walls' places."""
+def _system_at_rest(laws: _Laws) -> System:
+    """Return particles among walls before the first step; of all kernels this calls only those that move walls."""
     case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
-    parts, particles = parts_of(case, meshes), initial_particles(case, meshes)
+    geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
     system = System(
-        case, constants_of(case), walls_of(case, parts), Alone(), partial(skins_of, case), particles, parts.blocks
+        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), particles, geometry.blocks
     )  # fmt: skip
-    load_state(system, first_groups(particles))
-    assert system.walls is not None
-    system.walls.walls.place(0.0, 0.0)
+    load_state(system, initial_groups(particles))
+    assert system.moving_walls is not None
+    system.moving_walls.place(0.0, 0.0)
     return system
 
 
 def _walls_tag(case: Case | None) -> str:
-    return f"walls-{_law(case)}-{_covers()}"
+    return f"walls-{_law_hash(case)}-{_source_hash()}"
 
 
-def _law(case: Case | None) -> str:
-    """Return a short name of the contact law of a case."""
+def _law_hash(case: Case | None) -> str:
+    """Return a short hash of the contact law of a case."""
     version = law_of(_case(_Laws.of(None), "hgrid", walled=False) if case is None else case).version
     return hashlib.blake2b(version.encode(), digest_size=6).hexdigest()
 
 
-def _covers() -> str:
+def _source_hash() -> str:
+    """Return a short hash of this module, which decides what is compiled."""
     return hashlib.blake2b(Path(__file__).read_bytes(), digest_size=4).hexdigest()
 
 
@@ -232,13 +235,11 @@ def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Cas
 
 
 def _run(case: Case, meshes: list[Mesh], threads: int) -> None:
-    """Take some steps, continue from the state they lead to, and ask for everything there is to ask."""
-    particles = CheckedParticles(
-        initial_particles(case, meshes)
-    )  # two of them overlap a little, as they shall
+    """Take some steps, continue from their state, and call all measurements."""
+    particles = CheckedParticles(initial_particles(case, meshes))  # "checked", because two overlap on purpose
     preflight(case, particles, meshes)
     first = Simulation(case, threads=threads, particles=particles, meshes=meshes)
-    first.system.detections = SORT_EVERY  # at the next one particles are put in another order
+    first.system.detections = SORT_EVERY  # the next detection reorders particles
     first.advance(STEPS)
     state = gather_groups(first.system, local_groups(first.system))
     second = Simulation(case, threads=threads, state=state, meshes=meshes)

@@ -1,6 +1,6 @@
-"""A second process that does a part of some long work: a fresh interpreter, which ends when this process does.
+"""A helper process that takes over a part of some long work: a new interpreter, which ends with this process.
 
-Nothing depends on it: its work shows in files alone, and whoever starts it goes on without if it cannot be had.
+Its only results are files. If it cannot be started, this process does all the work.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-_PROGRAM = "from pdem.simulation.helper import serve; serve({!r}, {!r}, {!r})"
-_PATIENCE = 600.0  # s; a process that takes longer is stuck
-_SHOWN_LINES = 15
+_PROGRAM = "from pdem.simulation.helper_process import serve; serve({!r}, {!r}, {!r})"
+_TIMEOUT = 600.0  # s; a process that takes longer is stuck
+_STDERR_LINES = 15
 
 
-class Helper:
-    """Have a function called by another process while this one is entered as a context.
+class HelperProcess:
+    """A context in which another process calls a function.
 
-    The process is started with the modules and the folder of kernels of this one, and without what a launcher of ranks
-    has told this one. Leaving the context ends it, whatever it does. None is started where there is one core only.
+    The process has the modules and the kernel cache of this one, but not the environment variables of a launcher of
+    ranks. The end of the context kills it. On a single core no process is started.
 
     Parameters
     ----------
     module, function : str
-        What to call.
+        The function to be called.
     arguments : sequence of str
-        What to call it with.
+        Its arguments.
     needed : bool
-        Whether there is anything to do for it.
+        False if there is no work for it: then no process is started.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Helper:
         self._program = _PROGRAM.format(module, function, list(arguments))
         self._needed = needed and available_cores() > 1 and bool(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
-        self._said: Any = None
+        self._stderr: Any = None
 
-    def __enter__(self) -> Helper:
+    def __enter__(self) -> HelperProcess:
         if self._needed:
-            with suppress(OSError):  # no room for a file or another process: this one does all the work
+            with suppress(OSError):  # no room for a file or process: this process does all the work
                 self._start()
         return self
 
@@ -66,51 +66,51 @@ class Helper:
     ) -> None:
         if self._process is not None:
             self._process.kill()
-            with self._process:  # waits for its end and closes its pipe
+            with self._process:  # wait for its end and close its pipe
                 pass
-        if self._said is not None:
-            self._said.close()
+        if self._stderr is not None:
+            self._stderr.close()
 
     def wait(self) -> None:
-        """Wait until the function has returned, if it was called at all.
+        """Wait until the function has returned, if the process was started.
 
         Warns
         -----
         RuntimeWarning
-            If it failed, with what the process said.
+            If it failed, with the last lines of its standard error.
         """
         if self._process is None:
             return
         try:
-            code: Any = self._process.wait(_PATIENCE)
+            code: Any = self._process.wait(_TIMEOUT)
         except subprocess.TimeoutExpired:
             code = "missing"
         if code:
             warnings.warn(self._problem(code), RuntimeWarning, stacklevel=2)
 
     def _start(self) -> None:
-        # not by fork, which MPI and threads do not survive; stdin is the pipe by which it sees the end of this process
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed on leaving the context
+        # no fork, which MPI and threads do not survive; the end of file of stdin is the end of this process
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the context
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", self._program], env=_environment(),
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._stderr,
         )  # fmt: skip
 
     def _problem(self, code: object) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()[-_SHOWN_LINES:]
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()[-_STDERR_LINES:]
         return "\n".join([f"a helping process failed (exit code {code}); this one does its work", *lines])
 
 
 def serve(module: str, function: str, arguments: Sequence[str]) -> None:
-    """Call a function as the helper of another process, and end when that has ended."""
+    """Call a function in the helper process, and exit when its parent has ended."""
     for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # they come to both; the other process decides what they mean
-    threading.Thread(target=_end_with_the_other, daemon=True).start()
+        signal.signal(number, signal.SIG_IGN)  # both processes receive them; the parent decides
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     getattr(import_module(module), function)(*arguments)
 
 
-def _end_with_the_other() -> None:
+def _exit_with_parent() -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)
@@ -118,7 +118,7 @@ def _end_with_the_other() -> None:
 
 def _environment() -> dict[str, str]:
     from pdem.foundation.cache import cache_directory
-    from pdem.simulation.distributed import without_launcher
+    from pdem.simulation.ranks import without_launcher
 
     modules = os.pathsep.join(path or os.getcwd() for path in sys.path)
     own = {"PYTHONPATH": modules, "NUMBA_CACHE_DIR": str(cache_directory())}

@@ -1,14 +1,14 @@
-"""The skin with which a run is fastest, chosen while it runs.
+"""Autotuner of the skin: finds the fastest one during the run.
 
-A wide skin makes lists rarely but long, a narrow one often but short. With f, the skin over the largest radius of
+Wide skins need rare but long lists, narrow skins frequent but short ones. With f, the skin over the largest radius of
 a level, the time of a step is about
 
     T(f) = rest + b (t + k ((1 + f)^3 - 1)) + D(f) r(f),    r(f) ~ 1 / f,
 
-where t of the candidates touch, the others fill the shell of the skin, b is the time a candidate takes in every
-step, D the time of a detection (a part of which goes with the candidates) and r detections per step. All but f is
-measured in the run itself, so that what slows the machine slows all terms alike. Results do not depend on the
-skin, to the bit: tuning is free to follow the clock.
+where t is the number of candidates that touch; the others, in proportion to k, fill the shell of the skin. b is the
+time of a candidate in every step, D that of a detection (in part proportional to the candidates) and r the number of
+detections per step. All but f is measured in the run itself, so that other load of the machine slows all terms alike.
+Results do not depend on the skin, to the bit: the tuner is free to follow the clock.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ SMALLEST, LARGEST = 0.02, 1.0
 """Limits of the skin over the largest radius of a level."""
 
 CONTACT, PARTICLE = 8.0, 8.0
-"""Time of a contact, law and all, and of a particle that moves on, over that of a candidate that does not touch."""
+"""Times of a contact and of the motion of a particle, over that of a candidate that does not touch."""
 
 LISTED_CONTACT, LISTED_PARTICLE = 1.5, 6.0
-"""What each of these costs when lists are made, over what a candidate costs."""
+"""Times of a contact and of a particle when lists are built, over that of a candidate then."""
 
 ORDERED = 18.0
-"""What a contact costs in the first step with new lists, when its particles bring theirs in order, over what a
-candidate costs: the time is spent on pairs, but goes with the lists."""
+"""Extra time of a contact in the first step with new lists, when contacts are put in order, over that of a candidate:
+counted as time of pairs, but proportional to the number of detections."""
 
 _FRACTIONS = np.geomspace(SMALLEST, LARGEST, 48)
 _LARGEST_CHANGE = 2.0
-_WORTHWHILE = 1.15
+_LEAST_CHANGE = 1.15
 
 
 @dataclass(frozen=True)
 class Window:
-    """What a run has done up to some step, or between two.
+    """Steps, detections and times of a run from its start, or between two times.
 
     Attributes
     ----------
     steps : int
         Their number.
     detections : int
-        How often lists were made.
+        Number of detections.
     pairs, detecting : float
-        Time spent on contacts between particles, and on making lists [s].
+        Time spent on contacts between particles, and on building lists [s].
     """
 
     steps: int
@@ -64,7 +64,7 @@ class Window:
     detecting: float
 
     def since(self, other: Window) -> Window:
-        """Return what has been done since another."""
+        """Return the difference to an earlier one."""
         return Window(
             self.steps - other.steps, self.detections - other.detections, self.pairs - other.pairs,
             self.detecting - other.detecting,
@@ -73,7 +73,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Lists:
-    """How long lists are: numbers of candidates, of contacts among them, of particles with ghosts."""
+    """Lengths of lists: numbers of candidates, of contacts among them, of particles with ghosts."""
 
     candidates: int
     contacts: int
@@ -81,31 +81,31 @@ class Lists:
 
 
 class SkinTuner:
-    """Decides which skin comes next; the same on every rank.
+    """Chooses the skin of the next lists, the same on every rank.
 
     Parameters
     ----------
     fraction : float
-        Skin to begin with, over the largest radius of a level.
+        Initial skin, over the largest radius of a level.
     """
 
     def __init__(self, fraction: float) -> None:
         self.fraction = fraction
         self._settled = False
-        self.begin(0)
+        self.start(0)
 
-    def begin(self, step: int) -> None:
-        """Have a run that begins with so many steps taken before."""
+    def start(self, step: int) -> None:
+        """Start counting at this step, that of a restart."""
         self._last = Window(step, 0, 0.0, 0.0)
 
     def is_due(self, step: int) -> bool:
-        """Tell whether a detection at this step may change the skin."""
+        """Return whether a detection at this step may change the skin."""
         return step - self._last.steps >= WINDOW
 
-    def wants_lists(self, step: int) -> bool:
-        """Tell whether lists shall be made at this step though they still hold: the skin is far from the best one.
+    def needs_detection(self, step: int) -> bool:
+        """Return whether lists that are not stale are to be rebuilt at this step: the skin is far from the best one.
 
-        Wide skins of slow particles may hold for thousands of steps.
+        With wide skins and slow particles a list may otherwise last for thousands of steps.
         """
         return not self._settled and self.is_due(step)
 
@@ -115,25 +115,25 @@ class SkinTuner:
         Parameters
         ----------
         done : Window
-            Since the beginning of the run, on this rank.
+            From the start of the run, on this rank.
         lists : Lists
-            The present ones of this rank.
+            Lengths of the present lists of this rank.
         decide : callable
-            Returns on every rank what the first rank gives it, a whole number from 0 on.
+            Returns on every rank the argument of rank 0, a whole number from 0 on.
         """
         window = done.since(self._last)
         self._last = done
-        place = decide(best_place(self.fraction, window, lists))
-        wanted = float(_FRACTIONS[place])
+        index = decide(best_fraction_index(self.fraction, window, lists))
+        wanted = float(_FRACTIONS[index])
         bounds = self.fraction / _LARGEST_CHANGE, self.fraction * _LARGEST_CHANGE
         self._settled = bounds[0] <= wanted <= bounds[1]
-        if not 1.0 / _WORTHWHILE < wanted / self.fraction < _WORTHWHILE:
+        if not 1.0 / _LEAST_CHANGE < wanted / self.fraction < _LEAST_CHANGE:
             self.fraction = min(max(wanted, bounds[0]), bounds[1])
         return self.fraction
 
 
-def best_place(fraction: float, window: Window, lists: Lists) -> int:
-    """Return which of the fractions tried makes a step fastest; `fraction` was that of the window."""
+def best_fraction_index(fraction: float, window: Window, lists: Lists) -> int:
+    """Return the index of the fraction with the fastest step; `fraction` was that of the window."""
     if lists.candidates <= lists.contacts:
         return int(np.argmin(np.abs(_FRACTIONS - fraction)))
     work = lists.candidates + CONTACT * lists.contacts + PARTICLE * lists.particles

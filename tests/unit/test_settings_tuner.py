@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs.history_kernels import CHUNK, CHUNKS
-from pdem.simulation.trials import FEW, FIRST, LONGEST_REST, REST, Setting, Trials
+from pdem.simulation.settings_tuner import (
+    FIRST_TRIAL,
+    LONGEST_PAUSE,
+    PAUSE,
+    REJECTION_SAMPLES,
+    Setting,
+    SettingsTuner,
+)
 
 LISTS = 30
 """Steps that lists hold for."""
@@ -23,20 +30,20 @@ def driven(trials, cost, detections, noise=0.0, seed=0):
     for detection in range(1, detections + 1):
         used.append(now)
         spent += LISTS * cost(now) * (1.0 + noise * rng.uniform(-1.0, 1.0))
-        trials.note(LISTS * detection, spent)
+        trials.set_next(LISTS * detection, spent)
         now = {name: trials.value(name) for name in trials.settings}
     return used
 
 
 def best_known(trials):
-    return {name: setting.choices[setting.place] for name, setting in trials.settings.items()}
+    return {name: setting.choices[setting.index] for name, setting in trials.settings.items()}
 
 
 @given(st.integers(0, 5), st.integers(0, 3), st.integers(0, 5), st.integers(0, 3), st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
 def test_it_finds_what_is_fastest_from_anywhere(threads, chunk, best_threads, best_chunk, seed):
     many = [1, 2, 4, 8, 16, 32]
-    trials = Trials({"threads": Setting(many, threads), "chunk": Setting(CHUNKS, chunk)})
+    trials = SettingsTuner({"threads": Setting(many, threads), "chunk": Setting(CHUNKS, chunk)})
 
     def cost(now):
         return 1.1 ** abs(many.index(now["threads"]) - best_threads) + 0.15 * abs(
@@ -49,35 +56,35 @@ def test_it_finds_what_is_fastest_from_anywhere(threads, chunk, best_threads, be
 
 @pytest.mark.parametrize("worse", [1.02, 1.1, 2.0, 10.0])
 def test_what_is_slower_is_hardly_used(worse):
-    trials = Trials.of_run(8)
+    trials = SettingsTuner.of_run(8)
     first = best_known(trials)
     assert first == {"threads": 8, "chunk": CHUNK}
     used = driven(trials, lambda now: 1.0 if now == first else worse, 10_000)
     others = [now for now in used if now != first]
-    assert others[0] in used[FIRST // LISTS - 1 : FIRST // LISTS + 2]
+    assert others[0] in used[FIRST_TRIAL // LISTS - 1 : FIRST_TRIAL // LISTS + 2]
     moves = 3  # to half of the threads, to chunks of half and of twice the size
-    rounds = 1 + int(np.log2(LISTS * len(used) / REST))
-    assert moves <= len(others) <= (1 if worse > 1.2 else FEW) * moves * rounds
+    rounds = 1 + int(np.log2(LISTS * len(used) / PAUSE))
+    assert moves <= len(others) <= (1 if worse > 1.2 else REJECTION_SAMPLES) * moves * rounds
     assert best_known(trials) == first
 
 
 def test_it_rests_longer_and_longer_where_nothing_is_better():
-    trials = Trials.of_run(1)
+    trials = SettingsTuner.of_run(1)
     used = driven(trials, lambda now: 1.0 if now["chunk"] == CHUNK else 1.05, 40_000)
     steps = LISTS * np.flatnonzero([now["chunk"] != CHUNK for now in used])
-    pauses = np.diff(steps)[np.diff(steps) > REST // 2]
+    pauses = np.diff(steps)[np.diff(steps) > PAUSE // 2]
     assert np.all(pauses[1:] >= pauses[:-1])
-    assert abs(int(pauses.max()) - LONGEST_REST) <= 3 * LISTS
+    assert abs(int(pauses.max()) - LONGEST_PAUSE) <= 3 * LISTS
 
 
 def test_one_thread_has_no_other():
-    trials = Trials.of_run(1)
+    trials = SettingsTuner.of_run(1)
     assert {now["threads"] for now in driven(trials, lambda _: 1.0, 2000)} == {1}
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 6, 64])
 def test_threads_are_halved(threads):
-    choices = Trials.of_run(threads).settings["threads"].choices
+    choices = SettingsTuner.of_run(threads).settings["threads"].choices
     assert choices[0] == 1
     assert choices[-1] == threads
     assert all(more // 2 == fewer for fewer, more in pairwise(choices))
@@ -85,7 +92,7 @@ def test_threads_are_halved(threads):
 
 def test_a_change_of_something_else_in_the_midst_of_a_trial_deceives_nobody():
     """When all becomes half as dear while a setting is tried, it does not seem to be the setting."""
-    trials, factor = Trials.of_run(1), [1.0]
+    trials, factor = SettingsTuner.of_run(1), [1.0]
 
     def cost(now):
         return factor[0] * (1.0 if now["chunk"] == CHUNK else 1.1)
@@ -94,7 +101,7 @@ def test_a_change_of_something_else_in_the_midst_of_a_trial_deceives_nobody():
     for detection in range(1, 300):
         if detection % 7 == 0:
             factor[0] *= 0.5
-            trials.restart()
+            trials.discard_times()
         spent += LISTS * cost({"chunk": trials.value("chunk")})
-        trials.note(LISTS * detection, spent)
+        trials.set_next(LISTS * detection, spent)
     assert best_known(trials)["chunk"] == CHUNK

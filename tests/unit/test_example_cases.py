@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pdem.case.example_cases import example_names, example_text, example_title, write_example
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
-from pdem.case.templates import example_names, example_text, example_title, write_example
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError, MeshError
 

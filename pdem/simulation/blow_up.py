@@ -1,4 +1,4 @@
-"""What stops a run because its results would mean nothing: who, where, by how much, and the likely cause."""
+"""Errors that stop a run because its results would mean nothing: particles, place, size and the likely cause."""
 
 from __future__ import annotations
 
@@ -19,28 +19,34 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-FAST, FAR, PAIR, WALL, DRIVEN = range(5)
-"""A wall moved more than the radius of a particle that it passes in one step; a particle moved more than its radius in
-a step or is nowhere; two overlap too much; one and a wall do; a wall that particles drive went farther than the largest
-radius, or is nowhere."""
+WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST = range(5)
+"""Kinds of errors, in the order in which they are reported:
+
+- ``WALL_TOO_FAST``: in one step a wall moved more than the radius of a particle in its path;
+- ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
+- ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
+- ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite.
+"""
 
 OPPOSITE = -0.3
-"""Cosine between two normals from which on walls squeeze what is between them."""
+"""Cosine between the normals of two walls below which these squeeze a particle between them."""
 
 
-def stop_if_troubled(system: System) -> NoReturn:
-    """Raise on every rank the trouble of the lowest kind that any rank saw, the worst or first of it. Collective."""
-    rows = np.array(system.trouble, np.int64).reshape(-1, 3)
+def raise_blow_up(system: System) -> NoReturn:
+    """Raise on every rank the error of lowest kind on any rank: the deepest overlap or the lowest id. Collective."""
+    rows = np.array(system.errors, np.int64).reshape(-1, 3)
     joined = system.exchange.collect({"kind": rows[:, 0], "id": rows[:, 1], "other": rows[:, 2]})
     chosen = None
     if joined is not None:
         chosen = min(zip(*(joined[name].tolist() for name in ("kind", "id", "other")), strict=True))
     kind, first, other = system.exchange.share(chosen)
     share = 0.0
-    if kind in (PAIR, WALL):
+    if kind in (PAIR_OVERLAP, WALL_OVERLAP):
         first, other, share = _deepest(system, kind) or (first, other, 0.0)
     message = None
-    facts = _Facts(system, [first, other] if kind == PAIR else [other if kind == FAST else first])
+    facts = _Facts(
+        system, [first, other] if kind == PAIR_OVERLAP else [other if kind == WALL_TOO_FAST else first]
+    )
     if joined is not None:
         where = f"step {system.step} (time {system.time:.6g} s)"
         message = f"{where}: {_MESSAGES[kind](system, facts, (first, other), share)}"
@@ -48,8 +54,8 @@ def stop_if_troubled(system: System) -> NoReturn:
 
 
 def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:
-    """Return ids, or id and wall, of what overlaps most for its size, and how much, on every rank. Collective."""
-    found = system.exchange.collect(_pairs(system) if kind == PAIR else _walls(system))
+    """Return ids, or id and wall, of the deepest contact and its relative overlap, on every rank. Collective."""
+    found = system.exchange.collect(_pairs(system) if kind == PAIR_OVERLAP else _walls(system))
     deepest = None
     if found is not None and len(found["id"]):
         row = np.lexsort((found["other"], found["id"], -found["share"]))[0]
@@ -72,8 +78,8 @@ def _pairs(system: System) -> Columns:
 
 
 def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
-    """Return id, wall, overlap over the radius and normal of wall contacts that are too deep, or of some particles."""
-    assert system.walls is not None
+    """Return id, wall, overlap over the radius and normal of wall contacts: those too deep, or all of some ids."""
+    assert system.moving_walls is not None
     records, own, normal = system.wall_records(), system.particles, system.constants.law.columns
     order = np.argsort(own.id, kind="stable")
     radius = own.radius[order][np.searchsorted(own.id[order], records.id)]
@@ -81,14 +87,14 @@ def _walls(system: System, ids: NDArray[np.int64] | None = None) -> Columns:
     chosen = share > system.constants.largest_overlap if ids is None else np.isin(records.id, ids)
     return {
         "id": records.id[chosen],
-        "other": system.walls.walls.facet_wall[records.facet[chosen]].astype(np.int64),
+        "other": system.moving_walls.facet_wall[records.facet[chosen]].astype(np.int64),
         "share": share[chosen],
         "normal": np.ascontiguousarray(records.history[normal : normal + 3].T[chosen]),
     }
 
 
 class _Facts:
-    """What messages say of some particles, gathered on rank 0. Collective.
+    """Data of some particles for error messages, gathered on rank 0. Collective.
 
     Parameters
     ----------
@@ -103,26 +109,26 @@ class _Facts:
         rows = np.flatnonzero(np.isin(own.id, wanted))
         columns = {name: own[name][rows].copy() for name in ("id", "radius", "position", "velocity")}
         self._particles = system.exchange.collect(columns) or columns
-        touched = _walls(system, wanted) if system.walls is not None else None
+        touched = _walls(system, wanted) if system.wall_contacts is not None else None
         self._walls = None if touched is None else system.exchange.collect(touched) or touched
 
-    def at(self, id_: int) -> str:
-        """Return name, place and radius of a particle."""
+    def description(self, id_: int) -> str:
+        """Return id, position and radius of a particle as text."""
         found = np.flatnonzero(self._particles["id"] == id_)
         if not len(found):
             return f"particle {id_}"
         place = ", ".join(f"{x:.6g}" for x in self._particles["position"][found[0]].tolist())
         return f"particle {id_} at ({place}) m, of radius {self._particles['radius'][found[0]]:.4g} m,"
 
-    def way(self, id_: int, step: float) -> str:
-        """Return how far a particle goes in a step."""
+    def speed(self, id_: int, step: float) -> str:
+        """Return the speed of a particle and its displacement in a step of `step` [s] as text."""
         found = np.flatnonzero(self._particles["id"] == id_)
         if not len(found):
             return ""
         speed = float(np.linalg.norm(self._particles["velocity"][found[0]]))
         return f" ({speed:.4g} m/s, {speed * step:.4g} m in a step)"
 
-    def touching(self, id_: int) -> list[tuple[int, float, NDArray[np.float64]]]:
+    def wall_contacts_of(self, id_: int) -> list[tuple[int, float, NDArray[np.float64]]]:
         """Return wall, overlap over the radius and normal of each wall that a particle touches, the deepest first."""
         if self._walls is None:
             return []
@@ -139,12 +145,12 @@ def _percent(share: float) -> str:
     return f"{100.0 * share:.3g} %"
 
 
-def _named(system: System, wall: int) -> str:
+def _wall_name(system: System, wall: int) -> str:
     return f"wall {system.case.walls[wall].name}"
 
 
-def _step(system: System) -> str:
-    """Return what the time step has to do with it: it is blamed only where it is above the automatic one."""
+def _time_step_advice(system: System) -> str:
+    """Return advice on the time step, which is the likely cause only if it is above the automatic one."""
     step = system.constants.step
     try:
         automatic = automatic_step(system.case)
@@ -159,58 +165,62 @@ def _step(system: System) -> str:
     )
 
 
-def _too_far(system: System, facts: _Facts, who: tuple[int, int], share: float) -> str:
-    first = who[0]
-    near = [_named(system, wall) for wall, _, _ in facts.touching(first)]
+def _particle_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first = ids[0]
+    near = [_wall_name(system, wall) for wall, _, _ in facts.wall_contacts_of(first)]
     beside = f"; it touched {' and '.join(near)}" if near else ""
-    way = facts.way(first, system.constants.step)
-    text = f"{facts.at(first)} moved more than its radius in one step, or its velocity is not finite"
-    return f"{text}{way}{beside}. {_step(system)}"
+    speed = facts.speed(first, system.constants.step)
+    text = f"{facts.description(first)} moved more than its radius in one step, or its velocity is not finite"
+    return f"{text}{speed}{beside}. {_time_step_advice(system)}"
 
 
-def _too_near(system: System, facts: _Facts, who: tuple[int, int], share: float) -> str:
-    first, other = who
-    text = f"{facts.at(first)} overlaps {facts.at(other)} by {_percent(share)} of the smaller radius"
+def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    text = f"{facts.description(first)} overlaps {facts.description(other)} by {_percent(share)} of the smaller radius"
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
-    near = [_named(system, wall) for one in (first, other) for wall, _, _ in facts.touching(one)]
+    near = [_wall_name(system, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
     beside = f"; they touch {' and '.join(dict.fromkeys(near))}" if near else ""
-    return f"{text}, {limit}{beside}. {_step(system)}"
+    return f"{text}, {limit}{beside}. {_time_step_advice(system)}"
 
 
-def _too_deep(system: System, facts: _Facts, who: tuple[int, int], share: float) -> str:
-    first, other = who
-    touched = facts.touching(first)
+def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    contacts = facts.wall_contacts_of(first)
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
-    text = f"{facts.at(first)} is {_percent(share)} of its radius inside {_named(system, other)}, {limit}"
-    others = [wall for wall, _, _ in touched if wall != other]
+    text = f"{facts.description(first)} is {_percent(share)} of its radius inside {_wall_name(system, other)}, {limit}"
+    others = [wall for wall, _, _ in contacts if wall != other]
     if not others:
-        return f"{text}. {_step(system)}"
-    text += f", and touches {' and '.join(_named(system, wall) for wall in others)} as well"
-    normal = {wall: along for wall, _, along in touched}
+        return f"{text}. {_time_step_advice(system)}"
+    text += f", and touches {' and '.join(_wall_name(system, wall) for wall in others)} as well"
+    normal = {wall: vector for wall, _, vector in contacts}
     if any(float(normal[other] @ normal[wall]) < OPPOSITE for wall in others):
         text += ": it is squeezed between two walls. Leave a gap of a diameter between them, or stop one"
-    return f"{text}. {_step(system)}"
+    return f"{text}. {_time_step_advice(system)}"
 
 
-def _too_fast(system: System, facts: _Facts, who: tuple[int, int], share: float) -> str:
-    first, other = who
-    assert system.walls is not None
-    way = float(system.walls.walls.ways[first])
+def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    first, other = ids
+    assert system.moving_walls is not None
+    displacement = float(system.moving_walls.ways[first])
+    speed = displacement / system.constants.step
     return (
-        f"{_named(system, first)} moved up to {way:.4g} m in one step ({way / system.constants.step:.4g} m/s), past "
-        f"{facts.at(other)} which is less than that: it goes through particles. Let it move more slowly (a jump in a "
-        "table takes many steps), or reduce time.step"
+        f"{_wall_name(system, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
+        f"{facts.description(other)} which is less than that: it goes through particles. Let it move more slowly "
+        "(a jump in a table takes many steps), or reduce time.step"
     )
 
 
-def _driven_too_far(system: System, facts: _Facts, who: tuple[int, int], share: float) -> str:
-    assert system.walls is not None
-    wall, way = who[0], float(system.walls.walls.ways[who[0]])
+def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    assert system.moving_walls is not None
+    wall, displacement = ids[0], float(system.moving_walls.ways[ids[0]])
     return (
-        f"driven {_named(system, wall)} moved {way:.4g} m in one step, more than the largest radius, or its velocity "
-        "is not finite; its mass or inertia is too small for the time step and what touches it, or "
+        f"driven {_wall_name(system, wall)} moved {displacement:.4g} m in one step, more than the largest radius, or "
+        "its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "
         "servo.largest_rate too large: reduce time.step"
     )
 
 
-_MESSAGES = {FAST: _too_fast, FAR: _too_far, PAIR: _too_near, WALL: _too_deep, DRIVEN: _driven_too_far}
+_MESSAGES = {
+    WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
+    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast,
+}  # fmt: skip

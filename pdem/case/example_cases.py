@@ -1,4 +1,4 @@
-"""Example cases that ``pdem new`` writes: a commented file and the meshes it needs."""
+"""Example cases of ``pdem new``: a commented file and its meshes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def example_text(name: str) -> str:
 def example_title(name: str) -> str:
     """Return an example's opening comment up to its first colon or the end of its first sentence.
 
-    A colon between numbers, as in sizes of 1 : 10, ends nothing.
+    A colon between numbers, as in sizes of 1 : 10, does not count.
     """
     comment = [
         line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
@@ -59,7 +59,7 @@ def example_title(name: str) -> str:
 def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
     """Write an example case and its meshes.
 
-    Examples share meshes: a file that is there already and holds the same bytes is left alone.
+    Examples share meshes: an existing file of the same bytes is left unchanged.
 
     Parameters
     ----------
@@ -76,21 +76,21 @@ def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
     Raises
     ------
     CaseError
-        If there is no such example, a file of one of these names holds something else, or the folder cannot
-        be written. In the first two cases nothing has been written.
+        If there is no such example, a file of one of these names has other content, or the folder cannot be
+        written. In the first two cases nothing has been written.
     """
     text, folder = example_text(name), Path(folder)
     try:
         wanted = {folder / file: content for file, content in _contents(name, text).items()}
-        there = {path: _held(path) for path in wanted}
-        _refuse_others(there, wanted)
+        present = {path: _content(path) for path in wanted}
+        _refuse_other_content(present, wanted)
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in wanted.items():
-            if there[path] is None:
+            if present[path] is None:
                 path.write_bytes(content)
     except OSError as error:
         raise CaseError(f"{folder}: cannot be written: {error.strerror}; name another folder") from None
-    return {path: held is None for path, held in there.items()}
+    return {path: content is None for path, content in present.items()}
 
 
 def _contents(name: str, text: str) -> dict[str, bytes]:
@@ -105,16 +105,16 @@ def _contents(name: str, text: str) -> dict[str, bytes]:
     return contents
 
 
-def _held(path: Path) -> bytes | None:
-    """Return what a file holds, nothing of what is no file, None if there is none."""
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file, empty for a folder, None if nothing exists."""
     if path.is_file():
         return path.read_bytes()
     return b"" if path.exists() else None
 
 
-def _refuse_others(there: dict[Path, bytes | None], wanted: dict[Path, bytes]) -> None:
-    for path, held in there.items():
-        if held is not None and held != wanted[path]:
+def _refuse_other_content(present: dict[Path, bytes | None], wanted: dict[Path, bytes]) -> None:
+    for path, content in present.items():
+        if content is not None and content != wanted[path]:
             text = "exists already with other content and is not overwritten"
             raise CaseError(f"{path}: {text}; name another folder or remove it")
 

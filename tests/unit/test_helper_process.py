@@ -14,8 +14,8 @@ import pytest
 
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.signals import SignalFlag
-from pdem.simulation import helper
-from pdem.simulation.helper import Helper
+from pdem.simulation import helper_process
+from pdem.simulation.helper_process import HelperProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHED = (
@@ -51,9 +51,9 @@ def fail():
 MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from pdem.simulation import helper
-helper.available_cores = lambda: 2
-with helper.Helper("chores", "stay") as one:
+from pdem.simulation import helper_process
+helper_process.available_cores = lambda: 2
+with helper_process.HelperProcess("chores", "stay") as one:
     one.wait()
 """
 
@@ -63,7 +63,7 @@ def chores(tmp_path, monkeypatch):
     """Return the folder in which the helper tells its number, on a machine that has a core for it."""
     (tmp_path / "chores.py").write_text(CHORES)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(helper, "available_cores", lambda: 2)
+    monkeypatch.setattr(helper_process, "available_cores", lambda: 2)
     return tmp_path
 
 
@@ -91,7 +91,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="pr
 
 
 def test_it_has_worked_when_it_was_waited_for(chores):
-    with Helper("chores", "tell") as one:
+    with HelperProcess("chores", "tell") as one:
         one.wait()
         assert (chores / "told").exists()
 
@@ -100,7 +100,7 @@ def test_it_has_this_process_modules_and_kernels_and_takes_itself_for_no_rank(ch
     for name in LAUNCHED:
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("PDEM_THREADS", "3")
-    with Helper("chores", "variables") as one:
+    with HelperProcess("chores", "variables") as one:
         one.wait()
     told = (chores / "variables").read_text().splitlines()
     assert not {line.partition("=")[0] for line in told} & set(LAUNCHED)
@@ -109,14 +109,14 @@ def test_it_has_this_process_modules_and_kernels_and_takes_itself_for_no_rank(ch
 
 def test_what_it_said_is_shown_if_it_fails(chores):
     with (
-        Helper("chores", "fail") as one,
+        HelperProcess("chores", "fail") as one,
         pytest.warns(RuntimeWarning, match="exit code 1(.|\n)*it does not go"),
     ):
         one.wait()
 
 
 def test_one_that_is_killed_is_no_error(chores):
-    with Helper("chores", "stay") as one:
+    with HelperProcess("chores", "stay") as one:
         os.kill(number_told(chores), signal.SIGKILL)
         with pytest.warns(RuntimeWarning, match="exit code -9"):
             one.wait()
@@ -127,15 +127,15 @@ def test_one_that_cannot_be_had_is_not_waited_for(chores, monkeypatch, lacks):
     if lacks == "program":
         monkeypatch.setattr(sys, "executable", str(chores / "nothing"))
     if lacks == "core":
-        monkeypatch.setattr(helper, "available_cores", lambda: 1)
-    with Helper("chores", "tell", needed=lacks != "need") as one:
+        monkeypatch.setattr(helper_process, "available_cores", lambda: 1)
+    with HelperProcess("chores", "tell", needed=lacks != "need") as one:
         one.wait()
     assert not (chores / "told").exists()
 
 
 @needs_proc
 def test_it_ends_with_the_context(chores):
-    with Helper("chores", "stay"):
+    with HelperProcess("chores", "stay"):
         number = number_told(chores)
         assert not is_gone(number)
     assert is_gone(number)
@@ -144,7 +144,7 @@ def test_it_ends_with_the_context(chores):
 @needs_proc
 def test_it_ends_when_this_process_is_asked_to_stop(chores):
     def work():
-        with Helper("chores", "stay") as one:
+        with HelperProcess("chores", "stay") as one:
             one.wait()
 
     def stop():

@@ -1,4 +1,4 @@
-"""What a simulation is given to begin from: arguments of the right types, a checkpoint and the case it holds."""
+"""Inputs of a simulation: checks of its arguments; a checkpoint and the case stored in it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pdem.output.checkpoint import Checkpoint
 
 _ROUNDING = 1e-12
-"""Two time steps that differ by less than this part are the same."""
+"""Relative difference below which two time steps are the same."""
 
 
 def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
-    """Refuse arguments of a `Simulation` of types that nothing can be done with.
+    """Refuse arguments of a `Simulation` of the wrong type.
 
     Raises
     ------
@@ -40,13 +40,13 @@ def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
         instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
 
 
-def held_in(path: str | Path) -> Checkpoint:
-    """Return a checkpoint, or the newest of a folder that reads well.
+def checkpoint_at(path: str | Path) -> Checkpoint:
+    """Return the checkpoint of a file, or the newest readable one of a folder.
 
     Raises
     ------
     CheckpointError
-        If it cannot be read, or there is none.
+        If there is none, or none can be read.
     """
     return latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
 
@@ -70,25 +70,25 @@ def case_of(checkpoint: Any) -> Case:
 
 
 def _keep_step(case: Case, checkpoint: Any) -> None:
-    """Give a case the time step that its run had, where its own rule would choose another one by now.
+    """Set the time step of a case to that of its run, if the automatic step is another one today.
 
-    An automatic step follows from rules that may have changed since, and from files of particles that may be gone.
+    The rules of the automatic step may have changed since, and files of particles may be missing.
     """
-    kept = _step_of(checkpoint)
-    if kept is None:
+    stored = _step_of(checkpoint)
+    if stored is None:
         return
     try:
-        chosen = case.resolved_step()
+        automatic = case.resolved_step()
     except PdemError:
-        chosen = 0.0
-    if abs(chosen - kept) > _ROUNDING * kept:
-        case.override(f"time.step={kept!r}")
+        automatic = 0.0
+    if abs(automatic - stored) > _ROUNDING * stored:
+        case.override(f"time.step={stored!r}")
 
 
 def _step_of(checkpoint: Any) -> float | None:
-    """Return the time step of a checkpoint [s]: written by name, or by earlier versions as time over steps."""
-    held = checkpoint.attributes
-    if "time_step" in held:
-        return float(held["time_step"])
+    """Return the time step of a checkpoint [s]; that of earlier versions is time over steps."""
+    attributes = checkpoint.attributes
+    if "time_step" in attributes:
+        return float(attributes["time_step"])
     steps = int(checkpoint.groups["counters"]["step"])
-    return float(held["time"]) / steps if steps and "time" in held else None
+    return float(attributes["time"]) / steps if steps and "time" in attributes else None

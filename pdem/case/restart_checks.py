@@ -1,4 +1,4 @@
-"""A case that goes on from a checkpoint: what may have changed since, and what jumps if it has."""
+"""Checks of a case that continues from a checkpoint: forbidden changes, jumps of walls, and the end of the run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.differences import physical_differences
-from pdem.case.driven import Body, Servo
+from pdem.case.driven_wall_sections import Body, Servo
 from pdem.case.drives import drives_of
-from pdem.case.findings import Finding, too_short
+from pdem.case.findings import Finding, end_problem
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.case.wall_motions import motion_of
@@ -28,51 +28,51 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SURFACE = ("mesh", "scale", "group", "split_facets")
-"""Keys of a wall that say of which facets it is; histories of contacts know these by their numbers."""
+SURFACE_KEYS = ("mesh", "scale", "group", "split_facets")
+"""Keys of a wall that determine its facets, whose numbers the histories of contacts contain."""
 
 _NEW_CASE = "begin a new case whose particles.file is the checkpoint"
 _ROUNDING = 1e-9
-"""Over the smallest radius: two ways to write the same motion differ by less."""
+"""Displacement over the smallest radius below which two motions are the same, up to rounding."""
 
 
 def set_folder(case: Case, folder: Path | str) -> None:
-    """Let a case write to a folder."""
+    """Set the output folder of a case."""
     case.override(f"output.folder={json.dumps(str(folder))}")
 
 
-def check_continuable(then: Case, now: Case) -> None:
-    """Require that a case can go on from the state of another one.
+def check_continuable(old: Case, new: Case) -> None:
+    """Require that a case can continue from the state of another one.
 
     Raises
     ------
     CaseError
-        If its time step, its walls or what drives them are others.
+        If its time step, its walls or their drives differ.
     """
-    before, after = then.resolved_step(), now.resolved_step()
+    before, after = old.resolved_step(), new.resolved_step()
     if before != after:
         raise CaseError(
             f"a restart keeps its time step of {before:.6g} s and --set would make it "
             f"{after:.6g} s; set time.step={before!r} as well, "
             "or begin a new run with the checkpoint as the file of its particles"
         )
-    if len(then.walls) != len(now.walls):
+    if len(old.walls) != len(new.walls):
         raise CaseError(
-            f"a restart keeps its {len(then.walls)} walls, and there would be {len(now.walls)}: contacts know facets "
+            f"a restart keeps its {len(old.walls)} walls, and there would be {len(new.walls)}: contacts know facets "
             f"by their numbers; {_NEW_CASE}"
         )
-    for number, (old, new) in enumerate(zip(then.walls, now.walls, strict=True)):
-        for key in (*SURFACE, "servo", "body"):
-            was, is_ = (_kept(getattr(wall, key)) for wall in (old, new))
-            if was != is_:
+    for number, (old_wall, new_wall) in enumerate(zip(old.walls, new.walls, strict=True)):
+        for key in (*SURFACE_KEYS, "servo", "body"):
+            old_value, new_value = (_unchangeable_part(getattr(wall, key)) for wall in (old_wall, new_wall))
+            if old_value != new_value:
                 raise CaseError(
-                    f"walls[{number}].{key} of wall {new.name}: a restart keeps the meshes of its walls and what "
+                    f"walls[{number}].{key} of wall {new_wall.name}: a restart keeps the meshes of its walls and what "
                     f"drives them; {_NEW_CASE}"
                 )
 
 
-def _kept(value: Any) -> Any:
-    """Return of a value of a wall what a restart keeps: of a drive, what its state means."""
+def _unchangeable_part(value: Any) -> Any:
+    """Return the part of a value of a wall that a restart must not change: of a drive, the meaning of its state."""
     if isinstance(value, Servo):
         return "servo", value.centre is None
     if isinstance(value, Body):
@@ -81,52 +81,52 @@ def _kept(value: Any) -> Any:
 
 
 def moved_walls(
-    then: Case, now: Case, time: float, groups: Mapping[str, Mapping[str, NDArray[Any]]], driven: str
+    old: Case, new: Case, time: float, groups: Mapping[str, Mapping[str, NDArray[Any]]], driven: str
 ) -> list[Finding]:
-    """Return a warning for each wall that jumps at a time because its motion is another one from then on.
+    """Return a warning for each wall whose changed motion makes it jump at the time of the checkpoint.
 
     Parameters
     ----------
-    then, now : Case
-        Of the checkpoint, and of the run that goes on.
+    old, new : Case
+        Case of the checkpoint, and of the continued run.
     time : float
-        Of the checkpoint [s].
+        Time of the checkpoint [s].
     groups : mapping
-        Its state.
+        State in the checkpoint.
     driven : str
-        The group of that which has the state of driven walls.
+        Name of the group with the state of driven walls.
 
     Raises
     ------
     CaseError
-        If one jumps by more than the smallest radius: it might go through particles.
+        If a wall jumps by more than the smallest radius: it could pass through particles.
     """
-    if not any(key.startswith(("walls", "motions")) for key, _, _ in physical_differences(then, now)):
+    if not any(key.startswith(("walls", "motions")) for key, _, _ in physical_differences(old, new)):
         return []
-    meshes, state = read_walls(now), groups.get(driven, {})
+    meshes, state = read_walls(new), groups.get(driven, {})
     smallest = float(groups["particles"]["radius"].min(initial=math.inf))
-    poses = zip(*(_poses(case, time, meshes, state) for case in (then, now)), strict=True)
+    poses = zip(*(_poses(case, time, meshes, state) for case in (old, new)), strict=True)
     findings = []
-    for wall, mesh, (old, new) in zip(now.walls, meshes, poses, strict=True):
-        way = _largest(new.place(mesh.vertices) - old.place(mesh.vertices))
-        if way > smallest:
+    for wall, mesh, (old_pose, new_pose) in zip(new.walls, meshes, poses, strict=True):
+        jump = _largest_length(new_pose.place(mesh.vertices) - old_pose.place(mesh.vertices))
+        if jump > smallest:
             raise CaseError(
-                f"wall {wall.name}: with its changed motion it would jump by {way:.3g} m at {time:g} s, which is more "
+                f"wall {wall.name}: with its changed motion it would jump by {jump:.3g} m at {time:g} s, which is more "
                 f"than the smallest radius {smallest:.3g} m, and through particles; let the new motion be where the "
                 f"old one is at that time (a table can), or {_NEW_CASE}"
             )
-        if way > _ROUNDING * smallest or (math.isinf(smallest) and way > 0.0):
-            text = f"with its changed motion it jumps by {way:.3g} m at {time:g} s"
+        if jump > _ROUNDING * smallest or (math.isinf(smallest) and jump > 0.0):
+            text = f"with its changed motion it jumps by {jump:.3g} m at {time:g} s"
             findings.append(Finding("warning", f"wall {wall.name}", text))
     return findings
 
 
-def _largest(ways: Floats) -> float:
-    return float(np.sqrt((ways**2).sum(axis=1)).max(initial=0.0))
+def _largest_length(vectors: Floats) -> float:
+    return float(np.sqrt((vectors**2).sum(axis=1)).max(initial=0.0))
 
 
 def _poses(case: Case, time: float, meshes: Sequence[Mesh], state: Mapping[str, NDArray[Any]]) -> list[Pose]:
-    """Return where the walls of a case are, those that particles drive by their state."""
+    """Return the poses of the walls of a case; those of driven walls follow from their state."""
     drives = drives_of(case, meshes)
     for wall, row in zip(state.get("wall", ()), state.get("state", ()), strict=True):
         drives[int(wall)].adopt(row)
@@ -139,7 +139,7 @@ def _poses(case: Case, time: float, meshes: Sequence[Mesh], state: Mapping[str, 
 
 
 def check_end(case: Case, step: int, what: str = "the simulation") -> bool:
-    """Tell whether a case has steps left from one on.
+    """Return whether a case has steps left after `step`.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def check_end(case: Case, step: int, what: str = "the simulation") -> bool:
     step : int
         Steps taken.
     what : str
-        Where this state comes from, for the message.
+        Source of the state, for the message.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def check_end(case: Case, step: int, what: str = "the simulation") -> bool:
     length = case.resolved_step()
     last = round(case.time.end / length)
     if last < 1:
-        raise CaseError(f"{case.source}: {too_short(case, length)}")
+        raise CaseError(f"{case.source}: {end_problem(case, length)}")
     if last < step:
         raise CaseError(
             f"time.end = {case.time.end:g} s is before the present time {step * length:g} s of {what}; give a later "

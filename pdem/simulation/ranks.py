@@ -1,4 +1,4 @@
-"""The one door from the simulation to the ranks: nothing else in pdem knows of them."""
+"""All that pdem uses of `decomposition`: ranks, their communicator and exchange. No other module imports it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Result = TypeVar("Result")
 
 
 def communicator(threads: int | None = None) -> Any:
-    """Return the communicator of all ranks a launcher has started, None for a serial run.
+    """Return the communicator of all ranks that a launcher has started, None for a serial run.
 
     Parameters
     ----------
     threads : int, optional
-        Threads per rank, if they are given; they decide how ranks wait.
+        Threads per rank, if the user sets them; ranks wait for messages accordingly.
     """
     from decomposition.mpi import start_world
 
@@ -40,8 +40,8 @@ def communicator(threads: int | None = None) -> Any:
     return None if world is None else world.communicator
 
 
-def launched() -> tuple[int, int, int]:
-    """Return, without starting MPI, this process's rank, how many there are, and how many on this node."""
+def launch_layout() -> tuple[int, int, int]:
+    """Return the rank of this process, the number of ranks, and that on this node, without starting MPI."""
     from decomposition.launch import read_launch
 
     launch = read_launch()
@@ -52,14 +52,14 @@ def launched() -> tuple[int, int, int]:
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment for a process that is started from here and is no rank."""
+    """Return the environment for a subprocess that is no rank."""
     from decomposition.launch import without_launcher as without
 
     return without(environment)
 
 
 def start_threads(communicator: Any = None, threads: int | None = None) -> int:
-    """Start the threads of this rank, those given or its share of the node; return how many. Collective."""
+    """Start the threads of this rank and return their number, by default its share of the node. Collective."""
     from pdem.foundation.kernels import set_threads
 
     world = _world_of(communicator, threads)
@@ -68,7 +68,7 @@ def start_threads(communicator: Any = None, threads: int | None = None) -> int:
 
 
 def _world_of(communicator: Any, threads: int | None) -> Alone | World:
-    """Return who shares this node, and how its cores are shared. Collective."""
+    """Return the ranks and threads on this node. Collective."""
     if threads is not None:
         threads = whole_number("threads", threads, 1)
     if communicator is None or communicator.size == 1:
@@ -79,7 +79,7 @@ def _world_of(communicator: Any, threads: int | None) -> Alone | World:
 
 
 def exchange_of(case: Case, communicator: Any = None, threads: int | None = None) -> Exchange:
-    """Return what connects the ranks of a communicator, or `Alone`.
+    """Return the exchange between the ranks of a communicator, `Alone` for a single rank.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
     communicator : mpi4py communicator, optional
         The ranks of the run.
     threads : int, optional
-        Threads per rank; by default the environment's wish, else cores / ranks of the node.
+        Threads per rank; by default those of the environment, else cores / ranks of the node.
     """
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
@@ -109,16 +109,16 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
 def division_of(
     case: Case, ranks: int, position: NDArray[np.float64], radius: NDArray[np.float64], skins: Skins
 ) -> Division:
-    """Return what so many ranks would own and copy at the beginning of a run, without them.
+    """Return the particles and ghosts that each of `ranks` ranks would have at the start of a run.
 
     Parameters
     ----------
     case : Case
         Its domain and decomposition.
     ranks : int
-        How many, at least 1.
+        Number of ranks, at least 1.
     position, radius : (n, 3) and (n,) arrays
-        Of all particles, in the order in which a run would be given them [m].
+        Of all particles, in their initial order [m].
     skins : Skins
         Levels and reaches.
     """
@@ -132,14 +132,14 @@ def division_of(
 
 
 def list_seconds(levels: int) -> tuple[float, float]:
-    """Return what a detection costs a rank for each other rank, near or not [s]: copies, migration; measured."""
+    """Return the measured times that a detection costs for each other rank, near or not [s]: ghosts, migration."""
     from decomposition.plan import list_seconds as measure
 
     return measure(levels)
 
 
 def copy_seconds() -> float:
-    """Return the time to gather one ghost for the message of a step [s], measured."""
+    """Return the measured time to gather one ghost for the message of a step [s]."""
     from decomposition.plan import copy_seconds as measure
 
     return measure()
@@ -176,14 +176,14 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
     communicator : mpi4py communicator or None
         The ranks.
     function : callable
-        Returns what all ranks need. Nobody may write into its arrays.
+        Its result is for all ranks, and its arrays are read-only.
 
     Returns
     -------
     result : object
-        What it returned.
+        Result of `function`.
     notice : str
-        Where its arrays are, for the log; nothing to say on one rank.
+        Where its arrays are, for the log; empty on one rank.
 
     Raises
     ------
@@ -194,17 +194,17 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
         return function(), ""
     from decomposition.node_memory import once_per_node as make_once
 
-    result, held = make_once(communicator, function)
-    if held.lacking:
+    result, memory = make_once(communicator, function)
+    if memory.lacking:
         return result, (
-            f"each rank has its own {held.lacking / 2**20:.4g} MiB: there is no room for them in the shared memory of "
-            "the node; enlarge /dev/shm (containers: --shm-size)"
+            f"each rank has its own {memory.lacking / 2**20:.4g} MiB: there is no room for them in the shared memory "
+            "of the node; enlarge /dev/shm (containers: --shm-size)"
         )
-    return result, f"{held.shared / 2**20:.4g} MiB once per node" if held.shared else ""
+    return result, f"{memory.shared / 2**20:.4g} MiB once per node" if memory.shared else ""
 
 
 def release(communicator: Any) -> None:
-    """Give memory that ranks shared back, as far as nobody needs it any more. Collective."""
+    """Release memory shared by the ranks of a node that is no longer in use. Collective."""
     if communicator is not None and communicator.size > 1:
         from decomposition.node_memory import release as release_windows
 
@@ -218,14 +218,14 @@ def warm_up(
     announce: Callable[[], object],
     is_stopped: Callable[[], object] = bool,
 ) -> bool:
-    """Compile with one process per node, then load on all; see `decomposition.mpi.warm_up`."""
+    """Compile kernels on one rank per node, then load them on all; see `decomposition.mpi.warm_up`."""
     from decomposition.mpi import warm_up as warm_up_ranks
 
     return warm_up_ranks(communicator, function, tag, announce, is_stopped)
 
 
 def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
-    """Refuse ranks with other sources of pdem or other cases than the first, as from folders out of step. Collective.
+    """Refuse ranks whose sources of pdem or whose case differ from those of rank 0. Collective.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     Returns
     -------
     str
-        On rank 0, a warning if ranks differ in something else that bits depend on; else nothing.
+        On rank 0 a warning, if ranks differ in something else that changes bits; else empty.
 
     Raises
     ------
@@ -251,16 +251,16 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
 
     mine, own = provenance() if now is None else now, case.to_toml()
     first, text = communicator.bcast((dict(mine), own))
-    refused = warned = None
+    error = warning = None
     if mine["pdem"] != first["pdem"] or mine["sources"] != first["sources"]:
         versions = [f"pdem {one['pdem']} (sources {one['sources']})" for one in (mine, first)]
-        refused = f"{versions[0]}, and rank 0 {versions[1]}: load the same environment on all nodes"
+        error = f"{versions[0]}, and rank 0 {versions[1]}: load the same environment on all nodes"
     elif own != text:
         key, then, here = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
-        refused = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
+        error = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
     else:
-        warned = changes_since(first, mine, "there") or None
-    found = communicator.allgather((refused, warned))
+        warning = changes_since(first, mine, "there") or None
+    found = communicator.allgather((error, warning))
     others = [(rank, one) for rank, (one, _) in enumerate(found) if one is not None]
     if others:
         rank, what = others[0]
@@ -277,15 +277,15 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
     )
 
 
-def rehearse() -> None:
-    """Call the kernels with which ranks divide space and copy particles, without any other rank."""
-    from decomposition.rehearsal import rehearse as rehearse_ranks
+def compile_rank_kernels() -> None:
+    """Compile the kernels of `decomposition`: partition, ghosts, migration. Needs no other rank."""
+    from decomposition.rehearsal import rehearse
 
-    rehearse_ranks()
+    rehearse()
 
 
-def stop_if_asked(communicator: Any, flag: SignalFlag) -> None:
-    """End all ranks before the first step if a signal asked any of them to stop. Collective.
+def stop_if_signalled(communicator: Any, flag: SignalFlag) -> None:
+    """End all ranks before the first step if any has received a stop signal. Collective.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def stop_if_asked(communicator: Any, flag: SignalFlag) -> None:
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:
-    """Call `function`, ending all ranks with one message if it fails on any; return the exit code."""
+    """Return the exit code of `function`; if it fails on any rank, end all with one message."""
     from decomposition.mpi import run_or_abort as run_ranks
 
     return run_ranks(function, communicator)

@@ -1,4 +1,4 @@
-"""Rules of servo walls and free bodies that join several keys."""
+"""Rules between several keys of servo walls and free bodies."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.driven import Body, LoadTable, Servo
-    from pdem.case.motions import RotationTable, TranslationTable
+    from pdem.case.base import Section
+    from pdem.case.driven_wall_sections import Body, Servo
     from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
 
     Location: TypeAlias = tuple[str | int, ...]
-    Table: TypeAlias = LoadTable | RotationTable | TranslationTable
 
 TOLERANCE = 1e-9
-"""By which part of the largest moment an inertia may miss its rules, for rounding."""
+"""Tolerance of the rules of an inertia, over its largest moment, for rounding."""
 
 LOADS = ("force", "torque", "force_table", "torque_table")
 _FLAT = "must be 0 in a case of dimension 2, which lies in the x-y plane"
 
 
 def driven_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Problem]:
-    """Yield what is wrong with how particles drive a wall."""
+    """Yield the problems of a wall that particles drive."""
     if wall.servo is not None and wall.body is not None:
         yield Problem((*where, "body"), "and servo cannot be combined on one wall; keep one of them")
     if wall.servo is not None:
@@ -46,7 +45,7 @@ def driven_problems(case: CaseData, wall: Wall, where: Location) -> Iterator[Pro
 
 
 def _servo(case: CaseData, servo: Servo, where: Location) -> Iterator[Problem]:
-    yield from _direction(servo.axis, (*where, "axis"))
+    yield from direction_problems(servo.axis, (*where, "axis"))
     given = [key for key in LOADS if getattr(servo, key) is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else "none of them"
@@ -69,15 +68,26 @@ def _servo(case: CaseData, servo: Servo, where: Location) -> Iterator[Problem]:
         yield Problem((*where, "axis"), f"{text} in a case of dimension 2")
 
 
-def _direction(axis: tuple[float, float, float], where: Location) -> Iterator[Problem]:
+def direction_problems(axis: tuple[float, float, float], where: Location) -> Iterator[Problem]:
+    """Yield a problem if a vector has no direction: its length is zero, or out of range."""
     if not 1e-150 < math.hypot(*axis) < 1e150:
         yield Problem(where, "is not a direction; give a vector of moderate, non-zero length")
 
 
-def table_problems(table: Table, values: str, where: Location) -> Iterator[Problem]:
-    """Yield what is wrong with a table against time that is given by `file` or by ``times`` and `values`."""
-    times, numbers = table.times, getattr(table, values)
-    if table.file is not None:
+def table_problems(table: Section, values: str, where: Location) -> Iterator[Problem]:
+    """Yield the problems of a table against time.
+
+    Parameters
+    ----------
+    table : Section
+        Has the keys ``times``, ``file`` and that of the values.
+    values : str
+        Key of the values.
+    where : tuple of str or int
+        Location of the table.
+    """
+    times, numbers, file = (getattr(table, key) for key in ("times", values, "file"))
+    if file is not None:
         if times is not None or numbers is not None:
             yield Problem((*where, "file"), f"is not allowed together with times and {values}")
         return
@@ -130,7 +140,7 @@ def _inertia(inertia: np.ndarray, where: Location) -> Iterator[Problem]:
 
 def _freedom(body: Body, where: Location) -> Iterator[Problem]:
     if body.hinge is not None:
-        yield from _direction(body.hinge.axis, (*where, "hinge", "axis"))
+        yield from direction_problems(body.hinge.axis, (*where, "hinge", "axis"))
         for key in ("free_translation", "free_rotation"):
             if not all(getattr(body, key)):
                 yield Problem((*where, key), "is not allowed together with hinge, which says what is free")
@@ -144,7 +154,7 @@ def _freedom(body: Body, where: Location) -> Iterator[Problem]:
         text = "has two free axes, which say nothing once it has turned; free one or all, or give a hinge"
         yield Problem((*where, "free_rotation"), text)
     for key, free in (("velocity", body.free_translation), ("angular_velocity", body.free_rotation)):
-        if any(value and not may for value, may in zip(getattr(body, key), free, strict=True)):
+        if any(value and not is_free for value, is_free in zip(getattr(body, key), free, strict=True)):
             name = "free_translation" if key == "velocity" else "free_rotation"
             yield Problem((*where, key), f"goes where {name} is false")
 

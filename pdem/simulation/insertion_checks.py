@@ -1,7 +1,7 @@
-"""Particles that are to come in between two steps: whether they can, checked as those of a case are.
+"""Checks of particles to be inserted between two steps, the same as for particles of a case.
 
-All of it is known before anything changes, and is the same on every rank. What is there counts where it is now, walls
-as well.
+All checks run before any change, with the same result on every rank, and use the present positions of particles and
+walls.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.checks import meeting_pairs
-from pdem.case.driven_preflight import driven_findings
-from pdem.case.given_particles import largest_speed, require_problemless
+from pdem.case.checks import contact_pairs
+from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.given_particles import largest_speed, require_no_problems
 from pdem.case.particle_checks import particle_findings, share
-from pdem.case.timestep import Crowd, expected_speed
+from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
@@ -35,38 +35,40 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 ROUNDING = 1e-9
-"""Overlap with a wall, over the radius, that is no more than a matter of rounding: a sphere that lies on it touches."""
+"""Overlap with a wall, over the radius, that counts as rounding: a sphere may lie on a wall."""
 
 
-def newcomers(system: System, case: Case, meshes: Sequence[Mesh], material: Any, **given: Any) -> Columns:
-    """Return the columns of particles to be added, having checked all that is checked of a case's. Collective.
+def checked_columns(
+    system: System, case: Case, meshes: Sequence[Mesh], material: Any, **given: Any
+) -> Columns:
+    """Return the columns of particles to be inserted, after all checks of particles of a case. Collective.
 
     Raises
     ------
     InputError
-        If the material is unknown, shapes do not fit, values mean nothing, or particles cannot be where they are wanted
-        or cannot be followed with the time step there is.
+        If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or touch
+        others or a wall, or the time step is too long for them.
     CaseError
-        If the case does not say how the material moves, or how it meets what is there.
+        If the material has no density or no interaction with the materials present, or a periodic axis is too short.
 
     Warns
     -----
     RuntimeWarning
-        On the first rank, of what would be a warning for a case's particles.
+        On rank 0, where particles of a case would give a warning.
     """
     columns = _columns(system, list(case.materials), material, **given)
     present = _smallest_present(system, case)
-    met = list(dict.fromkeys([material, *present]))
-    pairs = tuple(pair for pair in meeting_pairs(case, met) if pair[0] == material)
+    materials = list(dict.fromkeys([material, *present]))
+    pairs = tuple(pair for pair in contact_pairs(case, materials) if pair[0] == material)
     largest = float(columns["radius"].max(initial=0.0))
-    require_problemless(case, [material], pairs, largest)
+    require_no_problems(case, [material], pairs, largest)
     if not len(columns["radius"]):
         return columns
     findings = _motion_findings(system, case, meshes, material, pairs, present, columns)
-    check_clear(system, columns)
+    check_no_overlap(system, columns)
     _check_walls(system, case, columns)
     if system.exchange.rank == 0:
-        _warn(system, findings)
+        _issue_warnings(system, findings)
     return columns
 
 
@@ -74,39 +76,39 @@ def _motion_findings(
     system: System, case: Case, meshes: Sequence[Mesh], material: str, pairs: Any, present: dict[str, float],
     columns: Columns,
 ) -> list[Finding]:  # fmt: skip
-    """Check places, speeds and the time step; raise what is wrong, return what there is to say."""
-    motions = () if system.walls is None else system.walls.walls.motions
+    """Check positions, speeds and the time step; raise errors, return the other findings."""
+    motions = () if system.moving_walls is None else system.moving_walls.motions
     expected = expected_speed(case, motions)
     speed = max(expected, largest_speed(columns["velocity"]), _largest_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
-    crowd, step = Crowd(smallest, speed, pairs), system.constants.step
-    findings = list(particle_findings(case, columns, step, crowd, lambda row: f"position[{row}]"))
-    if speed == expected:  # how deep impacts go is known of the case already
+    conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.step
+    findings = list(particle_findings(case, columns, step, conditions, lambda row: f"position[{row}]"))
+    if speed == expected:  # then the check of the case has reported the depth of impacts
         findings = [one for one in findings if one.subject != "stiffness"]
-    if system.walls is not None and system.walls.walls.drives:
+    if system.moving_walls is not None and system.moving_walls.drives:
         number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
-        findings += driven_findings(case, columns, meshes, step, crowd, number)
+        findings += driven_findings(case, columns, meshes, step, conditions, number)
     errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
     if errors:
         raise InputError("\n".join(errors))
     return findings
 
 
-def _warn(system: System, findings: list[Finding]) -> None:
-    """Have Python warn of what is doubtful, once for each kind, whatever the numbers in it."""
+def _issue_warnings(system: System, findings: list[Finding]) -> None:
+    """Issue the warnings among findings, once for each text apart from its numbers."""
     for one in findings:
         kind = re.sub(r"[-+\d.e]+", "", f"{one.subject}: {one.message}")
-        if one.level == "warning" and kind not in system.warned:
-            system.warned.add(kind)
+        if one.level == "warning" and kind not in system.issued_warnings:
+            system.issued_warnings.add(kind)
             warnings.warn(f"{one.subject}: {one.message}", RuntimeWarning, stacklevel=4)
 
 
 def _smallest_present(system: System, case: Case) -> dict[str, float]:
-    """Return the smallest radius of each material that there are particles of, on any rank [m]. Collective."""
+    """Return the smallest radius of particles of each material present on any rank [m]. Collective."""
     own, number = system.particles, len(case.materials)
     smallest = np.full(number, np.inf)
     np.minimum.at(smallest, own.material, own.radius)
-    # Positive doubles order like their bits: the largest of their negatives is that of the smallest.
+    # Positive doubles order like their bits; the smallest has the largest negative bits.
     least = -system.exchange.largest(-smallest.view(np.int64))
     radii = least.view(np.float64)
     return {
@@ -115,13 +117,13 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
 
 
 def _largest_speed(system: System) -> float:
-    """Return the largest speed of the particles there are, on any rank [m/s]. Collective."""
+    """Return the largest speed of present particles on any rank [m/s]. Collective."""
     own = largest_speed(system.particles.velocity)
     return float(system.exchange.largest(np.array([own]).view(np.int64)).view(np.float64)[0])
 
 
 def _columns(system: System, materials: list[str], material: Any, **given: Any) -> Columns:
-    """Return the columns of particles to be added.
+    """Return the columns of particles to be inserted.
 
     Raises
     ------
@@ -143,7 +145,7 @@ def _columns(system: System, materials: list[str], material: Any, **given: Any) 
     for name in ("velocity", "angular_velocity"):
         columns[name] = _vectors(name, given[name], count)
     period, lower = system.constants.period, system.constants.lower
-    columns["position"] = position - period * np.floor((position - lower) * system.constants.frequency)
+    columns["position"] = position - period * np.floor((position - lower) * system.constants.inverse_period)
     return columns
 
 
@@ -159,7 +161,7 @@ def _radii(given: Any, count: int) -> NDArray[np.float64]:
 
 
 def _numbers(given: Any) -> NDArray[np.float64]:
-    """Return an array of numbers; texts and truth values, which numpy would take for such, are none."""
+    """Return an array of numbers; raise TypeError for texts and truth values, which numpy would convert."""
     values = np.asarray(given)
     if values.size and values.dtype.kind not in "fiu":
         raise TypeError
@@ -186,8 +188,8 @@ def _vectors(name: str, given: Any, count: int | None) -> NDArray[np.float64]:
     return values
 
 
-def check_clear(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Require that particles to be added touch no other and not each other. Collective.
+def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Require that particles to be inserted touch neither others nor each other. Collective.
 
     Raises
     ------
@@ -215,16 +217,16 @@ def check_clear(system: System, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _check_walls(system: System, case: Case, columns: Columns) -> None:
-    """Require that particles to be added overlap no wall where it is now. The same on every rank.
+    """Require that particles to be inserted overlap no wall at its present position. The same on every rank.
 
     Raises
     ------
     InputError
         If one does.
     """
-    if system.walls is None:
+    if system.moving_walls is None:
         return
-    walls = system.walls.walls
+    walls = system.moving_walls
     mesh, blocks, radius = walls.mesh, system.blocks, columns["radius"]
     if blocks is None:
         near = np.arange(mesh.facet_count)

@@ -1,0 +1,46 @@
+"""The time step of carried particles, which carriers move: see `pdem.motion.carriers`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.kernels import plain
+from pdem.motion.carriers import place_carried
+from pdem.motion.integration import FINE, StepColumns
+
+if TYPE_CHECKING:
+    from pdem.contact.pairs.arguments import Kick
+    from pdem.simulation.system import System
+
+
+def list_carried(system: System) -> None:
+    """Store the rows of carried particles, before lists are built."""
+    if system.carriers is not None:
+        system.pair_contacts.carried = system.carriers.rows(system.particles)
+
+
+def begin_carried(system: System, dt: float) -> int:
+    """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
+    if system.carriers is None:
+        return FINE
+    own, constants, rows = system.particles, system.constants, system.pair_contacts.carried
+    system.carriers.begin(own, rows, dt)
+    columns = tuple(own.column(name) for name in StepColumns._fields)
+    packed = system.pair_contacts.packed(own.count + own.ghosts)
+    return int(
+        place_carried(
+            *plain(rows, constants.motion, constants.density, system.fixed_columns, columns, packed)
+        )
+    )
+
+
+def finish_carried(system: System, kick: Kick) -> int:
+    """Sum the forces on carried particles and kick their carriers; with `kick.ahead` also begin the next step.
+
+    Returns the status code of `begin_carried`.
+    """
+    if system.carriers is None:
+        return FINE
+    system.pair_contacts.sum_carried(system.particles, kick)
+    system.carriers.finish(system.particles, system.pair_contacts.carried, kick.half)
+    return begin_carried(system, 2.0 * kick.half) if kick.ahead else FINE

@@ -1,0 +1,61 @@
+"""Energy ledger of a run that is continued with a changed case: its residual continues without a jump."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pdem.case.drives import drives_of
+from pdem.simulation.setup import constants_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.model import Case
+    from pdem.simulation.engine import Engine
+
+
+def rebase_ledger(simulation: Engine, old: Case) -> float:
+    """Shift the initial energy by the change that a changed case makes to the energy of the same state. Collective.
+
+    With another gravity or stiffness a state has another energy, which no work has delivered.
+
+    Parameters
+    ----------
+    simulation : Engine
+        Continued, before its first step.
+    old : Case
+        Case of the checkpoint.
+
+    Returns
+    -------
+    float
+        Energy of the state with the present case less that with the old one [J]; the same bits on any number of
+        ranks.
+    """
+    present = simulation.measures().balance
+    with _energies_of_case(simulation, old):
+        former = simulation.measures().balance
+    jump = present - former
+    simulation.first_balance += jump
+    return jump
+
+
+@contextmanager
+def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
+    """Measure energies with the constants and drives of another case in this context."""
+    system = simulation.system
+    constants, walls = system.constants, system.moving_walls
+    driven = [] if walls is None else walls.driven
+    try:
+        system.constants = constants_of(old)
+        if walls is not None and driven:
+            drives = drives_of(old, simulation.meshes)
+            walls.driven = [drives[wall] for wall in walls.drives]
+            for drive, row in zip(walls.driven, (one.state() for one in driven), strict=True):
+                drive.adopt(row)
+        yield
+    finally:
+        system.constants = constants
+        if walls is not None:
+            walls.driven = driven
