@@ -29,7 +29,8 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.layout import BLOCK
-from pdem.contact.walls import evaluate as wall_kernels
+from pdem.contact.walls.evaluate import wall_kernel
+from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
@@ -181,37 +182,41 @@ def plate(left, right):
 
 @pytest.fixture(scope="module")
 def wall_contacts():
-    """Return the arguments of the kernel for contacts with two plates that have lasted for a step."""
-    meshes, given = [plate(0.0, 0.016), plate(0.016, 0.032)], []
+    """Return law and arguments of the kernels for contacts with two plates that have lasted for a step."""
+    meshes, given = [plate(0.0, 0.016), plate(0.016, 0.032)], {}
     case = pdem.Case.from_text(ON_PLATES)
     particles = initial_particles(case, meshes)
     lowest = particles["position"][:, 2] < 1.5e-3
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
+    walls = simulation.system.wall_contacts
+    kernels = {"_find": search_kernel(walls.law), "_evaluate": wall_kernel(walls.law)}
+
+    def noted(name):
+        def call(*arguments):
+            given[name] = copy.deepcopy(arguments)
+            return kernels[name](*arguments)
+
+        return call
+
     with pytest.MonkeyPatch.context() as monkeypatch:
-        walls = simulation.system.wall_contacts
-        kernel = wall_kernels.wall_kernel(walls.law)
-
-        def noted(*arguments):
-            given[:] = copy.deepcopy(arguments)
-            return kernel(*arguments)
-
-        monkeypatch.setattr(walls, "_evaluate", noted)
+        for name in kernels:
+            monkeypatch.setattr(walls, name, noted(name))
         simulation.advance(2)
     assert walls.count > 2 * BLOCK
-    return walls.law, given
+    return walls.law, given["_find"], given["_evaluate"]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads x86 instructions")
 def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts, tmp_path):
-    found, (law, contacts) = {}, wall_contacts
-    for name, (after, code) in on_all_processors(wall_kernels.wall_kernel, law, contacts, tmp_path).items():
+    found, (law, _, contacts) = {}, wall_contacts
+    for name, (after, code) in on_all_processors(wall_kernel, law, contacts, tmp_path).items():
         if WIDE and name != "SSE2":
             assert len(re.findall(r"vsqrtpd.*%[yz]mm", code)) >= 7, name  # six of the law, one before it
             assert len(re.findall(r"vdivpd.*%[yz]mm", code)) >= 9, name  # five, and four
-        found[name] = named(wall_kernels.wall_kernel(law), after)
-    for bundle, column in (("work", "force"), ("work", "total"), ("now", "counts"), ("now", "history")):
+        found[name] = named(wall_kernel(law), after)
+    for bundle, column in (("work", "force"), ("work", "total"), ("now", "history")):
         assert_same(*(getattr(after[bundle], column) for after in found.values()))
 
 
@@ -219,15 +224,16 @@ def test_wall_contacts_are_vector_code_and_right_on_any_processor(wall_contacts,
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_contacts, workers, first):
     """Other workers, and other particles before them, put contacts into other lanes of other vectors."""
-    found, (law, contacts) = [], wall_contacts
-    kernel = wall_kernels.wall_kernel(law)
+    found, (law, sought, evaluated) = [], wall_contacts
+    find, evaluate_law = search_kernel(law), wall_kernel(law)
+    motion = named(evaluate_law, evaluated)["motion"]
     for many, begin in ((1, 0), (workers, first)):
-        given = named(kernel, copy.deepcopy(contacts))
+        given = named(find, copy.deepcopy(sought))
         near, work = given["near"], given["work"]
         count = len(near.near)
         room = len(work.force) + 8 * (count + many)
         given["work"] = work._replace(
-            seen=np.zeros((wall_kernels.SEEN, many), np.int64), history=np.zeros(many * law.columns * BLOCK),
+            seen=np.zeros((SEEN, many), np.int64), history=np.zeros(many * law.columns * BLOCK),
             columns=np.zeros(many * WALL_COLUMNS),
             **{name: np.zeros(room, np.int32) for name in ("row", "particle", "owner")},
         )  # fmt: skip
@@ -236,7 +242,9 @@ def test_wall_contacts_have_the_same_bits_wherever_they_stand_in_a_block(wall_co
         )  # fmt: skip
         for name in ("now", "before"):
             given[name] = given[name]._replace(counts=given[name].counts[begin:].copy())
-        kernel(*plain(*given.values()))
+        find(*plain(*given.values()))
+        del given["tally"]
+        evaluate_law(*plain(*(given.get(name, motion) for name in named(evaluate_law, evaluated))))
         left = first if begin == 0 else 0
         begun = given["near"].start[left]
         found.append((
