@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "foundation",
+    "simd",
     "containers",
     "motion",
     "detection",

@@ -106,7 +106,7 @@ def _largest_displacement(case: Case, wall: Wall, mesh: Mesh, step: float, reach
             body = body_of(case, wall.body, mesh)
         except MeshError:
             return found  # the checks of bodies report it
-        speeds = np.linalg.norm(body.now(0.0).velocity(mesh.vertices), axis=1)
+        speeds = np.linalg.norm(body.now(0.0).velocity_at(mesh.vertices), axis=1)
         found = StepDisplacement(step * float(speeds.max()), 0.0)
     return found
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import ROW, prange, threaded_kernel
+from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.simd.places import ROW
 
 if TYPE_CHECKING:
     import numpy as np

@@ -67,10 +67,6 @@ LOOPS_ONLY = ParallelOptions(
 
 prange = numba.prange
 
-ROW = 0x7FFFFFFF
-"""Every row that an int32 can name. A row masked by it is known not to be negative, and then no code is made for
-indices that count from the end."""
-
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` as a serial kernel, cached on disk."""

@@ -63,12 +63,12 @@ class FreeBody:
         self.mass, self.spin, self.free = mass, spin, free
         self.centre = centre if hinge is None else hinge
         self._lever = centre - self.centre
-        self.along = self.about = NOTHING
+        self.translation_axis = self.rotation_axis = NOTHING
         self.inverse_mass = free / mass
         self.force, self.torque, self.gravity = force, torque, gravity
         self.place, self.velocity = self.centre.copy(), velocity * free
         self._place_before, self._rotation_before = self.place, spin.rotation
-        self.load_seen = np.zeros(8)
+        self.last_load = np.zeros(8)
         self.work = 0.0
 
     def begin(self, before: float, dt: float) -> None:
@@ -82,14 +82,14 @@ class FreeBody:
 
     def finish(self, load: Floats, time: float, half: float) -> None:
         """Take the load at the new places, and kick by the other half."""
-        self.load_seen = load
+        self.last_load = load
         self._note_work(half)
         self._kick(half)
 
     def _kick(self, time: float) -> None:
         steady = self.force + self.mass * self.gravity
-        self.velocity = self.velocity + time * self.inverse_mass * (self.load_seen[:3] + steady)
-        torque = self.load_seen[3:6] + self.torque + cross(self._arm(), steady)
+        self.velocity = self.velocity + time * self.inverse_mass * (self.last_load[:3] + steady)
+        torque = self.last_load[3:6] + self.torque + cross(self._arm(), steady)
         self.spin.kick(torque, time)
 
     def _arm(self) -> Floats:
@@ -138,14 +138,14 @@ class FreeBody:
         """Return all that changes."""
         row = np.zeros(STATE)
         row[:3], row[3:6], row[6:15] = self.place, self.velocity, self.spin.state()
-        row[15:23], row[23] = self.load_seen, self.work
+        row[15:23], row[23] = self.last_load, self.work
         return row
 
     def adopt(self, state: Floats) -> None:
         """Go on from a state."""
         self.place, self.velocity = state[:3].copy(), state[3:6].copy()
         self.spin.adopt(state[6:15])
-        self.load_seen, self.work = state[15:23].copy(), float(state[23])
+        self.last_load, self.work = state[15:23].copy(), float(state[23])
         self._place_before, self._rotation_before = self.place, self.spin.rotation
 
     def report(self, time: float) -> dict[str, tuple[float, str]]:

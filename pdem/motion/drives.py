@@ -28,22 +28,22 @@ class Drive(Protocol):
     ----------
     centre : (3,) array
         Point about which torques are taken, at time 0 [m]; `frame` says where it goes.
-    along, about : (3,) arrays
+    translation_axis, rotation_axis : (3,) arrays
         Direction of the translation of a wall that travels along an axis, and rotation axis, through the present
         position of the centre, of a wall that turns; zeros for what does not apply.
     inverse_mass : (3,) array
         One over the mass for forces along x, y and z [1/kg]; zeros for a wall whose motion is prescribed.
-    load_seen : (8,) array
+    last_load : (8,) array
         Force, torque about the centre, stiffness and damping of the last step, see `pdem.contact.walls.driven_loads`.
     work : float
         What the controller or applied forces have delivered [J].
     """
 
     centre: Floats
-    along: Floats
-    about: Floats
+    translation_axis: Floats
+    rotation_axis: Floats
     inverse_mass: Floats
-    load_seen: Floats
+    last_load: Floats
     work: float
 
     def begin(self, before: float, dt: float) -> None:

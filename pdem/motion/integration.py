@@ -23,8 +23,9 @@ from pdem.foundation.geometry_kernels import (
     sphere_inverse_inertia,
     sphere_mass,
 )
-from pdem.foundation.kernels import ROW, inlined, prange, threaded_kernel
-from pdem.foundation.prefetch import LINE, fetch
+from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.simd.places import ROW
+from pdem.simd.prefetch import LINE, fetch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

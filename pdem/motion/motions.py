@@ -105,7 +105,7 @@ class Shift:
 
     def pose(self, state: tuple[float, ...]) -> Pose:
         """Return the pose at a displacement, at a velocity [m, m/s]."""
-        return Pose.shifted(state[:3], state[3:])
+        return Pose.translated(state[:3], state[3:])
 
     def largest_speed(self, points: Floats) -> float:
         """Return the largest speed of any point [m/s], or more."""

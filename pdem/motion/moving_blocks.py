@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import ROW
-from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 from pdem.motion.integration import (
     FINE,
     GONE,
@@ -24,6 +22,8 @@ from pdem.motion.integration import (
     move_along,
     went_too_far,
 )
+from pdem.simd.places import ROW, offset
+from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def _kick_and_drift(
     half, sides = 0.5 * dt, motion.sides
     worst = odd = 0
     for c in range(whole_lanes(count)):
-        w = np.uint64(at) + np.uint64(c)
+        w = offset(at, c)
         inverse_mass, inverse_inertia = work[w + INVERSE_MASS], work[w + INVERSE_INERTIA]
         force, torque = (work[w + FX], work[w + FY], work[w + FZ]), (work[w + TX], work[w + TY], work[w + TZ])
         u0, u1, u2, s0, s1, s2 = half_kick(
@@ -101,7 +101,7 @@ def _count_images(
     """Add to the images of particles that have crossed a side; return `LOST` + the row of one that went too far."""
     code = FINE
     for c in range(count):
-        w, p = np.uint64(at) + np.uint64(c), order[np.uint64(first + c)] & ROW
+        w, p = offset(at, c), order[np.uint64(first + c)] & ROW
         for axis in range(3):
             periods = work[w + PERIODS_X + np.uint64(BLOCK * axis)]
             if periods != 0.0:
@@ -138,7 +138,7 @@ def move_block(
         k = first + c
         _gather(
             packed, _row_begin(k, last, order), _row_begin(k + 1, last, order), _row_begin(k + 2, last, order),
-            _row_begin(k + 3, last, order), work, np.uint64(at) + np.uint64(c),
+            _row_begin(k + 3, last, order), work, offset(at, c),
         )  # fmt: skip
     code, odd = _kick_and_drift(at, count, dt, motion, work)
     if odd > 0:
@@ -147,11 +147,11 @@ def move_block(
     for c in range(0, whole, ROWS):
         k = first + c
         _scatter(
-            work, np.uint64(at) + np.uint64(c), packed, _row_begin(k, last, order), _row_begin(k + 1, last, order),
+            work, offset(at, c), packed, _row_begin(k, last, order), _row_begin(k + 1, last, order),
             _row_begin(k + 2, last, order), _row_begin(k + 3, last, order),
         )  # fmt: skip
     for c in range(whole, count):
         row = np.uint64(_row_begin(first + c, last, order))
         for column in range(PACKED):
-            packed[row + np.uint64(column)] = work[np.uint64(at) + np.uint64(c) + np.uint64(BLOCK * column)]
+            packed[row + np.uint64(column)] = work[offset(at, c) + np.uint64(BLOCK * column)]
     return code

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.motion.poses import FLOW, ROTATION, SHIFT, SPIN, product, rotated
+from pdem.motion.poses import ORIGIN_VELOCITY, ROTATION, SPIN, TRANSLATION, product, rotated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ def place_rows(
         x, y, z = reference[row, 0], reference[row, 1], reference[row, 2]
         for axis in range(3):
             k = ROTATION + 3 * axis
-            shift = pose[SHIFT + axis] if shifted else 0.0
+            shift = pose[TRANSLATION + axis] if shifted else 0.0
             result[row, axis] = pose[k] * x + pose[k + 1] * y + pose[k + 2] * z + shift
 
 
@@ -44,7 +44,7 @@ def _write_velocity(pose: Floats, state: Floats, wall: int, place: int, row: int
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
         turning = pose[SPIN + b] * state[place, wall, c] - pose[SPIN + c] * state[place, wall, b]
-        state[row, wall, axis] = pose[FLOW + axis] + turning
+        state[row, wall, axis] = pose[ORIGIN_VELOCITY + axis] + turning
 
 
 @geometry_kernel
@@ -68,12 +68,12 @@ def write_state(
     """
     x, y, z = centre[0], centre[1], centre[2]
     for axis in range(3):
-        state[ANCHOR, wall, axis] = rotated(now, axis, x, y, z) + now[SHIFT + axis]
-        state[CENTRE, wall, axis] = rotated(frame, axis, x, y, z) + frame[SHIFT + axis]
+        state[ANCHOR, wall, axis] = rotated(now, axis, x, y, z) + now[TRANSLATION + axis]
+        state[CENTRE, wall, axis] = rotated(frame, axis, x, y, z) + frame[TRANSLATION + axis]
         state[ANGULAR_VELOCITY, wall, axis] = now[SPIN + axis]
         for corner in range(8):
             turned = product(corners, 3 * corner, now, ROTATION + 3 * axis, 1)
-            state[CORNERS + corner, wall, axis] = turned + now[SHIFT + axis]
+            state[CORNERS + corner, wall, axis] = turned + now[TRANSLATION + axis]
     _write_velocity(now, state, wall, ANCHOR, ANCHOR_VELOCITY)
     _write_velocity(now, state, wall, CENTRE, VELOCITY)
 
@@ -86,35 +86,35 @@ def write_mean_velocity(
     step: float,
     wall: int,
     state: Floats,
-    turn: Floats,
-    flow: Floats,
+    gradient: Floats,
+    mean: Floats,
 ) -> bool:
     """Write the mean velocities of a wall over a step, present ones if no time has passed; tell whether all are 0.
 
-    The point of the body now at x has moved at ``flow + turn (x - anchor)``, rows of (walls, 3) and (walls, 3, 3).
+    The point of the body now at x has moved at ``mean + gradient (x - anchor)``, rows of (walls, 3) and (walls, 3, 3).
     """
     x, y, z = centre[0], centre[1], centre[2]
     rests = True
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
         if step == 0.0:
-            turn[wall, axis, axis], turn[wall, axis, b], turn[wall, axis, c] = (
+            gradient[wall, axis, axis], gradient[wall, axis, b], gradient[wall, axis, c] = (
                 0.0,
                 -state[ANGULAR_VELOCITY, wall, c],
                 state[ANGULAR_VELOCITY, wall, b],
             )
-            flow[wall, axis] = state[ANCHOR_VELOCITY, wall, axis]
+            mean[wall, axis] = state[ANCHOR_VELOCITY, wall, axis]
         else:
             for k in range(3):
                 same = product(then, ROTATION + 3 * axis, now, ROTATION + 3 * k, 1)
-                turn[wall, axis, k] = ((1.0 if k == axis else 0.0) - same) / step
-            before = rotated(then, axis, x, y, z) + then[SHIFT + axis]
-            flow[wall, axis] = (state[ANCHOR, wall, axis] - before) / step
+                gradient[wall, axis, k] = ((1.0 if k == axis else 0.0) - same) / step
+            before = rotated(then, axis, x, y, z) + then[TRANSLATION + axis]
+            mean[wall, axis] = (state[ANCHOR, wall, axis] - before) / step
         rests &= (
-            (turn[wall, axis, 0] == 0.0)
-            & (turn[wall, axis, 1] == 0.0)
-            & (turn[wall, axis, 2] == 0.0)
-            & (flow[wall, axis] == 0.0)
+            (gradient[wall, axis, 0] == 0.0)
+            & (gradient[wall, axis, 1] == 0.0)
+            & (gradient[wall, axis, 2] == 0.0)
+            & (mean[wall, axis] == 0.0)
         )
     return rests
 
@@ -126,7 +126,7 @@ def largest_displacement(then: Floats, corners: Floats, wall: int, state: Floats
     for corner in range(8):
         square = 0.0
         for axis in range(3):
-            before = product(corners, 3 * corner, then, ROTATION + 3 * axis, 1) + then[SHIFT + axis]
+            before = product(corners, 3 * corner, then, ROTATION + 3 * axis, 1) + then[TRANSLATION + axis]
             square += (state[CORNERS + corner, wall, axis] - before) ** 2
         worst = worst if square <= worst else square if worst == worst else worst
     return math.sqrt(worst)

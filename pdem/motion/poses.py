@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-ROTATION, SHIFT, SPIN, FLOW, NUMBERS = 0, 9, 12, 15, 18
+ROTATION, TRANSLATION, SPIN, ORIGIN_VELOCITY, NUMBERS = 0, 9, 12, 15, 18
 """Where the parts of a pose begin among its numbers, and how many these are."""
 
 
@@ -66,11 +66,11 @@ def _write_rotation(
     for k in range(9):
         pose[ROTATION + k] = (1.0 if k % 4 == 0 else 0.0) + sine * skew[k] + versine * square[k]
     for axis in range(3):
-        pose[SHIFT + axis] = centre[axis] - rotated(pose, axis, centre[0], centre[1], centre[2])
+        pose[TRANSLATION + axis] = centre[axis] - rotated(pose, axis, centre[0], centre[1], centre[2])
         pose[SPIN + axis] = rate * direction[axis]
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
-        pose[FLOW + axis] = -(pose[SPIN + b] * centre[c] - pose[SPIN + c] * centre[b])
+        pose[ORIGIN_VELOCITY + axis] = -(pose[SPIN + b] * centre[c] - pose[SPIN + c] * centre[b])
 
 
 @geometry_kernel
@@ -80,14 +80,22 @@ def _write_composition(carrier: Floats, carried: Floats, pose: Floats) -> None:
         for column in range(3):
             pose[ROTATION + 3 * row + column] = product(carrier, 3 * row, carried, column, 3)
     for axis in range(3):
-        shift = rotated(carrier, axis, carried[SHIFT], carried[SHIFT + 1], carried[SHIFT + 2])
-        pose[SHIFT + axis] = shift + carrier[SHIFT + axis]
+        translation = rotated(
+            carrier, axis, carried[TRANSLATION], carried[TRANSLATION + 1], carried[TRANSLATION + 2]
+        )
+        pose[TRANSLATION + axis] = translation + carrier[TRANSLATION + axis]
         pose[SPIN + axis] = rotated(carrier, axis, carried[SPIN], carried[SPIN + 1], carried[SPIN + 2])
     for axis in range(3):
         b, c = (axis + 1) % 3, (axis + 2) % 3
-        flow = rotated(carrier, axis, carried[FLOW], carried[FLOW + 1], carried[FLOW + 2])
-        back = pose[SPIN + b] * carrier[SHIFT + c] - pose[SPIN + c] * carrier[SHIFT + b]
-        pose[FLOW + axis] = carrier[FLOW + axis] + flow - back
+        velocity = rotated(
+            carrier,
+            axis,
+            carried[ORIGIN_VELOCITY],
+            carried[ORIGIN_VELOCITY + 1],
+            carried[ORIGIN_VELOCITY + 2],
+        )
+        back = pose[SPIN + b] * carrier[TRANSLATION + c] - pose[SPIN + c] * carrier[TRANSLATION + b]
+        pose[ORIGIN_VELOCITY + axis] = carrier[ORIGIN_VELOCITY + axis] + velocity - back
     for axis in range(3):
         pose[SPIN + axis] = carrier[SPIN + axis] + pose[SPIN + axis]
 
@@ -98,49 +106,55 @@ class Pose:
     Parameters
     ----------
     numbers : (18,) array
-        One after the other: `rotation`, `shift`, `spin` and `flow`. Nobody writes into it.
+        One after the other: `rotation`, `translation`, `spin` and `origin_velocity`. Nobody writes into it.
     """
 
     def __init__(self, numbers: Floats) -> None:
         self.numbers = numbers
 
     @classmethod
-    def of(cls, rotation: Floats, shift: Floats, spin: Floats, flow: Floats) -> Pose:
+    def of(cls, rotation: Floats, translation: Floats, spin: Floats, origin_velocity: Floats) -> Pose:
         """Return a pose given by its parts."""
-        return cls(np.concatenate((rotation.reshape(-1), shift, spin, flow)))
+        return cls(np.concatenate((rotation.reshape(-1), translation, spin, origin_velocity)))
 
     @classmethod
-    def shifted(cls, shift: tuple[float, ...], flow: tuple[float, ...]) -> Pose:
+    def translated(cls, translation: tuple[float, ...], origin_velocity: tuple[float, ...]) -> Pose:
         """Return the pose of a body that has moved along [m], at a velocity [m/s]."""
-        return cls(np.array((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *shift, 0.0, 0.0, 0.0, *flow)))
+        return cls(
+            np.array(
+                (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *translation, 0.0, 0.0, 0.0, *origin_velocity)
+            )
+        )
 
     @property
     def rotation(self) -> Floats:
         """Turns places of time 0 to their present directions, (3, 3)."""
-        return self.numbers[ROTATION:SHIFT].reshape(3, 3)
+        return self.numbers[ROTATION:TRANSLATION].reshape(3, 3)
 
     @property
-    def shift(self) -> Floats:
+    def translation(self) -> Floats:
         """Then added to them, (3,) [m]."""
-        return self.numbers[SHIFT:SPIN]
+        return self.numbers[TRANSLATION:SPIN]
 
     @property
     def spin(self) -> Floats:
         """Angular velocity, (3,) [rad/s]."""
-        return self.numbers[SPIN:FLOW]
+        return self.numbers[SPIN:ORIGIN_VELOCITY]
 
     @property
-    def flow(self) -> Floats:
-        """Velocity of the body at the origin of space, (3,): at x it is ``flow + spin x x`` [m/s]."""
-        return self.numbers[FLOW:]
+    def origin_velocity(self) -> Floats:
+        """Velocity of the body at the origin of space, (3,): at x it is ``origin_velocity + spin x x`` [m/s]."""
+        return self.numbers[ORIGIN_VELOCITY:]
 
     def place(self, points: Floats) -> Floats:
         """Return the present places of points (n, 3) of time 0 [m]."""
-        return points @ self.rotation.T + self.shift
+        return points @ self.rotation.T + self.translation
 
-    def velocity(self, place: Floats) -> Floats:
+    def velocity_at(self, place: Floats) -> Floats:
         """Return the velocity of the body at places (..., 3) in space [m/s]."""
-        return self.flow + (cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place))
+        return self.origin_velocity + (
+            cross(self.spin, place) if place.ndim == 1 else np.cross(self.spin, place)
+        )
 
     def carrying(self, carried: Pose) -> Pose:
         """Return the pose of a body that moves so relative to this one."""
@@ -149,7 +163,7 @@ class Pose:
         return Pose(numbers)
 
 
-REST = Pose.shifted((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+REST = Pose.translated((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 """The pose of what does not move."""
 
 

@@ -84,11 +84,11 @@ class Servo:
         self.motion = Motion() if motion is None else motion
         self._line = None if centre is None else Axis(axis, centre)
         self.centre = self.motion.centre if centre is None else centre
-        self.along: Floats = axis if centre is None else NOTHING
-        self.about: Floats = NOTHING if centre is None else axis
+        self.translation_axis: Floats = axis if centre is None else NOTHING
+        self.rotation_axis: Floats = NOTHING if centre is None else axis
         self.inverse_mass = NOTHING
         self.travel = self.travel_before = self.rate = self.work = 0.0
-        self.load_seen = np.zeros(8)
+        self.last_load = np.zeros(8)
 
     def target(self, time: float) -> float:
         """Return the load that is wanted at a time [s]."""
@@ -96,7 +96,7 @@ class Servo:
 
     def load(self) -> float:
         """Return what particles did to the wall in the last step along or about the axis [N, N m]."""
-        return dot(self.along, self.load_seen[:3]) + dot(self.about, self.load_seen[3:6])
+        return dot(self.translation_axis, self.last_load[:3]) + dot(self.rotation_axis, self.last_load[3:6])
 
     def begin(self, before: float, dt: float) -> None:
         """Begin a step: choose the rate, and go."""
@@ -108,7 +108,7 @@ class Servo:
     def _chosen_rate(self, time: float, dt: float) -> float:
         if time < self.start:
             return 0.0
-        stiffness, damping = self.load_seen[6:].tolist()
+        stiffness, damping = self.last_load[6:].tolist()
         resistance = dt * stiffness + 4.0 * damping
         gain = self.gain if self.gain * resistance <= SHARE else SHARE / resistance
         rate = gain * (self.load() - self.target(time))
@@ -118,12 +118,12 @@ class Servo:
     def _power(self, time: float) -> float:
         """Return what the wall delivers to the particles, at the last load and the present rate [W]."""
         pose = self.now(time)
-        velocity = pose.velocity(self.frame(time, pose).place(self.centre))
-        return -dot(self.load_seen[:3], velocity) - dot(self.load_seen[3:6], pose.spin)
+        velocity = pose.velocity_at(self.frame(time, pose).place(self.centre))
+        return -dot(self.last_load[:3], velocity) - dot(self.last_load[3:6], pose.spin)
 
     def finish(self, load: Floats, time: float, half: float) -> None:
         """Take the load at the new places."""
-        self.load_seen = load
+        self.last_load = load
         self.work += half * self._power(time)
 
     def _carriage(self, travel: float) -> Pose:
@@ -132,7 +132,7 @@ class Servo:
             return self._line.turned(travel, self.rate)
         x, y, z = self.axis.tolist()
         rate = self.rate
-        return Pose.shifted((travel * x, travel * y, travel * z), (rate * x, rate * y, rate * z))
+        return Pose.translated((travel * x, travel * y, travel * z), (rate * x, rate * y, rate * z))
 
     def _pose(self, time: float, travel: float) -> Pose:
         carriage = self._carriage(travel)
@@ -170,14 +170,14 @@ class Servo:
         """Return all that changes."""
         row = np.zeros(STATE)
         row[13:15] = self.travel, self.rate
-        row[15:23] = self.load_seen
+        row[15:23] = self.last_load
         row[23:] = self.work, self.travel_before
         return row
 
     def adopt(self, state: Floats) -> None:
         """Go on from a state."""
         self.travel, self.rate = state[13:15].tolist()
-        self.load_seen = state[15:23].copy()
+        self.last_load = state[15:23].copy()
         self.work, self.travel_before = state[23:].tolist()
 
     def report(self, time: float) -> dict[str, tuple[float, str]]:

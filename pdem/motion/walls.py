@@ -79,18 +79,18 @@ class MovingWalls:
         Angular velocity [rad/s], and velocity that the wall has at the centre [m/s].
     anchor, anchor_velocity : (W, 3) arrays
         Present place and velocity of a point of each wall [m, m/s], from which contacts count its motion.
-    mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
+    velocity_gradient, mean_velocity : (W, 3, 3) and (W, 3) arrays
         Over the last step the body point now at x has moved at the mean velocity
-        ``mean_velocity + mean_turn (x - anchor)`` [1/s, m/s].
-    ways : (W,) array
+        ``mean_velocity + velocity_gradient (x - anchor)`` [1/s, m/s].
+    displacements : (W,) array
         Largest displacement in the last step of a corner of a box around each wall [m].
-    longest_way : float
+    largest_displacement : float
         The largest of them [m].
     driven : list of Drive
         Those there are, in the order of their walls.
     driven_row : (W,) int64 array
         Row of each wall among them, -1 for the others.
-    along, about : (W, 3) arrays
+    translation_axis, rotation_axis : (W, 3) arrays
         Direction of translation and rotation axis of a driven wall, see `Drive`.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
         Of free bodies, zeros for other walls [1/kg, 1/(kg m^2)].
@@ -124,8 +124,8 @@ class MovingWalls:
         self.anchor, self.anchor_velocity = self._state[ANCHOR], self._state[ANCHOR_VELOCITY]
         self.centre, self.velocity = self._state[CENTRE], self._state[VELOCITY]
         self.angular_velocity = self._state[ANGULAR_VELOCITY]
-        self.mean_turn, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
-        self.ways, self.longest_way = np.zeros(count), 0.0
+        self.velocity_gradient, self.mean_velocity = np.zeros((count, 3, 3)), np.zeros((count, 3))
+        self.displacements, self.largest_displacement = np.zeros(count), 0.0
         self.drives = dict(sorted((drives or {}).items()))
         self._lay_out_drives(count)
         self._moving = [
@@ -169,11 +169,14 @@ class MovingWalls:
         self.driven = list(self.drives.values())
         self.driven_row = np.full(count, -1, np.int64)
         self.driven_row[list(self.drives)] = np.arange(len(self.drives))
-        self.along, self.about = np.zeros((count, 3)), np.zeros((count, 3))
+        self.translation_axis, self.rotation_axis = np.zeros((count, 3)), np.zeros((count, 3))
         self.inverse_mass, self.inverse_inertia = np.zeros((count, 3)), np.zeros((count, 3, 3))
         self.counted = (self.driven_row < 0).astype(np.float64)
         for wall, drive in self.drives.items():
-            self.along[wall], self.about[wall] = drive.along, drive.about
+            self.translation_axis[wall], self.rotation_axis[wall] = (
+                drive.translation_axis,
+                drive.rotation_axis,
+            )
             self.inverse_mass[wall] = drive.inverse_mass
 
     def _centre_of(self, wall: int) -> NDArray[np.float64]:
@@ -211,7 +214,7 @@ class MovingWalls:
             return
         self._begun = False
         self._placed_at, self._times = self._times[0], (time, before)
-        self.longest_way = 0.0
+        self.largest_displacement = 0.0
         for wall in self._moving:
             now, frame, then = self._poses_of(wall, time, before)
             if now is then and self._rest.get(wall) is now:
@@ -227,11 +230,21 @@ class MovingWalls:
         centre, corners = self._centres[wall], self._corners[wall]
         write_state(now.numbers, frame.numbers, centre, corners, wall, self._state)
         still = write_mean_velocity(
-            now.numbers, then.numbers, centre, step, wall, self._state, self.mean_turn, self.mean_velocity
+            now.numbers,
+            then.numbers,
+            centre,
+            step,
+            wall,
+            self._state,
+            self.velocity_gradient,
+            self.mean_velocity,
         )
         self._before[wall] = then
         displacement = 0.0 if now is then else largest_displacement(then.numbers, corners, wall, self._state)
-        self.ways[wall], self.longest_way = displacement, max(self.longest_way, displacement)
+        self.displacements[wall], self.largest_displacement = (
+            displacement,
+            max(self.largest_displacement, displacement),
+        )
         if wall in self.drives:
             self.inverse_inertia[wall] = self.drives[wall].inverse_inertia()
         if still and now is then:

@@ -201,7 +201,7 @@ def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
 def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     first, other = ids
     assert system.moving_walls is not None
-    displacement = float(system.moving_walls.ways[first])
+    displacement = float(system.moving_walls.displacements[first])
     speed = displacement / system.constants.step
     return (
         f"{_wall_name(system, first)} moved up to {displacement:.4g} m in one step ({speed:.4g} m/s), past "
@@ -212,7 +212,7 @@ def _wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: f
 
 def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
     assert system.moving_walls is not None
-    wall, displacement = ids[0], float(system.moving_walls.ways[ids[0]])
+    wall, displacement = ids[0], float(system.moving_walls.displacements[ids[0]])
     return (
         f"driven {_wall_name(system, wall)} moved {displacement:.4g} m in one step, more than the largest radius, or "
         "its velocity is not finite; its mass or inertia is too small for the time step and what touches it, or "

@@ -31,9 +31,9 @@ def move_walls(system: System) -> float:
     walls.begin_step(before, system.time)
     walls.place(system.time, before)
     for wall in walls.drives:
-        if not walls.ways[wall] <= system.skins.radii[-1]:
+        if not walls.displacements[wall] <= system.skins.radii[-1]:
             system.errors.append((DRIVEN_WALL_TOO_FAST, wall, 0))
-    return walls.longest_way
+    return walls.largest_displacement
 
 
 def record_fast_walls(system: System) -> None:
@@ -43,7 +43,7 @@ def record_fast_walls(system: System) -> None:
     """
     assert system.moving_walls is not None
     walls, own = system.moving_walls, system.particles
-    for wall in np.flatnonzero(walls.ways > system.smallest_radius).tolist():
+    for wall in np.flatnonzero(walls.displacements > system.smallest_radius).tolist():
         displacement, lower, upper = walls.passage(wall)
         near = own.radius < displacement
         open_axes = np.flatnonzero(

@@ -359,7 +359,7 @@ class Simulation:
         values = np.array(list(sums.values().values())).reshape(-1, LOADS)
         walls = contacts.walls
         for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
-            load = drive.load_seen[:6]
+            load = drive.last_load[:6]
             power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
             values[wall] = np.append(load, -power)
         return {

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.contact.pairs.arguments import Candidates
-from pdem.contact.pairs.force_sums import order_row
-from pdem.contact.pairs.layout import FORCE_ROW
-from pdem.contact.pairs.row_sums import _plain, sum_row
+from pdem.contact.pairs.force_sums import order_row, sum_row
+from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import _OPTIONS
-from pdem.foundation.prefetch import fetch
+from pdem.simd.prefetch import fetch
 
 _EXACT = {**_OPTIONS, "cache": False}
 
@@ -48,9 +47,13 @@ def test_vectors_add_up_to_the_same_bits(seed, count):
     )
     slot = rng.integers(0, slots, 50).astype(np.int32)
     entry = rng.integers(0, 100, count + 6).astype(np.int32)
-    np.testing.assert_array_equal(
-        added(entry, slot, loads, 3, 3 + count), _plain(entry, slot, loads, 3, 3 + count)
-    )
+    force, torque = np.zeros(3), np.zeros(3)
+    for which in entry[3 : 3 + count]:
+        row = loads[FORCE_ROW * slot[which >> 1] :]
+        sign, turn = (1.0, TORQUE_J) if which & 1 else (-1.0, TORQUE_I)
+        force += sign * row[FORCE_J : FORCE_J + 3]
+        torque += row[turn : turn + 3]
+    np.testing.assert_array_equal(added(entry, slot, loads, 3, 3 + count), [*force, *torque])
 
 
 def row_of(rng, count):

@@ -45,7 +45,7 @@ def test_velocities_are_the_derivatives_of_places(motion, time):
     now = motion.pose(time)
     speed = max(1.0, motion.largest_speed(np.array([[30.0] * 3])))
     np.testing.assert_allclose(
-        now.velocity(now.place(POINTS)), (late - early) / (2 * h), atol=1e-6 * speed**3
+        now.velocity_at(now.place(POINTS)), (late - early) / (2 * h), atol=1e-6 * speed**3
     )
     np.testing.assert_allclose(now.rotation @ now.rotation.T, np.eye(3), atol=1e-14)
 
@@ -67,7 +67,7 @@ def test_mean_velocity_is_the_way_over_the_time_and_no_point_moves_farther_than_
     walls.place(before + step, before)
     way = (walls.vertices - then) / step
     arms = walls.vertices - walls.centre[0]
-    mean = walls.mean_velocity[0] + arms @ walls.mean_turn[0].T
+    mean = walls.mean_velocity[0] + arms @ walls.velocity_gradient[0].T
     np.testing.assert_allclose(mean, way, atol=1e-13 / step * 30.0)
     moved = np.linalg.norm(walls.vertices - then, axis=1).max()
     assert walls.moved == pytest.approx(moved, abs=1e-14)
@@ -206,7 +206,7 @@ def plainly(motion: Motion, time: float):
 def test_poses_have_the_bits_of_their_formulas_on_every_processor(motion, time):
     pose = motion.pose(time)
     for seen, expected in zip(
-        (pose.rotation, pose.shift, pose.spin, pose.flow), plainly(motion, time), strict=True
+        (pose.rotation, pose.translation, pose.spin, pose.origin_velocity), plainly(motion, time), strict=True
     ):
         np.testing.assert_array_equal(seen, expected)
 
@@ -225,4 +225,4 @@ def test_a_wall_that_rests_in_its_table_is_not_moved_again():
             expected = np.array(motion.pose(end).place(mesh.vertices))
             np.testing.assert_allclose(walls.vertices, expected, atol=1e-15)
             assert bool(np.abs(walls.mean_velocity).max() > 1e-10) != rests
-            assert bool(walls.ways[0] > 0.0) != rests
+            assert bool(walls.displacements[0] > 0.0) != rests

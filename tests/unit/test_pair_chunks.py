@@ -22,8 +22,8 @@ from pdem.containers.records import PairRecords
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
-from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, Motion, StepColumns, drift
+from pdem.simd.transposition import ROWS
 
 
 def two_steps(monkeypatch, particles: Particles, near: NearPairs, workers: int, wall=None, size=CHUNK):

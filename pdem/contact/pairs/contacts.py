@@ -18,8 +18,8 @@ from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
-from pdem.foundation.transposition import ROWS
 from pdem.motion.integration import FINE, PACKED, pack, unpack
+from pdem.simd.transposition import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

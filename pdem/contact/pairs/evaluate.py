@@ -45,8 +45,8 @@ from pdem.contact.pairs.stages import (
 from pdem.contact.pairs.stretched import lasts_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
-from pdem.foundation.transposition import LANES, whole_lanes
 from pdem.motion.integration import FINE, prefetch_row
+from pdem.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

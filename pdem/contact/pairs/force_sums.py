@@ -8,13 +8,14 @@ import numpy as np
 
 from pdem.contact.pairs.arguments import Candidates, Kick, ParticleArrays, Rows
 from pdem.contact.pairs.history_kernels import UNORDERED
-from pdem.contact.pairs.layout import WORK
-from pdem.contact.pairs.row_sums import sum_row
+from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J, WORK
 from pdem.detection.neighbours import sort_row
-from pdem.foundation.kernels import ROW, inlined, prange, uncounted_kernel
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
 from pdem.motion.integration import FINE, FixedColumns, Motion, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
+from pdem.simd.places import ROW, offset
+from pdem.simd.row_sums import row_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pdem.foundation.vectors import Vector
 
 _STRIDE = np.uint64(BLOCK)
+
+sum_row = row_sum(FORCE_ROW, FORCE_J, TORQUE_I, TORQUE_J)
+"""Force and torque of the contacts of a particle, see `pdem.simd.row_sums.row_sum`."""
 
 
 @inlined
@@ -97,7 +101,7 @@ def sum_and_advance(
     for block in range(first, last, BLOCK):
         count = min(BLOCK, last - block)
         for c in range(count):
-            p, w = order[np.uint64(block + c)] & ROW, np.uint64(at) + np.uint64(c)
+            p, w = order[np.uint64(block + c)] & ROW, offset(at, c)
             force, torque = total_force(p, rows, candidates, forces, kick)
             if kick.ahead:
                 put3(work, w + FX, _STRIDE, force)

@@ -13,7 +13,8 @@ import numpy as np
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
-from pdem.foundation.transposition import LANES, whole_lanes
+from pdem.simd.places import offset
+from pdem.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,7 +166,7 @@ def move_histories(
         for chunk in prange(number):
             first, at = np.uint64(begin[chunk]), np.uint64(ends[chunk] - contacts[chunk])
             for c in range(contacts[chunk]):
-                from_here = np.uint64(source[first + np.uint64(c)]) + np.uint64(behind)
+                from_here = offset(source[first + np.uint64(c)], behind)
                 scratch[at + np.uint64(c)] = history[from_here]
         for chunk in prange(number):
             last = begin[chunk] + contacts[chunk]

@@ -25,7 +25,7 @@ from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK
 from pdem.foundation.arrays import lengthened, line_zeros, with_spare
-from pdem.foundation.transposition import LANES
+from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

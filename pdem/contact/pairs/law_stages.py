@@ -48,14 +48,14 @@ from pdem.contact.pairs.layout import (
     TANGENTIAL_X,
     TORQUE_I_X,
     TORQUE_J_X,
-    column_of,
     history_column,
     history_place,
 )
-from pdem.foundation.columns import column_reader, column_writer
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, put3, scale3
+from pdem.simd.columns import column_reader, column_writer
+from pdem.simd.places import offset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def _normal_stage(law: ContactLaw) -> Any:
         at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
     ) -> None:
         for c in range(count):
-            h, w = history_column(first, c, width), column_of(at, c)
+            h, w = history_column(first, c, width), offset(at, c)
             contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
@@ -176,7 +176,7 @@ def _tangential_stage(law: ContactLaw) -> Any:
         at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
     ) -> None:
         for c in range(count):
-            h, w = history_column(first, c, width), column_of(at, c)
+            h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
             found = spring_force(
                 step, contact, coefficients_of(work, w), load_of(work, w, history, h), work[w + DAMPING],
@@ -204,7 +204,7 @@ def _own_tangential_stage(law: ContactLaw) -> Any:
         at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
     ) -> None:
         for c in range(count):
-            h, w = history_column(first, c, width), column_of(at, c)
+            h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
             force, released = evaluate(step, contact, work, w, history, h)
             if has_ledger:
@@ -278,7 +278,7 @@ def _resistance_stage(law: ContactLaw, part: ResistancePart, is_first: bool) -> 
         at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
     ) -> None:
         for c in range(count):
-            h, w = history_column(first, c, width), column_of(at, c)
+            h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
             torque, released = evaluate(step, contact, work, w, history, h)
             if has_ledger:
@@ -309,7 +309,7 @@ def _resultant_stage(law: ContactLaw) -> Any:
         at: int, first: int, count: int, step: Step, work: NDArray[np.float64], history: NDArray[np.float64]
     ) -> None:
         for c in range(count):
-            h, w = history_column(first, c, width), column_of(at, c)
+            h, w = history_column(first, c, width), offset(at, c)
             n, r = get3(work, w + NORMAL_X, STRIDE), get3(work, w + ROLLING_X, STRIDE)
             normal, arm_i, arm_j = history[h + H_NORMAL], work[w + ARM_I], work[w + ARM_J]
             load = work[w + LOAD] if pulls else normal

@@ -42,9 +42,10 @@ import numpy as np
 
 from pdem.contact.law.contact_law import BLOCK as BLOCK
 from pdem.contact.law.contact_law import MOST_COEFFICIENTS
-from pdem.foundation.kernels import ROW, inlined
+from pdem.foundation.kernels import inlined
 from pdem.motion.integration import PACKED
 from pdem.motion.moving_blocks import COLUMNS
+from pdem.simd.places import ROW, offset
 
 STRIDE = np.uint64(BLOCK)
 """From one column to the next."""
@@ -79,8 +80,10 @@ FORCE_X, FORCE_Y, FORCE_Z = SLIP_X, SLIP_Y, SLIP_Z
 ) = columns(2 * PACKED + 8, 9)  # fmt: skip
 
 FORCE_ROW = 9
-"""Numbers of what a contact does to its particles, which are summed later: torque on the lower one, force on the higher
-one, torque on the higher one, three each."""
+"""Numbers of what a contact does to its particles, which are summed later."""
+
+TORQUE_I, FORCE_J, TORQUE_J = 0, 3, 6
+"""Where in such a row they begin: torque on the lower particle, force and torque on the higher one, three each."""
 
 COEFFICIENTS = tuple(columns(2 * PACKED + 8 + FORCE_ROW, MOST_COEFFICIENTS))
 """Row of the pair table, as many columns as the law has coefficients."""
@@ -94,18 +97,12 @@ next worker away: a cache line that two workers write to goes to and fro between
 
 
 @inlined
-def column_of(at: int, c: int) -> Any:
-    """Return the place of the number of contact `c` in the first column of a worker."""
-    return np.uint64(at) + np.uint64(c)
-
-
-@inlined
 def history_column(first: int, c: int, width: int) -> Any:
     """Return the place of the number of contact `c` in the first column of the block of histories from `first` on.
 
     `width` is the number of columns of a history.
     """
-    return np.uint64(width * first) + np.uint64(c)
+    return offset(width * first, c)
 
 
 def history_place(column: int) -> Any:

@@ -52,14 +52,14 @@ from pdem.contact.pairs.layout import (
     WX_J,
     X_I,
     X_J,
-    column_of,
     row_of,
 )
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, nearest_image
-from pdem.foundation.kernels import ROW, inlined
-from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
+from pdem.simd.places import ROW, offset
+from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def gather_positions(
 ) -> None:  # fmt: skip
     """Write positions and radii of the particles of candidates, from `first` on, into columns."""
     for c in range(0, count, ROWS):
-        k, w = np.uint64(first) + np.uint64(c), np.uint64(at) + np.uint64(c)
+        k, w = offset(first, c), offset(at, c)
         rows = candidates.lower
         _gather_position(
             packed, row_of(rows[k]), row_of(rows[k + ONE]), row_of(rows[k + TWO]), row_of(rows[k + THREE]), work, w
@@ -115,7 +115,7 @@ def mark_candidates(
     """
     changes = deep = 0
     for c in range(count):
-        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        k, w = offset(first, c), offset(at, c)
         ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
         d = distance_vector(work, w, parameters.period, parameters.frequency)
         squared = dot3(d, d)
@@ -139,7 +139,7 @@ def gather_particles(
     Meanwhile the histories of the next block are prefetched, a few at a time: many at once would have to wait.
     """
     for c in range(0, count, ROWS):
-        h, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        h, w = offset(first, c), offset(at, c)
         prefetch_history(first + BLOCK + c, ROWS, contacts.width, contacts.history)
         a, b, d, e = (
             contacts.candidate[h] & ROW,
@@ -160,7 +160,7 @@ def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDAr
     """First stage: normals and overlaps at the end and in the middle of the step."""
     dt = parameters.dt
     for c in range(count):
-        w = column_of(at, c)
+        w = offset(at, c)
         reach = work[w + RADIUS_I] + work[w + RADIUS_J]
         v = minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE))
         d = distance_vector(work, w, parameters.period, parameters.frequency)
@@ -187,7 +187,7 @@ def contact_kinematics(
     """
     others = 0
     for c in range(count):
-        w = column_of(at, c)
+        w = offset(at, c)
         ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
         v, m = get3(work, w + VELOCITY_X, STRIDE), get3(work, w + MIDDLE_X, STRIDE)
         n = get3(work, w + NORMAL_X, STRIDE)
@@ -232,9 +232,9 @@ def gather_coefficients(
     """
     first, same = work[np.uint64(at) + PAIR], True
     for c in range(count):
-        same &= work[column_of(at, c) + PAIR] == first
+        same &= work[offset(at, c) + PAIR] == first
     for c in range(BLOCK if same else count):
-        w = column_of(at, c)
+        w = offset(at, c)
         base = width * int(first if same else work[w + PAIR])
         for column in range(width):
             work[w + COEFFICIENTS[0] + np.uint64(BLOCK * column)] = coefficients[base + column]
@@ -251,8 +251,8 @@ def scatter_forces(
     to loads.
     """
     for c in range(0, count, ROWS):
-        row = np.uint64(FORCE_ROW * force_index) + np.uint64(FORCE_ROW * c)
+        row = offset(FORCE_ROW * force_index, FORCE_ROW * c)
         _scatter_force(
-            work, column_of(at, c) + TORQUE_I_X, forces, row, row + np.uint64(FORCE_ROW),
+            work, offset(at, c) + TORQUE_I_X, forces, row, row + np.uint64(FORCE_ROW),
             row + np.uint64(2 * FORCE_ROW), row + np.uint64(3 * FORCE_ROW),
         )  # fmt: skip

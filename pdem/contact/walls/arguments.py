@@ -68,7 +68,7 @@ class WallMotion(NamedTuple):
         Of each wall.
     anchor, angular_velocity, anchor_velocity : (W, 3) arrays
         Place of a point of the wall, angular velocity, velocity of that point, at the end of the step.
-    mean_turn, mean_velocity : (W, 3, 3) and (W, 3) arrays
+    velocity_gradient, mean_velocity : (W, 3, 3) and (W, 3) arrays
         Over the step.
     inverse_mass, inverse_inertia : (W, 3) and (W, 3, 3) arrays
         Of free bodies, zeros for other walls.
@@ -80,7 +80,7 @@ class WallMotion(NamedTuple):
     anchor: NDArray[np.float64]
     angular_velocity: NDArray[np.float64]
     anchor_velocity: NDArray[np.float64]
-    mean_turn: NDArray[np.float64]
+    velocity_gradient: NDArray[np.float64]
     mean_velocity: NDArray[np.float64]
     inverse_mass: NDArray[np.float64]
     inverse_inertia: NDArray[np.float64]

@@ -251,7 +251,7 @@ class WallContacts:
     def _motion(self) -> WallMotion:
         walls = self.walls
         return WallMotion(
-            self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.mean_turn,
+            self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.velocity_gradient,
             walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted,
         )  # fmt: skip
 
@@ -379,7 +379,7 @@ class WallContacts:
         limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
         driven_kernel(self.law)(
             self._near_facets(np.empty(0)), self._new.record, self._room.point, self._room.force, walls.facet_wall,
-            DrivenWalls(walls.driven_row, walls.along, walls.about, walls.centre, self._materials),
+            DrivenWalls(walls.driven_row, walls.translation_axis, walls.rotation_axis, walls.centre, self._materials),
             Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
         )  # fmt: skip
         normalise(limbs)

@@ -35,15 +35,15 @@ class DrivenWalls(NamedTuple):
     ----------
     row : (W,) int64 array
         Row of a wall among the driven ones, or -1.
-    along, about, centre : (W, 3) arrays
-        A point at the arm a from the centre moves by ``along + about x a`` per unit of the wall's travel.
+    translation_axis, rotation_axis, centre : (W, 3) arrays
+        A point at the arm a from the centre moves by ``translation_axis + rotation_axis x a`` per unit of travel.
     material : (W,) int32 array
         Of all walls.
     """
 
     row: NDArray[np.int64]
-    along: NDArray[np.float64]
-    about: NDArray[np.float64]
+    translation_axis: NDArray[np.float64]
+    rotation_axis: NDArray[np.float64]
     centre: NDArray[np.float64]
     material: NDArray[np.int32]
 
@@ -89,7 +89,7 @@ def driven_kernel(law: ContactLaw) -> Any:
         limbs: NDArray[np.int64],
     ) -> None:  # fmt: skip
         materials, history = len(spheres.density), now.history
-        along, about, centre = walls.along, walls.about, walls.centre
+        translation_axis, rotation_axis, centre = walls.translation_axis, walls.rotation_axis, walls.centre
         for q in range(len(near.near)):
             p = near.near[q]
             for c in range(near.start[q], near.start[q] + now.counts[q]):
@@ -109,9 +109,9 @@ def driven_kernel(law: ContactLaw) -> Any:
                 add_exactly(limbs[row + 3], ay * fz - az * fy - force[c, 3])
                 add_exactly(limbs[row + 4], az * fx - ax * fz - force[c, 4])
                 add_exactly(limbs[row + 5], ax * fy - ay * fx - force[c, 5])
-                dx = along[w, 0] + about[w, 1] * az - about[w, 2] * ay
-                dy = along[w, 1] + about[w, 2] * ax - about[w, 0] * az
-                dz = along[w, 2] + about[w, 0] * ay - about[w, 1] * ax
+                dx = translation_axis[w, 0] + rotation_axis[w, 1] * az - rotation_axis[w, 2] * ay
+                dy = translation_axis[w, 1] + rotation_axis[w, 2] * ax - rotation_axis[w, 0] * az
+                dz = translation_axis[w, 2] + rotation_axis[w, 0] * ay - rotation_axis[w, 1] * ax
                 squared = dx * dx + dy * dy + dz * dz
                 if squared == 0.0:
                     continue

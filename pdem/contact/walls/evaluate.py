@@ -30,7 +30,7 @@ from pdem.contact.walls.stages import (
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
 from pdem.foundation.sums import add_exactly
-from pdem.foundation.transposition import whole_lanes
+from pdem.simd.transposition import whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

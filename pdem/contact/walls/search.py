@@ -23,9 +23,10 @@ from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import ROW, inlined, prange
-from pdem.foundation.transposition import LANES, whole_lanes
+from pdem.foundation.kernels import inlined, prange
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
+from pdem.simd.places import ROW
+from pdem.simd.transposition import LANES, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

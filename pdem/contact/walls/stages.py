@@ -40,17 +40,17 @@ from pdem.contact.pairs.layout import (
     VX_J,
     WX_J,
     X_J,
-    column_of,
     columns,
     row_of,
 )
 from pdem.contact.pairs.stages import ONE, THREE, TWO
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
 from pdem.foundation.kernel_factory import inlined_closure
-from pdem.foundation.kernels import ROW, inlined
-from pdem.foundation.transposition import ROWS, columns_to_rows, rows_to_columns
+from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED
+from pdem.simd.places import ROW, offset
+from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +110,7 @@ def gather_of(law: ContactLaw) -> Any:
         """
         row, particle, match = work.row, work.particle, work.match
         for c in range(0, count, ROWS):
-            k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+            k, w = offset(first, c), offset(at, c)
             _gather_sphere(
                 packed, row_of(particle[k]), row_of(particle[k + ONE]), row_of(particle[k + TWO]),
                 row_of(particle[k + THREE]), work.columns, w + X_J,
@@ -121,7 +121,7 @@ def gather_of(law: ContactLaw) -> Any:
                 width * match[row[k + TWO] & ROW],
                 width * match[row[k + THREE] & ROW],
             )
-            gather_history(before.history, i, j, m, n, work.history, np.uint64(block) + np.uint64(c))
+            gather_history(before.history, i, j, m, n, work.history, offset(block, c))
             _gather_extra(
                 before.history,
                 i + columns,
@@ -140,7 +140,7 @@ def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWor
     """Write where contacts are into columns."""
     numbers = work.columns
     for c in range(count):
-        row, w = work.row[np.uint64(first) + np.uint64(c)] & ROW, column_of(at, c)
+        row, w = work.row[offset(first, c)] & ROW, offset(at, c)
         point, normal = found.point, found.normal
         put3(numbers, w + POINT_X, STRIDE, (point[row, 0], point[row, 1], point[row, 2]))
         put3(numbers, w + NORMAL_X, STRIDE, (normal[row, 0], normal[row, 1], normal[row, 2]))
@@ -176,13 +176,13 @@ def wall_kinematics(
     b, o = row3(motion.anchor, wall), row3(motion.angular_velocity, wall)
     f, g = row3(motion.anchor_velocity, wall), row3(motion.mean_velocity, wall)
     l = row3(motion.inverse_mass, wall)  # noqa: E741
-    t0, t1, t2 = matrix_rows(motion.mean_turn, wall)
+    t0, t1, t2 = matrix_rows(motion.velocity_gradient, wall)
     i0, i1, i2 = matrix_rows(motion.inverse_inertia, wall)
     trace = i0[0] + i1[1] + i2[2]
     dt, shortened, numbers = parameters.dt, parameters.shortened, work.columns
     others = 0
     for c in range(begin, end):
-        w, h = column_of(at, c), np.uint64(block) + np.uint64(c)
+        w, h = offset(at, c), offset(block, c)
         n, old = get3(numbers, w + NORMAL_X, STRIDE), get3(numbers, w + OLD_NORMAL_X, STRIDE)
         mx, my, mz = n[0] + old[0], n[1] + old[1], n[2] + old[2]
         inverse = 1.0 / max(square_root(mx * mx + my * my + mz * mz), TINY)
@@ -257,7 +257,7 @@ def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work
     """Note normals and overlaps by energy, and add the work of the walls if there is a ledger."""
     numbers = work.columns
     for c in range(count):
-        w, h = column_of(at, c), np.uint64(block) + np.uint64(c)
+        w, h = offset(at, c), offset(block, c)
         put3(numbers, w + OLD_NORMAL_X, STRIDE, get3(numbers, w + NORMAL_X, STRIDE))
         if ledger:
             force, moment = get3(numbers, w + FORCE_J_X, STRIDE), get3(numbers, w + TORQUE_I_X, STRIDE)
@@ -281,14 +281,14 @@ def scatter_of(law: ContactLaw) -> Any:
         add_wall_work(at, block, count, dt, ledger, work)
         row = work.row
         for c in range(0, count, ROWS):
-            k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+            k, w = offset(first, c), offset(at, c)
             a, b, d, e = (
                 width * ((row[k] & ROW) + 1),
                 width * ((row[k + ONE] & ROW) + 1),
                 width * ((row[k + TWO] & ROW) + 1),
                 width * ((row[k + THREE] & ROW) + 1),
             )
-            scatter_history(work.history, np.uint64(block) + np.uint64(c), now.history, a, b, d, e)
+            scatter_history(work.history, offset(block, c), now.history, a, b, d, e)
             _scatter_extra(
                 work.columns,
                 w + OLD_NORMAL_X,
@@ -307,7 +307,7 @@ def scatter_wall_forces(at: int, first: int, count: int, work: WallWork) -> None
     """Write what contacts do to their particles, and add it to the rows of `total` that these have."""
     numbers = work.columns
     for c in range(count):
-        k, w = np.uint64(first) + np.uint64(c), column_of(at, c)
+        k, w = offset(first, c), offset(at, c)
         row, mine = work.row[k] & ROW, work.owner[k] & ROW
         for axis in range(3):
             along = np.uint64(BLOCK * axis)

@@ -14,7 +14,7 @@ from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.search import SEEN, TILE
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
 from pdem.foundation.arrays import line_zeros, with_spare
-from pdem.foundation.transposition import LANES
+from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,8 +15,8 @@ from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernel_factory import inlined_exactly
-from pdem.foundation.kernels import ROW
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE
+from pdem.simd.places import ROW
 
 if TYPE_CHECKING:
     from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays

@@ -10,7 +10,7 @@ from numba.core import types
 from numba.core.types.containers import Tuple, UniTuple
 from numba.extending import intrinsic
 
-from pdem.foundation.transposition import address_of, data_of
+from pdem.simd.transposition import address_of, data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
