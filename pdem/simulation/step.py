@@ -268,17 +268,17 @@ def compute_contact_forces(
     """
     constants, particles, pairs = system.constants, system.particles, system.pair_contacts
     packed = pairs.begin(particles, constants.density, packed=same_lists)
-    law = constants.parameters(dt)
-    wall = compute_wall_forces(system, packed, law, phases)
+    parameters = constants.parameters(dt)
+    wall = compute_wall_forces(system, packed, parameters, phases)
     system.columns_are_current = not ahead
     kick = kick_of(wall, 0.5 * dt, constants.motion, system.fixed_columns, ahead=ahead)
-    deep, code = pairs.evaluate(False, particles, system.box, law, system.ended_energies, kick)
+    deep, code = pairs.evaluate(False, particles, system.box, parameters, system.ended_energies, kick)
     record_overlap_error(system, deep)
     phases.lap("pairs")
     if same_lists:
         system.exchange.finish_update()
         phases.lap("exchange")
-    deep, other_code = pairs.evaluate(True, particles, system.box, law, system.ended_energies, kick)
+    deep, other_code = pairs.evaluate(True, particles, system.box, parameters, system.ended_energies, kick)
     record_overlap_error(system, deep)
     phases.lap("pairs")
     code = max(code, other_code, pairs.finish(particles, kick), finish_carried(system, kick))
@@ -290,12 +290,12 @@ def compute_contact_forces(
 
 
 def compute_wall_forces(
-    system: System, packed: NDArray[np.float64], law: ContactParameters, phases: Phases
+    system: System, packed: NDArray[np.float64], contact_parameters: ContactParameters, phases: Phases
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Compute the wall contacts; return their forces and torques by row, and the row of each particle."""
     if system.wall_contacts is None:
         return NO_WALLS
-    deep = system.wall_contacts.evaluate(packed, law, system.ended_energies)
+    deep = system.wall_contacts.evaluate(packed, contact_parameters, system.ended_energies)
     if deep:
         system.errors.append((WALL_OVERLAP, int(system.particles.id[deep - 1]), 0))
     phases.lap("walls")

@@ -166,12 +166,13 @@ class StepParameters(NamedTuple):
 
 
 def parameters_of(
-    law: ContactParameters, box: tuple[NDArray[np.float64], NDArray[np.float64]]
+    contact: ContactParameters, box: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> StepParameters:
     """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
     return StepParameters(
-        law.dt, 1.0 / law.step, law.largest_overlap, float(len(law.density)), law.table.reshape(-1), *box
-    )
+        contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
+        contact.table.reshape(-1), *box,
+    )  # fmt: skip
 
 
 class Kick(NamedTuple):

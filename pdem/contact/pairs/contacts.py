@@ -245,7 +245,7 @@ class PairContacts:
         ghosts: bool,
         particles: Particles,
         box: tuple[NDArray[np.float64], NDArray[np.float64]],
-        law: ContactParameters,
+        contact_parameters: ContactParameters,
         ended: ExactSums,
         kick: Kick,
     ) -> tuple[int, int]:
@@ -266,8 +266,8 @@ class PairContacts:
             Owned and ghosts; velocities of the middle of the step.
         box : (period, frequency)
             Arrays (3,): length of periodic axes [m], 0 on open ones, and its inverse or 0.
-        law : ContactParameters
-            The return value is 0 if no contact exceeds its limit.
+        contact_parameters : ContactParameters
+            Of the step; the return value is 0 if no contact exceeds the limit of the overlap.
         ended : ExactSums
             Takes the energies of contacts that have ended.
         kick : Kick
@@ -277,7 +277,7 @@ class PairContacts:
         runs = storage.plan(ghosts, self._workers)
         if runs is None:
             return deepest, code
-        parameters = parameters_of(law, box)
+        parameters = parameters_of(contact_parameters, box)
         views = self._kernel_views(particles)
         schedule = views.late if ghosts else views.early
         while runs is not None:

@@ -207,7 +207,7 @@ class WallContacts:
         if len(rows) and law.has_ledger:
             ended.add("wall_work", history[law.columns + 3, rows])
 
-    def evaluate(self, packed: NDArray[np.float64], law: ContactParameters, ended: ExactSums) -> int:
+    def evaluate(self, packed: NDArray[np.float64], contact: ContactParameters, ended: ExactSums) -> int:
         """Find the contacts and their forces (in `total`); return a particle beyond the limit + 1, or 0.
 
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
@@ -215,14 +215,9 @@ class WallContacts:
         self._new, self._old = self._old, self._new
         near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
         parameters = WallParameters(
-            law.dt,
-            1.0 / law.step,
-            law.largest_overlap,
-            self._shortened,
-            len(law.density),
-            law.table.reshape(-1),
-            law.powers,
-        )
+            contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
+            contact.table.reshape(-1), contact.powers,
+        )  # fmt: skip
         surface, motion, *rest = plain(
             self._surface, self._motion, self._room.found(self._new), work, self._new.record, self._old.record
         )
