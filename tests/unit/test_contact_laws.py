@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
 from pdem.foundation.errors import CaseError, InputError
 
+ROOT = Path(__file__).resolve().parents[2]
 CROWD = np.random.default_rng(4)
 PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-1, 3) + CROWD.uniform(
     0.0, 1e-4, (27, 3)
@@ -147,28 +151,27 @@ def test_a_law_made_in_a_script_is_known_by_its_name(tmp_path, monkeypatch):
         del LAWS["in-a-test"]
 
 
-ROLLING = '''
-import pdem
+EXAMPLES = re.findall(
+    r"```python\n(# laws.py\n.*?)```", (ROOT / "docs/contact-laws.md").read_text(), re.DOTALL
+)
+"""The two laws of the documentation: one with a normal force, one with a torque that remembers."""
 
-def rolling(step, contact, c, load, history):
-    """A linear torsional spring without a limit, in the tangent plane."""
-    n, w = contact.normal, contact.rolling
-    along = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
-    x = history[0] + step.dt * (w[0] - along * n[0])
-    y = history[1] + step.dt * (w[1] - along * n[1])
-    z = history[2] + step.dt * (w[2] - along * n[2])
-    return (-c.k * x, -c.k * y, -c.k * z), (x, y, z), 0.5 * c.k * (x * x + y * y + z * z)
 
-law = pdem.contact_law(rolling=rolling, coefficients={"k": "N m/rad"}, history={"rolling": ("x", "y", "z")})
-'''
+def test_the_normal_force_of_the_documentation(tmp_path):
+    write(tmp_path, EXAMPLES[0])
+    case = case_with(tmp_path, law="python:laws.py:stiffening", stiffness=1e4, hardening=5.0)
+    normal = law_of(case).elastics[0][0]
+    force, stiffness = normal.elastic(1e-5, 1e-3, SimpleNamespace(stiffness=1e4, hardening=5.0))
+    assert force == pytest.approx(1e4 * 1e-5 * (1.0 + 5.0 * 0.01))
+    assert stiffness == pytest.approx(1e4 * (1.0 + 10.0 * 0.01))
 
 
 def test_a_torque_with_a_memory_of_its_own(tmp_path):
     """A sphere on a plate oscillates with sqrt(k / I) about the contact, without friction about its centre."""
-    write(tmp_path, ROLLING)
+    write(tmp_path, EXAMPLES[1])
     radius, k = 1e-3, 1e-9
     inertia = 0.4 * GRAIN["density"] * 4.0 / 3.0 * math.pi * radius**5
-    law = {"law": "python:laws.py:law", "k": k, "friction": 0.0, "restitution": 0.5}
+    law = {"law": "python:laws.py:held_upright", "k": k, "friction": 0.0, "restitution": 0.5}
     grain = Grains([[0.0, 0.0, radius - 1e-7]], radius, (0.0,) * 3, (1.0, 0.0, 0.0))
     run = simulate(
         tmp_path, grain, law=law, walls=({"mesh": quad()},), step=2e-6, gravity=(0.0, 0.0, -9.81), lower=(-1,) * 3,
