@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,13 @@ LONGER = 1.5
 
 GRADUAL = 0.5
 """Part of the way to its best place by which a cut moves at a time: what is measured is noisy."""
+
+WIDER = 1.0 + 1e-6
+"""Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
+
+_DEEPEST = (
+    128  # parts left to look into at a time: two for each halving of as many parts as a number can count
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,25 @@ class Cuts:
             _find_owners(position, self.axis, self.place, self.below, self.above, owner)
         return owner
 
+    def near(
+        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], period: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return the parts, rising, that come within some distance of any of these boxes, and few others.
+
+        The tree is walked down from its top, so that the time goes with the number of parts that are found and with
+        the logarithm of the number of all.
+
+        Parameters
+        ----------
+        boxes : (k, 7) array
+            Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
+        whole : (6,) array
+            Lowest and highest coordinates of all that the parts hold [m]: the outer ones end there.
+        period : (3,) array
+            Of the axes [m], 0 for open ones.
+        """
+        return np.unique(_walk(boxes, whole, period, self.axis, self.place, self.below, self.above))
+
 
 @threaded_kernel
 def _find_owners(
@@ -71,6 +97,64 @@ def _find_owners(
         while cut >= 0:
             cut = below[cut] if position[p, axis[cut]] < place[cut] else above[cut]
         owner[p] = -1 - cut
+
+
+@inlined
+def _is_near(
+    box: NDArray[np.float64], part: NDArray[np.float64], within: float, period: NDArray[np.float64]
+) -> bool:
+    """Tell whether a part that is not empty comes within a distance of a box, by the nearest image."""
+    squared = 0.0
+    for axis in range(3):
+        low, high = part[axis], part[3 + axis]
+        if low > high:
+            return False
+        apart = max(low - box[3 + axis], box[axis] - high, 0.0)
+        if period[axis] > 0.0:
+            span = max(high, box[3 + axis]) - min(low, box[axis])
+            apart = min(apart, max(period[axis] - span, 0.0))
+        squared += apart * apart
+    return squared <= within * within
+
+
+@kernel
+def _walk(
+    boxes: NDArray[np.float64],
+    whole: NDArray[np.float64],
+    period: NDArray[np.float64],
+    axis: NDArray[np.int64],
+    place: NDArray[np.float64],
+    below: NDArray[np.int64],
+    above: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the parts near each of the boxes, one box after the other."""
+    waiting, corners = np.empty(_DEEPEST, np.int64), np.empty((_DEEPEST, 6))
+    part = np.empty(6)
+    found, count = np.empty(64, np.int64), 0
+    size = np.abs(whole).max()
+    for b in range(len(boxes)):
+        if boxes[b, 0] > boxes[b, 3]:
+            continue
+        within = WIDER * boxes[b, 6] + 1e-12 * size
+        waiting[0], corners[0], height = 0 if len(axis) else -1, whole, 1
+        while height > 0:
+            height -= 1
+            node, part[:] = waiting[height], corners[height]
+            if not _is_near(boxes[b], part, within, period):
+                continue
+            if node < 0:
+                if count == len(found):
+                    found = np.concatenate((found, found))
+                found[count] = -1 - node
+                count += 1
+                continue
+            across = axis[node]
+            waiting[height], corners[height] = below[node], part
+            corners[height, 3 + across] = min(part[3 + across], place[node])
+            waiting[height + 1], corners[height + 1] = above[node], part
+            corners[height + 1, across] = max(part[across], place[node])
+            height += 2
+    return found[:count]
 
 
 def longest_axis(lower: Sequence[float], upper: Sequence[float]) -> int:
