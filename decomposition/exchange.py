@@ -185,6 +185,11 @@ class RankExchange:
         for name in GHOST.names or ():
             particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
+    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""
+        given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
+        return np.unique(np.concatenate((ids, given)))
+
     def begin_update(self, rows: NDArray[np.float64]) -> None:
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
         self._ghosts.begin_update(rows)

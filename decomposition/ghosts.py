@@ -105,6 +105,16 @@ class Ghosts:
             self._communicator.Recv_init(rows[link.rows], link.other, _TAG) for link in self._receiving
         ] + [self._communicator.Send_init(link.buffer, link.other, _TAG) for link in self._sending]
 
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Ranks that have ghosts of this rank's particles, rising."""
+        return np.array([link.other for link in self._sending], np.int64)
+
+    @property
+    def sources(self) -> NDArray[np.int64]:
+        """Ranks of whose particles there are ghosts here, rising."""
+        return np.array([link.other for link in self._receiving], np.int64)
+
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step, as seen from here."""
         out, into = sum(link.bytes for link in self._sending), sum(link.bytes for link in self._receiving)

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_NOTICE, _ANSWER, _SWAP, _DELIVERY = 10, 12, 13, 14  # of notices there are two, for a round and the next
+_NOTICE, _ANSWER, _SWAP, _DELIVERY, _TELL = (
+    10,
+    12,
+    13,
+    14,
+    15,
+)  # of notices there are two, for a round and the next
 _ROOM = 32
 
 
@@ -148,13 +154,32 @@ class Messages:
         sent : (k,) int64 array
             Rows for each.
         """
-        requests = list(self._sends(partners, rows, sent, _SWAP))
-        status, width = self._mpi.Status(), _row_bytes(rows)
-        received, found = np.empty_like(sent), []
-        for place, partner in enumerate(partners.tolist()):
-            found.append(self._communicator.Mprobe(partner, _SWAP, status))
+        return self._await(partners, rows, list(self._sends(partners, rows, sent, _SWAP)), _SWAP)
+
+    def tell(self, targets: Integers, rows: NDArray[Any], sources: Integers) -> NDArray[Any]:
+        """Send the same rows to each of some ranks, and return the rows of others that do so, in the order of ranks.
+
+        Parameters
+        ----------
+        targets, sources : (k,) and (m,) int64 arrays
+            The ranks, rising: this one is among the targets of its sources and the sources of its targets.
+        rows : (n, ...) array
+            Of any type that is bytes, maybe none.
+        """
+        whole = [np.ascontiguousarray(rows), len(rows) * _row_bytes(rows), self._mpi.BYTE]
+        sends = [self._communicator.Isend(whole, target, _TELL) for target in targets.tolist()]
+        return self._await(sources, rows, sends, _TELL)[0]
+
+    def _await(
+        self, sources: Integers, like: NDArray[Any], requests: list[Any], tag: int
+    ) -> tuple[NDArray[Any], Integers]:
+        """Return the rows that each source sends, and how many, when these requests are done as well."""
+        status, width = self._mpi.Status(), _row_bytes(like)
+        received, found = np.empty_like(sources), []
+        for place, source in enumerate(sources.tolist()):
+            found.append(self._communicator.Mprobe(source, tag, status))
             received[place] = status.Get_count(self._mpi.BYTE) // width
-        result = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
+        result = np.empty((int(received.sum()), *like.shape[1:]), like.dtype)
         for message, part in zip(found, self._parts(result, received), strict=True):
             requests.append(message.Irecv(part))
         self._mpi.Request.Waitall(requests)
