@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from message_counts import CASES, EACH, NARROW, Bed, largest
+from message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
+from rank_cases import CLOUD, divided
 
 from decomposition.exchange import RankExchange
 from decomposition.messages import Messages
 from decomposition.mpi import describe
+from pdem import Simulation
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
 
@@ -46,6 +48,34 @@ def test_a_detection_costs_the_same_on_more_ranks(ranks, communicator, name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_detection_costs_the_same_on_many_ranks(ranks, communicator, name):
     check(communicator, name)
+
+
+POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Mprobe", "Send_init", "Recv_init"}
+
+
+@pytest.mark.ranks(8, timeout=300)
+@pytest.mark.parametrize("outside", ["keep", "remove"])
+def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside):
+    """One all-reduce for each step, four for each detection; two more where particles leave the box."""
+    text = CLOUD.replace("gravity", f'outside = "{outside}"\ngravity').replace("random = 1.0", "random = 8.0")
+    text = text.replace("[output]", "[detection]\nskin = 0.1\n[output]")
+    counts = Counts()
+    case = divided(text, "bisection", "never")
+    simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
+    simulation.advance(5)
+    system = simulation.system
+    detections, particles = system.detections, communicator.allreduce(system.particles.count)
+    counts.calls.clear()
+    simulation.advance(60)
+    calls = dict(counts.calls)
+    gone = particles - communicator.allreduce(system.particles.count)
+    detections = system.detections - detections
+    least = 60 + 4 * detections
+    assert detections > 3
+    assert (gone > 0) == (outside == "remove")
+    assert least <= calls.pop("Allreduce") <= least + 2 * min(gone, detections)
+    assert calls.pop("Ibarrier") <= 2 * detections
+    assert set(calls) <= POINT_TO_POINT
 
 
 @pytest.mark.ranks(1, 2, 3, 8)
