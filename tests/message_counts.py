@@ -95,7 +95,7 @@ class Detection:
 class Bed:
     """Particles of all ranks, one of these cases, and what counts.
 
-    Each rank has a part of edge 1, or a slab that is thicker, or thinner, than its particles reach.
+    Each rank has a part of edge 1, or a slab that is thicker, or half as thick, as its particles.
     """
 
     def __init__(self, communicator, name):
