@@ -1,4 +1,8 @@
-"""Ranks at work: who owns what, balance, migration with contacts, ghosts, and what is agreed."""
+"""Ranks at work: who owns what, balance, migration with contacts, ghosts, and what is agreed.
+
+What a detection costs does not grow with the number of ranks: its messages go to ranks that get something, or that
+follow from the parts of space, and what all agree on are a few numbers in all-reduces.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.balance import Balance, sample
+from decomposition.copies import Copier, Sizes
 from decomposition.ghosts import Ghosts
-from decomposition.global_order import RankRows, hand_over
-from decomposition.layers import (
-    Cells,
-    extents_by_level,
-    levels_of,
-    mark_layer,
-    may_meet,
-)
+from decomposition.global_order import RankRows
+from decomposition.layers import extents_of_levels, levels_of, with_levels_below
+from decomposition.messages import Messages
+from decomposition.migration import migrate
 from decomposition.mpi import load_mpi
-from decomposition.packing import (
-    GHOST,
-    PARTICLE,
-    pack,
-    pack_for_ranks,
-    pack_pairs,
-    pack_walls,
-    unpack_pairs,
-    unpack_walls,
-)
+from decomposition.neighbours import agree_on_space, find_neighbours
+from decomposition.packing import GHOST
 from decomposition.partitioners import PARTITIONERS
 
 if TYPE_CHECKING:
@@ -78,6 +71,7 @@ class RankExchange:
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
+        self._messages = Messages(self._communicator)
         self._ghosts = Ghosts(self._communicator)
         self._balance = Balance(balance)
 
@@ -94,11 +88,10 @@ class RankExchange:
     ) -> bool:
         """Cut anew if the imbalance has cost more than that would; return whether that was done."""
         since = self._balance.since(seconds)
-        total, most = np.empty_like(since), np.empty(1)
+        total, most = np.empty_like(since), np.empty(2)
         self._communicator.Allreduce(since, total, self._mpi.SUM)
-        self._communicator.Allreduce(np.array([since.sum()]), most, self._mpi.MAX)
-        cost = self.largest(np.array([self._balance.cost]).view(np.int64)).view(np.float64)
-        if not self._balance.is_due(float(most[0] - total.sum() / self.size), float(cost[0])):
+        self._communicator.Allreduce(np.array([since.sum(), self._balance.cost]), most, self._mpi.MAX)
+        if not self._balance.is_due(float(most[0] - total.sum() / self.size), float(most[1])):
             return False
         self._balance.begin()
         held = counts()
@@ -141,7 +134,8 @@ class RankExchange:
 
     def _collect_column(self, column: NDArray[Any]) -> NDArray[Any] | None:
         mine = np.ascontiguousarray(column)
-        sizes = np.array(self._communicator.allgather(mine.nbytes))
+        sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
+        self._communicator.Gather(np.array([mine.nbytes]), sizes)
         result = None
         if self.rank == 0:
             width = max(1, mine.dtype.itemsize * int(np.prod(mine.shape[1:])))
@@ -152,8 +146,9 @@ class RankExchange:
         return result
 
     def _from_all(self, mine: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows of all ranks, joined in the order of ranks, on every rank."""
-        sizes = np.array(self._communicator.allgather(mine.nbytes))
+        """Return the rows of all ranks, joined in the order of ranks, on every rank: only where space is cut anew."""
+        sizes = np.empty(self.size, np.int64)
+        self._communicator.Allgather(np.array([mine.nbytes]), sizes)
         result = np.empty(int(sizes.sum()) // mine.dtype.itemsize, mine.dtype)
         byte = self._mpi.BYTE
         self._communicator.Allgatherv(
@@ -161,101 +156,27 @@ class RankExchange:
         )
         return result
 
-    def _to_all(self, parts: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Send part p to rank p; return what all have sent, in the order of ranks, and the numbers of rows."""
-        sent = np.array([len(part) for part in parts], np.int64)
-        return hand_over(self._communicator, np.concatenate(parts), sent)
-
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
         owner = self._parts.owners(particles.position)
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
             return None
-        pairs, walls = records()
-        ids = particles.id.copy()
-        leaving = [np.empty(0, np.int64)] * self.size
-        for other in np.unique(owner[owner != self.rank]).tolist():
-            leaving[other] = np.flatnonzero(owner == other)
-
-        def pairs_of(rows: NDArray[np.int64]) -> NDArray[Any]:
-            here = np.isin(pairs.lower, ids[rows]) | np.isin(pairs.higher, ids[rows])
-            return pack_pairs(pairs.take(here))
-
-        def walls_of(rows: NDArray[np.int64]) -> NDArray[Any]:
-            return pack_walls(walls.take(np.isin(walls.id, ids[rows])))
-
-        arrived, _ = self._to_all(pack_for_ranks(leaving, lambda rows: pack(particles, rows, PARTICLE)))
-        new_pairs, _ = self._to_all(pack_for_ranks(leaving, pairs_of))
-        new_walls, _ = self._to_all(pack_for_ranks(leaving, walls_of))
-        stay = owner == self.rank
-        if len(arrived) == 0 and stay.all():
-            return None
-        names = PARTICLE.names or ()
-        particles.replace({name: np.concatenate((particles[name][stay], arrived[name])) for name in names})
-        here = walls.take(np.isin(walls.id, ids[stay]))
-        return unpack_pairs(pairs, new_pairs), unpack_walls(here, new_walls)
+        return migrate(self._messages, self.rank, owner, particles, records)
 
     def make_ghosts(
         self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        position, reaches = particles.position, reach(particles.radius)
         level = levels_of(particles.radius, radii)
-        extents = extents_by_level(position, reaches, level, len(radii))
-        others = np.empty((self.size, *extents.shape))
-        self._communicator.Allgather(extents, others)
-        near = may_meet(extents[-1], others[:, -1], self._period)
-        near[self.rank] = False
-        marks = {int(other): np.zeros(particles.count, bool) for other in np.flatnonzero(near)}
-        for other, mark in marks.items():
-            mark_layer(position, reaches, level, others[other], self._period, mark)
-        rows = self._rows(marks)
-        copies, numbers = self._to_all(pack_for_ranks(rows, lambda one: pack(particles, one, GHOST)))
-        if len(radii) > 1:
-            self._mark_partners(particles, reach, radii, extents, copies, numbers, marks)
-            more = self._rows(marks, rows)
-            late, late_numbers = self._to_all(pack_for_ranks(more, lambda one: pack(particles, one, GHOST)))
-            copies, numbers = _interleaved(copies, numbers, late, late_numbers)
-            rows = [np.concatenate(both) for both in zip(rows, more, strict=True)]
-        self._append_ghosts(particles, copies)
-        self._ghosts.connect(rows, numbers, particles.count)
+        each = extents_of_levels(particles.position, reach(particles.radius), level, len(radii))
+        extents = with_levels_below(each)
+        space = agree_on_space(self._communicator, extents, self._period)
+        neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each)
+        copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
+        copied = copier.exchange(neighbours, theirs)
+        self._append_ghosts(particles, copied.ghosts)
+        self._ghosts.connect(neighbours, copied.rows, copied.numbers, particles.count)
         self._balance.end()
-
-    def _rows(
-        self, marks: dict[int, NDArray[np.bool_]], besides: list[NDArray[np.int64]] | None = None
-    ) -> list[NDArray[np.int64]]:
-        """Return the marked rows for each rank, without those given."""
-        rows = [np.empty(0, np.int64)] * self.size
-        for other, mark in marks.items():
-            if besides is not None:
-                mark[besides[other]] = False
-            rows[other] = np.flatnonzero(mark)
-        return rows
-
-    def _mark_partners(
-        self,
-        particles: Particles,
-        reach: Callable[[NDArray[np.float64]], Any],
-        radii: NDArray[np.float64],
-        extents: NDArray[np.float64],
-        copies: NDArray[Any],
-        numbers: NDArray[np.int64],
-        marks: dict[int, NDArray[np.bool_]],
-    ) -> None:
-        """Mark the owned particles that may touch a copy of a larger one, for the rank it came from."""
-        if particles.count == 0 or len(copies) == 0:
-            return
-        copy_level = levels_of(copies["radius"], radii)
-        if copy_level.max() == 0:
-            return
-        level = levels_of(particles.radius, radii)
-        cells = Cells(particles.position, reach(particles.radius), level, extents[:, 6].copy(), self._period)
-        ends = np.cumsum(numbers)
-        for other, mark in marks.items():
-            part = slice(ends[other] - numbers[other], ends[other])
-            place = np.ascontiguousarray(copies["position"][part])
-            radius = np.ascontiguousarray(copies["radius"][part])
-            cells.mark_partners(place, reach(radius), copy_level[part], mark)
 
     @staticmethod
     def _append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
@@ -263,6 +184,11 @@ class RankExchange:
         particles.ghosts = len(copies)
         for name in GHOST.names or ():
             particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
+
+    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""
+        given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
+        return np.unique(np.concatenate((ids, given)))
 
     def begin_update(self, rows: NDArray[np.float64]) -> None:
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
@@ -275,11 +201,3 @@ class RankExchange:
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
         return self._ghosts.traffic()
-
-
-def _interleaved(
-    one: NDArray[Any], numbers: NDArray[np.int64], other: NDArray[Any], more: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return rows that have come from each rank in two messages, by rank, and their numbers."""
-    rank = np.concatenate([np.repeat(np.arange(len(counts)), counts) for counts in (numbers, more)])
-    return np.concatenate((one, other))[np.argsort(rank, kind="stable")], numbers + more

@@ -11,6 +11,8 @@ from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _TAG = 7
@@ -65,23 +67,31 @@ class Ghosts:
         self._target: NDArray[np.float64] | None = None
         self._mpi = load_mpi()
 
-    def connect(self, rows: list[NDArray[np.int64]], numbers: NDArray[np.int64], first: int) -> None:
+    def connect(
+        self,
+        neighbours: NDArray[np.int64],
+        rows: Sequence[NDArray[np.int64]],
+        numbers: NDArray[np.int64],
+        first: int,
+    ) -> None:
         """Say what goes where.
 
         Parameters
         ----------
-        rows : list of (k,) int64 arrays
-            Owned rows to send, by rank.
-        numbers : (P,) array
-            Ghosts from each rank, which stand in this order from row `first` on.
+        neighbours : (k,) int64 array
+            Ranks, rising.
+        rows : sequence of k int64 arrays
+            Owned rows to send to each.
+        numbers : (k,) array
+            Ghosts from each, which stand in this order from row `first` on.
         first : int
             First row of the ghosts.
         """
-        self._sending = [_Sending(other, one) for other, one in enumerate(rows) if len(one)]
-        begins = first + np.cumsum(numbers) - numbers
+        ranks, begins = neighbours.tolist(), (first + np.cumsum(numbers) - numbers).tolist()
+        self._sending = [_Sending(other, one) for other, one in zip(ranks, rows, strict=True) if len(one)]
         self._receiving = [
-            _Receiving(other, int(begins[other]), int(number))
-            for other, number in enumerate(numbers)
+            _Receiving(other, begin, number)
+            for other, begin, number in zip(ranks, begins, numbers.tolist(), strict=True)
             if number
         ]
         self._target = None
@@ -94,6 +104,16 @@ class Ghosts:
         self._requests = [
             self._communicator.Recv_init(rows[link.rows], link.other, _TAG) for link in self._receiving
         ] + [self._communicator.Send_init(link.buffer, link.other, _TAG) for link in self._sending]
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Ranks that have ghosts of this rank's particles, rising."""
+        return np.array([link.other for link in self._sending], np.int64)
+
+    @property
+    def sources(self) -> NDArray[np.int64]:
+        """Ranks of whose particles there are ghosts here, rising."""
+        return np.array([link.other for link in self._receiving], np.int64)
 
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step, as seen from here."""

@@ -83,20 +83,25 @@ def levels_of(radius: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArra
     return np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
 
 
-def extents_by_level(
+def extents_of_levels(
     position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], levels: int
 ) -> NDArray[np.float64]:
-    """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
+    """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
     extents = np.empty((levels, EXTENT))
-    extents[:, :3], extents[:, 3:6], extents[:, 6] = np.inf, -np.inf, 0.0
     for number in range(levels):
         rows = level == number
         extents[number, :3] = position[rows].min(axis=0, initial=np.inf)
         extents[number, 3:6] = position[rows].max(axis=0, initial=-np.inf)
         extents[number, 6] = reach[rows].max(initial=0.0)
-    np.minimum.accumulate(extents[:, :3], axis=0, out=extents[:, :3])
-    np.maximum.accumulate(extents[:, 3:], axis=0, out=extents[:, 3:])
     return extents
+
+
+def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return extents (L, `EXTENT`) of the particles of each level and all below, from those of each level alone."""
+    joined = extents.copy()
+    np.minimum.accumulate(extents[:, :3], axis=0, out=joined[:, :3])
+    np.maximum.accumulate(extents[:, 3:], axis=0, out=joined[:, 3:])
+    return joined
 
 
 @inlined

@@ -10,7 +10,7 @@ from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import FIELDS, Ghosted, state_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,14 +33,6 @@ def pack(particles: Particles, rows: NDArray[np.int64], kind: np.dtype) -> NDArr
     for name in kind.names or ():
         packed[name] = particles.column(name)[rows]
     return packed
-
-
-def pack_for_ranks(
-    rows: Sequence[NDArray[np.int64]], pack_rows: Callable[[NDArray[np.int64]], NDArray[Any]]
-) -> list[NDArray[Any]]:
-    """Pack rows for every rank; most get none, and those cost nothing."""
-    none = pack_rows(np.empty(0, np.int64))
-    return [pack_rows(one) if len(one) else none for one in rows]
 
 
 def pack_pairs(records: PairRecords) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Ways of cutting space among ranks, by the name that a case gives them.
 
 One more is an entry here with its name in `pdem.containers.exchange.PartitionMethod`. Ghosts need no knowledge of it:
-they follow from the extents of what each rank owns.
+they follow from the extents of what the ranks near own, and the parts say which these are.
 """
 
 from __future__ import annotations
@@ -27,6 +27,22 @@ class Parts(Protocol):
 
     def owners(self, position: Floats) -> NDArray[np.int64]:
         """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
+        ...
+
+    def near(self, boxes: Floats, whole: Floats, period: Floats) -> NDArray[np.int64]:
+        """Return the parts, rising, that come within some distance of any of these boxes, and few others.
+
+        The time may grow with the number of parts found, and with the number of all at most like its logarithm.
+
+        Parameters
+        ----------
+        boxes : (k, 7) array
+            Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
+        whole : (6,) array
+            Lowest and highest coordinates of all that the parts hold [m].
+        period : (3,) array
+            Of the axes [m], 0 for open ones.
+        """
         ...
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from decomposition.copies import Copier, Sizes
 from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
     EXTENT,
@@ -19,15 +20,15 @@ from decomposition.layers import (
     Periods,
     Reaches,
     count_copies,
+    extents_of_levels,
     levels_of,
     may_meet,
+    with_levels_below,
 )
-from decomposition.packing import GHOST, PARTICLE, pack, pack_for_ranks, pack_pairs, pack_walls
 from decomposition.partitioners import AxisCuts
 from pdem.containers.box_tree import BoxTree, pairs_between
 from pdem.containers.exchange import Division
 from pdem.containers.particles import Particles
-from pdem.containers.records import PairRecords, WallRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 _WIDER = 1.0 + 1e-6  # boxes only have to hold all that may meet
-_TIMED_RANKS = 20
+_TIMED_NEIGHBOURS = 20
 _TIMED_ROWS = 2_000
 _REPETITIONS = 25  # the fastest counts: other programs may be busy
 
@@ -103,7 +104,7 @@ def divide(
 def extents_by_rank(
     ranks: int, levels: int, owner: Integers, position: Floats, reach: Floats, level: Integers
 ) -> Floats:
-    """Return of each rank what `decomposition.layers.extents_by_level` does, (P, L, `EXTENT`)."""
+    """Return of each rank what `decomposition.layers.with_levels_below` does, (P, L, `EXTENT`)."""
     extents = np.empty((ranks, levels, EXTENT))
     extents[..., :3], extents[..., 3:6], extents[..., 6] = np.inf, -np.inf, 0.0
     at = owner, level
@@ -151,8 +152,8 @@ def _candidates(extents: Floats, period: Floats) -> tuple[Integers, Integers]:
     return found // len(extents), found % len(extents)
 
 
-def list_seconds(levels: int) -> tuple[float, float]:
-    """Return what a detection costs a rank for each other rank, even one far away [s].
+def neighbour_seconds(levels: int) -> float:
+    """Return what a detection costs a rank for each neighbour, even one that nothing is copied to [s].
 
     Parameters
     ----------
@@ -161,24 +162,25 @@ def list_seconds(levels: int) -> tuple[float, float]:
 
     Returns
     -------
-    copies, migration : float
-        Measured here on empty lists: the work of `RankExchange.make_ghosts`, and of `migrate` where any particle of
-        any rank has left. Messages are not in it.
+    float
+        Measured here on empty lists: the work of `RankExchange.make_ghosts`. Messages are not in it.
     """
-    none, lists = Particles(), [np.empty(0, np.int64)] * _TIMED_RANKS
-    pairs, walls = PairRecords.none(3), WallRecords.none(3)
-    rounds = 1 if levels == 1 else 2
+    none, sizes = Particles(), Sizes(np.copy, np.ones(levels))
+    extents = with_levels_below(extents_of_levels(none.position, none.radius, none.id, levels))
+    neighbours, theirs = np.arange(_TIMED_NEIGHBOURS), np.array([extents] * _TIMED_NEIGHBOURS)
 
     def copies() -> None:
-        for _ in range(rounds):
-            np.concatenate(pack_for_ranks(lists, lambda rows: pack(none, rows, GHOST)))
+        Copier(_Nobody(), none, sizes, extents, np.zeros(3)).exchange(neighbours, theirs)
 
-    def migration() -> None:
-        np.concatenate(pack_for_ranks(lists, lambda rows: pack(none, rows, PARTICLE)))
-        np.concatenate(pack_for_ranks(lists, lambda rows: pack_pairs(pairs.take(rows))))
-        np.concatenate(pack_for_ranks(lists, lambda rows: pack_walls(walls.take(rows))))
+    return _best(copies) / _TIMED_NEIGHBOURS
 
-    return _best(copies) / _TIMED_RANKS, _best(migration) / _TIMED_RANKS
+
+class _Nobody:
+    """Messages to nobody."""
+
+    def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
+        """Return that nothing has come."""
+        return rows, sent
 
 
 def copy_seconds() -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from decomposition.cuts import cut
-from decomposition.layers import Cells, extents_by_level, levels_of, mark_layer
+from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, with_levels_below
 
 _PARTICLES = 16
 _RANKS = 2
@@ -16,9 +16,12 @@ def rehearse() -> None:
     position = np.random.default_rng(1).random((_PARTICLES, 3))
     radii = np.array([0.1, 0.3])
     radius = np.where(np.arange(_PARTICLES) % 2, 0.1, 0.3)
-    cut(position, _RANKS).owners(position)
+    cuts = cut(position, _RANKS)
+    cuts.owners(position)
     level, period = levels_of(radius, radii), np.zeros(3)
-    extents = extents_by_level(position, radius, level, len(radii))
+    each = extents_of_levels(position, radius, level, len(radii))
+    cuts.near(each, each[0, :6].copy(), period)
+    extents = with_levels_below(each)
     mark = np.zeros(_PARTICLES, bool)
     mark_layer(position, radius, level, extents, period, mark)
     mark[:] = False

@@ -155,6 +155,21 @@ class Exchange(Protocol):
         """
         ...
 
+    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here.
+
+        Parameters
+        ----------
+        ids : (n,) int64 array
+            Of owned particles that the present lists are for.
+
+        Returns
+        -------
+        (m,) int64 array
+            Rising, each once: all that are given anywhere and known here.
+        """
+        ...
+
     def begin_update(self, rows: NDArray[np.float64]) -> None:
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
 
@@ -244,6 +259,10 @@ class Alone:
         self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
     ) -> None:
         """There are none."""
+
+    def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the ids, rising."""
+        return np.unique(ids)
 
     def begin_update(self, rows: NDArray[np.float64]) -> None:
         """There are none."""

@@ -12,7 +12,7 @@ from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.output.log import environment
 from pdem.scaling.predict import Costs, WorkCounts, predict, summary
 from pdem.scaling.starts import simulation_of
-from pdem.simulation.ranks import copy_seconds, division_of, list_seconds
+from pdem.simulation.ranks import copy_seconds, division_of, neighbour_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -150,7 +150,6 @@ def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: in
     def per_step(*names: str) -> float:
         return sum(spent.get(name, 0.0) for name in names) / steps
 
-    copies, migration = list_seconds(len(simulation.system.skins.radii))
     return Costs(
         threads=threads,
         steps=steps,
@@ -160,6 +159,5 @@ def measured_costs(simulation: Simulation, threads: int, steps: int, warm_up: in
         detect=per_step("detect", "migrate", "exchange"),
         detections=(simulation.system.detections - detections) / steps,
         copy=copy_seconds(),
-        copies_list=copies,
-        migration_list=migration,
+        neighbour=neighbour_seconds(len(simulation.system.skins.radii)),
     )

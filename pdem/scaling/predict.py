@@ -6,7 +6,7 @@ Owned particles and ghosts of each of the P ranks are counted exactly at the beg
   candidate pairs (those across a cut are evaluated on both sides) and candidate facets;
 * detect: measured time of one rank for neighbour lists, times the rank's share of particles, ghosts included;
 * exchange: packing and unpacking of ghosts (measured), a latency for each message, its bytes over the bandwidth;
-* lists: work of a detection for every other rank, near or not (measured), and exchanges with all ranks;
+* lists: work of a detection for every neighbour (measured), its messages, and what all ranks agree on then;
 * agree: the all-reduce of a step, log2 P latencies;
 * wait: for the slowest rank.
 
@@ -37,8 +37,8 @@ BANDWIDTH = 1e9
 PARTS = ("compute", "detect", "exchange", "lists", "agree", "wait")
 """Parts of a predicted step, means over the ranks."""
 _EXTENT_BYTES = 56
-_COUNT_BYTES = 8
-_COUNT_EXCHANGES = 4  # ghosts; migration of particles and of two kinds of contacts
+_NEIGHBOUR_MESSAGES = 3  # of a detection: extents, copies, particles that leave
+_AGREEMENTS = 6  # of a detection: all-reduces and barriers, see `RankExchange`
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class Costs:
         Detections per step.
     copy : float
         Time to pack one ghost into a message [s]; unpacking costs nothing, as messages arrive in place.
-    copies_list, migration_list : float
-        Time of a detection for each other rank [s]: lists of ghosts, of migrating particles.
+    neighbour : float
+        Time of a detection for each neighbour [s], messages not included.
     """
 
     threads: int
@@ -94,8 +94,7 @@ class Costs:
     detect: float
     detections: float
     copy: float
-    copies_list: float
-    migration_list: float
+    neighbour: float
 
     @property
     def one_rank(self) -> float:
@@ -170,7 +169,7 @@ def predict(division: Division, work: WorkCounts, costs: Costs, network: Network
     compute = costs.particle * owned / particles + costs.pair * pair_share + costs.wall * wall_share
     detect = costs.detect * (owned + ghosts) / particles
     exchange = _exchange(division, costs, network)
-    lists, agree = _collective(ranks, division.owned.shape[1], costs, network)
+    lists, agree = _lists_and_agreement(division, costs, network)
     busy = compute + detect + exchange
     slowest = float(busy.max(initial=0.0))
     total = slowest + lists + agree
@@ -197,15 +196,15 @@ def _exchange(division: Division, costs: Costs, network: Network) -> Floats:
     return seconds
 
 
-def _collective(ranks: int, levels: int, costs: Costs, network: Network) -> tuple[float, float]:
-    """Return the seconds per step for lists of all ranks and for the all-reduce."""
-    if ranks == 1:
+def _lists_and_agreement(division: Division, costs: Costs, network: Network) -> tuple[float, float]:
+    """Return the seconds per step for the neighbours of a detection, and for the all-reduce."""
+    if division.ranks == 1:
         return 0.0, 0.0
-    agree = network.latency * math.ceil(math.log2(ranks))
-    all_bytes = ranks * (_EXTENT_BYTES * levels + _COUNT_EXCHANGES * _COUNT_BYTES)
-    messages = (1 + _COUNT_EXCHANGES) * agree + all_bytes / network.bandwidth
-    own = (costs.copies_list + costs.migration_list) * (ranks - 1)
-    return costs.detections * (own + messages), agree
+    agree = network.latency * math.ceil(math.log2(division.ranks))
+    extents = _EXTENT_BYTES * division.owned.shape[1] / network.bandwidth
+    each = costs.neighbour + _NEIGHBOUR_MESSAGES * network.latency + extents
+    neighbours = int(max(division.sends.max(), division.receives.max()))
+    return costs.detections * (each * neighbours + _AGREEMENTS * agree), agree
 
 
 def summary(division: Division, work: WorkCounts) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def plan_sections(plan: Mapping[str, Any], *, plots: bool) -> list[Section]:
         "Plan, predicted",
         f"Measured on one rank of {costs['threads']} thread{'s' * (costs['threads'] > 1)} over {costs['steps']} steps: "
         f"{_nanoseconds(plan)}. Network: {1e6 * network['latency']:g} us per message, "
-        f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every other rank. "
+        f"{network['bandwidth'] / 1e9:g} GB/s for each rank. lists: what a detection does for every neighbour. "
         "wait: for the slowest. "
         + "Speed-up: particles and steps in a time, over those of one rank. " * weak
         + "Not in it: shared networks and memory, noise, output, imbalance that grows later."
@@ -164,8 +164,8 @@ def _nanoseconds(plan: Mapping[str, Any]) -> str:
         f"candidate pair, {1e9 * costs['wall'] / particles:.3g} ns per particle for walls, "
         f"{1e9 * costs['detect'] / particles:.3g} ns per particle for lists "
         f"({1000.0 * costs['detections']:.3g} detections in 1000 steps), "
-        f"{1e9 * costs['copy']:.3g} ns per copy, {1e6 * (costs['copies_list'] + costs['migration_list']):.3g} us per "
-        "other rank and detection"
+        f"{1e9 * costs['copy']:.3g} ns per copy, {1e6 * costs.get('neighbour', 0.0):.3g} us per neighbour "
+        "and detection"
     )
 
 

@@ -1,7 +1,7 @@
 """Insertion and removal of particles during a simulation: ids, energies, contacts, and the levels of the grid.
 
 Particles outside the box are found in every step, so results do not depend on when lists are built. Every rank knows
-inserted and removed particles by id, and lists are rebuilt at once.
+inserted particles by id, and removed ones that it had a copy of; lists are rebuilt at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float
     Their energy, and the elastic energy of their contacts, is added to ``outflow``; the contacts end. Lists have to be
     rebuilt. `velocity_lag` is the time by which velocities are behind positions [s].
     """
-    removed = _union_of_ranks(system, ids)
+    removed = system.exchange.known_ids(ids)
     own = system.particles
     pairs, walls = system.records()
     is_removed = np.isin(own.id, removed)
@@ -54,7 +54,7 @@ def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float
     if system.wall_contacts is not None:
         system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
     own.replace({name: own[name][~is_removed] for name in FIELDS})
-    system.population_change += len(removed)
+    system.population_change += int(system.exchange.add(np.array([len(ids)]))[0])
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
 
 
@@ -62,19 +62,12 @@ def _rows(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def _union_of_ranks(system: System, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ids that any rank has passed, sorted. Collective."""
-    joined = system.exchange.collect({"id": ids})
-    found: NDArray[np.int64] = system.exchange.share(None if joined is None else np.unique(joined["id"]))
-    return found
-
-
 def _add_outflow(
     system: System, removed: NDArray[np.int64], is_removed: NDArray[np.bool_], velocity_lag: float
 ) -> None:
     """Add the energies of removed particles and their elastic contacts to ``outflow``, each on one rank.
 
-    `removed` are the ids of all ranks; `is_removed` marks them among the particles of this rank.
+    `removed` are all ids that this rank knows; `is_removed` marks them among its particles.
     """
     own, constants, ended = system.particles, system.constants, system.ended_energies
     columns = {name: own[name][is_removed] for name in FIELDS}

@@ -131,9 +131,9 @@ def division_of(
     return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
 
 
-def list_seconds(levels: int) -> tuple[float, float]:
-    """Return the measured times that a detection costs for each other rank, near or not [s]: ghosts, migration."""
-    from decomposition.plan import list_seconds as measure
+def neighbour_seconds(levels: int) -> float:
+    """Return the measured time that a detection costs for each neighbour, messages not included [s]."""
+    from decomposition.plan import neighbour_seconds as measure
 
     return measure(levels)
 

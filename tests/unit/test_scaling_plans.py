@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from decomposition.cuts import cut
-from decomposition.layers import extents_by_level, may_meet
+from decomposition.layers import extents_of_levels, may_meet, with_levels_below
 from decomposition.plan import _candidates, divide, extents_by_rank
 from pdem.benchmark.cases import Start
 from pdem.cli import main
@@ -20,7 +20,7 @@ from pdem.scaling.report import plan_sections
 from pdem.scaling.results import read_plan
 from pdem.scaling.starts import load_start
 
-COSTS = Costs(1, 10, 4e-3, 8e-3, 2e-3, 1e-3, 0.01, 0.0, 0.0, 0.0)
+COSTS = Costs(1, 10, 4e-3, 8e-3, 2e-3, 1e-3, 0.01, 0.0, 0.0)
 
 
 def cloud(seed, count):
@@ -79,7 +79,8 @@ def test_ranks_that_may_meet_are_found(seed):
     extents = extents_by_rank(ranks, levels, owner, position, reach, level)
     for rank in range(ranks):
         mine = owner == rank
-        expected = extents_by_level(position[mine], reach[mine], level[mine], levels)
+        each = extents_of_levels(position[mine], reach[mine], level[mine], levels)
+        expected = with_levels_below(each)
         np.testing.assert_array_equal(extents[rank], expected)
     near = np.array([may_meet(one, extents[:, -1], period) for one in extents[:, -1]])
     np.fill_diagonal(near, False)

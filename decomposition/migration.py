@@ -1,0 +1,107 @@
+"""Particles that have left the part of their rank, and their contacts, go to their new owners, wherever these are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from decomposition.packing import PARTICLE, pack, pack_pairs, pack_walls, unpack_pairs, unpack_walls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from decomposition.messages import Messages
+    from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords, WallRecords
+
+    Integers = NDArray[np.int64]
+    Records = tuple[PairRecords, WallRecords]
+
+
+class _Leaving:
+    """The particles that leave a rank: their rows by new owner, and the new owner of each id."""
+
+    def __init__(self, rank: int, owner: Integers, ids: Integers) -> None:
+        rows = np.flatnonzero(owner != rank)
+        self.rows = rows[np.argsort(owner[rows], kind="stable")]
+        self.owner = owner[self.rows]
+        self.targets = np.unique(self.owner)
+        order = np.argsort(ids[self.rows])
+        self._ids, self._owners = ids[self.rows][order], self.owner[order]
+
+    def owners_of(self, ids: Integers) -> Integers:
+        """Return the new owner of particles by their ids, -1 of those that do not leave."""
+        if not len(self._ids):
+            return np.full(len(ids), -1)
+        place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[place] == ids, self._owners[place], -1)
+
+    def counts(self, owner: Integers) -> Integers:
+        """Return how many rows go to each target, (k,), by the sorted owners of the rows."""
+        return np.searchsorted(owner, self.targets, side="right") - np.searchsorted(owner, self.targets)
+
+
+def migrate(
+    messages: Messages,
+    rank: int,
+    owner: Integers,
+    particles: Particles,
+    records: Callable[[], Records],
+) -> Records | None:
+    """Hand particles to their owners; return the contacts of this rank's if anything has come or gone. Collective.
+
+    Only ranks that get something are sent messages: first how much, so that they know of it, then the rows.
+
+    Parameters
+    ----------
+    messages : Messages
+        To the other ranks.
+    rank : int
+        This one.
+    owner : (n,) int64 array
+        Rank that each particle of this rank shall have.
+    particles : Particles
+        Those of this rank; changed.
+    records : callable
+        Returns their contacts.
+    """
+    ids, held = particles.id.copy(), records()
+    leaving = _Leaving(rank, owner, ids)
+    parcels = _parcels(leaving, particles, held)
+    sent = np.stack([leaving.counts(to) for _, to in parcels], axis=1)
+    sources, received = messages.notify(leaving.targets, sent)
+    arrived, new_pairs, new_walls = (
+        messages.deliver(leaving.targets, rows, sent[:, kind], sources, received[:, kind])
+        for kind, (rows, _) in enumerate(parcels)
+    )
+    if not len(sources) and not len(leaving.rows):
+        return None
+    pairs, walls = held
+    stay = owner == rank
+    names = PARTICLE.names or ()
+    particles.replace({name: np.concatenate((particles[name][stay], arrived[name])) for name in names})
+    here = walls.take(np.isin(walls.id, ids[stay]))
+    return unpack_pairs(pairs, new_pairs), unpack_walls(here, new_walls)
+
+
+def _parcels(
+    leaving: _Leaving, particles: Particles, records: Records
+) -> list[tuple[NDArray[Any], Integers]]:
+    """Return rows of particles, pair contacts and wall contacts that leave, with the ranks they go to, rising."""
+    pairs, walls = records
+    one, other = leaving.owners_of(pairs.lower), leaving.owners_of(pairs.higher)
+    first, second = one >= 0, (other >= 0) & (other != one)  # a contact goes with both of its particles
+    rows = np.concatenate((np.flatnonzero(first), np.flatnonzero(second)))
+    to = np.concatenate((one[first], other[second]))
+    order = np.lexsort((rows, to))
+    wall_to = leaving.owners_of(walls.id)
+    wall_rows = np.flatnonzero(wall_to >= 0)
+    wall_rows = wall_rows[np.argsort(wall_to[wall_rows], kind="stable")]
+    return [
+        (pack(particles, leaving.rows, PARTICLE), leaving.owner),
+        (pack_pairs(pairs.take(rows[order])), to[order]),
+        (pack_walls(walls.take(wall_rows)), wall_to[wall_rows]),
+    ]

@@ -1,0 +1,98 @@
+"""Which ranks may hold partners of a rank's particles: found from the parts of space, without asking all ranks.
+
+Every rank knows the parts, and where the particles of all ranks end; the levels of size have the same largest reaches
+everywhere. For each level on its own a rank looks for the parts that its particles of that level come near enough to
+touch something of this or a lower level there, so that a large particle finds more parts than the small ones beside it.
+Of two ranks with a pair of particles between them the one with the larger finds the other, which is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from decomposition.layers import may_meet, with_levels_below
+from decomposition.mpi import load_mpi
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from decomposition.messages import Messages
+    from decomposition.partitioners import Parts
+
+    Floats = NDArray[np.float64]
+
+
+class Space(NamedTuple):
+    """What all ranks know of where particles are.
+
+    Attributes
+    ----------
+    whole : (6,) array
+        Lowest and highest coordinates of all [m].
+    widest : (L,) array
+        Largest reach of each level and all below [m].
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
+    """
+
+    whole: Floats
+    widest: Floats
+    period: Floats
+
+
+def agree_on_space(communicator: Any, extents: Floats, period: Floats) -> Space:
+    """Return where the particles of all ranks are, from the extents (L, `EXTENT`) of this one's. One all-reduce.
+
+    Parameters
+    ----------
+    communicator : mpi4py communicator
+        The ranks.
+    extents : (L, `EXTENT`) array
+        Of the particles of each level and all below.
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
+    """
+    mine = np.concatenate((-extents[-1, :3], extents[-1, 3:6], extents[:, 6]))
+    most = np.empty_like(mine)
+    communicator.Allreduce(mine, most, load_mpi().MAX)
+    most[:3] *= -1.0
+    return Space(most[:6].copy(), most[6:].copy(), period)
+
+
+def find_neighbours(
+    messages: Messages, rank: int, parts: Parts, space: Space, extents: Floats
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the ranks that this rank may have to copy particles to or from, rising, and their extents. Collective.
+
+    Each of them has this rank among its own. What they own must lie in their parts.
+
+    Parameters
+    ----------
+    messages : Messages
+        To the other ranks.
+    rank : int
+        This one.
+    parts : Parts
+        Which rank owns which part of space.
+    space : Space
+        Of all ranks.
+    extents : (L, `EXTENT`) array
+        Of the particles of each level of this rank alone.
+
+    Returns
+    -------
+    neighbours : (k,) int64 array
+        Ranks.
+    extents : (k, L, `EXTENT`) array
+        Of their particles of each level and all below.
+    """
+    boxes = extents.copy()
+    boxes[:, 6] += space.widest
+    found = parts.near(boxes, space.whole, space.period)
+    mine = with_levels_below(extents)
+    others, theirs = messages.introduce(found[found != rank], mine.ravel())
+    theirs = theirs.reshape(-1, *mine.shape)
+    near = may_meet(mine[-1], theirs[:, -1], space.period)
+    return others[near], theirs[near]

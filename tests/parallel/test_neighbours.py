@@ -1,0 +1,146 @@
+"""Ranks and their neighbours: who they are, how they are told, and that a detection costs as much on any number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
+from rank_cases import CLOUD, divided
+
+from decomposition.exchange import RankExchange
+from decomposition.messages import Messages
+from decomposition.mpi import describe
+from pdem import Simulation
+from pdem.containers.particles import Particles
+from pdem.containers.records import PairRecords, WallRecords
+
+AGREED = {"Allreduce": 4, "Ibarrier": 2}
+"""What all ranks take part in: imbalance and costs, whether any particle leaves, where particles are; two notices."""
+
+PARTNERS = {"boxes": 28, "thick slabs": 2, "thin slabs": 6, "few large": 28 + 4}
+"""Most partners of a rank: parts that touch, which are not in line; two; thin slabs in reach; and four owners more."""
+
+PER_PARTNER, BESIDES = 100, 1400
+"""Functions that Python calls for each partner, and besides."""
+
+
+def check(communicator, name):
+    bed = Bed(communicator, name)
+    found = bed.measure()
+    most = largest(communicator, None if bed.has_large else found)
+    print(f"\n{communicator.size} ranks, {name}: {most}")
+    assert dict(most.calls) == AGREED
+    assert most.longest <= 8 * (6 + 2)
+    assert most.partners <= min(PARTNERS[name], communicator.size - 1)
+    # extents; copies, twice where there are two sizes; and what leaves: numbers, particles
+    assert most.messages <= 6 * PARTNERS[name]
+    assert most.functions <= BESIDES + PER_PARTNER * PARTNERS[name]
+    assert most.sent <= 200 * 8 * EACH
+    assert most.memory <= 2000 * 8 * EACH
+
+
+@pytest.mark.ranks(8, 16, timeout=240)
+@pytest.mark.parametrize("name", CASES)
+def test_a_detection_costs_the_same_on_more_ranks(ranks, communicator, name):
+    check(communicator, name)
+
+
+@pytest.mark.slow
+@pytest.mark.ranks(32, 64, timeout=900)
+@pytest.mark.parametrize("name", CASES)
+def test_a_detection_costs_the_same_on_many_ranks(ranks, communicator, name):
+    check(communicator, name)
+
+
+POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Mprobe", "Send_init", "Recv_init"}
+
+
+@pytest.mark.ranks(8, timeout=300)
+@pytest.mark.parametrize("outside", ["keep", "remove"])
+def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside):
+    """One all-reduce for each step, four for each detection; two more where particles leave the box."""
+    text = CLOUD.replace("gravity", f'outside = "{outside}"\ngravity')
+    text = text.replace("[output]", "[detection]\nskin = 0.03\n[output]")
+    counts = Counts()
+    case = divided(text, "bisection", "never")
+    simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
+    simulation.advance(5)
+    system = simulation.system
+    detections, particles = system.detections, communicator.allreduce(system.particles.count)
+    counts.calls.clear()
+    simulation.advance(300)
+    calls = dict(counts.calls)
+    gone = particles - communicator.allreduce(system.particles.count)
+    detections = system.detections - detections
+    least = 1 + 300 + 4 * detections  # one for the call
+    assert detections > 3
+    assert (gone > 0) == (outside == "remove")
+    assert least <= calls.pop("Allreduce") <= least + 2 * min(gone, detections)
+    assert calls.pop("Ibarrier") <= 2 * detections
+    assert set(calls) <= POINT_TO_POINT
+
+
+@pytest.mark.ranks(1, 2, 3, 8)
+@pytest.mark.parametrize("seed", range(5))
+def test_who_is_told_knows_it(ranks, communicator, seed):
+    """Random targets, many rounds one after the other, some ranks with nothing to say."""
+    messages = Messages(communicator.Dup())
+    rng = np.random.default_rng(seed)
+    for turn in range(30):
+        told = rng.random((ranks, ranks)) < rng.random()  # the same on every rank
+        targets = np.flatnonzero(told[communicator.rank])
+        rows = np.array([[turn, communicator.rank, target] for target in targets], np.int64).reshape(-1, 3)
+        sources, found = messages.notify(targets, rows)
+        assert sources.tolist() == np.flatnonzero(told[:, communicator.rank]).tolist()
+        assert found.tolist() == [[turn, source, communicator.rank] for source in sources]
+        np.fill_diagonal(told, False)
+        targets = np.flatnonzero(told[communicator.rank])
+        others, theirs = messages.introduce(targets, np.array([1.0 * turn, communicator.rank]))
+        assert others.tolist() == np.flatnonzero((told | told.T)[communicator.rank]).tolist()
+        assert theirs.tolist() == [[turn, other] for other in others]
+
+
+@pytest.mark.ranks(1, 3, 8)
+def test_rows_come_in_the_order_of_ranks(ranks, communicator):
+    messages, mine = Messages(communicator.Dup()), communicator.rank
+    others = np.array([other for other in range(ranks) if other != mine], np.int64)
+    sent = (3 * mine + others) % 4
+    rows = np.repeat(100 * mine + others, sent)
+    found, received = messages.swap(others, rows, sent)
+    assert received.tolist() == ((3 * others + mine) % 4).tolist()
+    assert found.tolist() == np.repeat(100 * others + mine, received).tolist()
+    assert messages.deliver(others, rows, sent, others, received).tolist() == found.tolist()
+
+
+@pytest.mark.ranks(2, 3, 8)
+def test_particles_find_their_owner_from_anywhere(ranks, communicator):
+    """All begin on rank 0, as inserted ones do, and jump across space; contacts go with both particles."""
+    rng = np.random.default_rng(3)
+    count = 300
+    exchange = RankExchange(describe(communicator, 1), [0.0] * 3, [1.0] * 3, [True] * 3)
+    exchange.divide({"position": rng.uniform(0.0, 1.0, (count, 3))})
+    ids = np.arange(count if communicator.rank == 0 else 0)
+    particles = Particles(
+        {"id": ids, "radius": np.full(len(ids), NARROW), "position": rng.random((len(ids), 3))}
+    )
+    lower = ids[:-1] if len(ids) else ids
+    pairs = PairRecords(lower, lower + 1, np.tile(1.0 * lower, (2, 1)))
+    walls = WallRecords(ids, ids.astype(np.int8), ids, 2 * ids, np.tile(3.0 * ids, (4, 1)))
+    for turn in range(4):
+        found = exchange.migrate(particles, lambda held=(pairs, walls): held)
+        owned = communicator.allgather(particles.id)
+        assert np.sort(np.concatenate(owned)).tolist() == list(range(count))
+        assert (exchange._parts.owners(particles.position) == communicator.rank).all()
+        if found is not None:
+            pairs, walls = found
+        here = np.isin(pairs.lower, particles.id) | np.isin(pairs.higher, particles.id)
+        pairs = pairs.take(here)
+        keys, first = np.unique(pairs.lower, return_index=True)
+        pairs = pairs.take(first)
+        ends = np.arange(count - 1)
+        assert keys.tolist() == ends[np.isin(ends, particles.id) | np.isin(ends + 1, particles.id)].tolist()
+        assert (pairs.history == pairs.lower).all()
+        assert np.sort(walls.id).tolist() == np.sort(particles.id).tolist()
+        assert (walls.history == 3.0 * walls.id).all()
+        assert (walls.facet == 2 * walls.id).all()
+        particles.position[:] = np.random.default_rng([turn, communicator.rank]).random((len(particles), 3))
