@@ -106,7 +106,7 @@ class Bed:
         edges = np.full(3, ranks ** (1.0 / 3.0))
         if "slabs" in name:
             edges = (
-                np.array([ranks, 1.0, 1.0]) if "thick" in name else np.array([0.5 * NARROW * ranks, 1.0, 1.0])
+                np.array([ranks, 1.0, 1.0]) if "thick" in name else np.array([0.5 * NARROW * ranks, 0.1, 0.1])
             )
         rng = np.random.default_rng(1)
         position = rng.uniform(0.0, 1.0, (EACH * ranks, 3)) * edges
