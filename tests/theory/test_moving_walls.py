@@ -154,7 +154,7 @@ def test_a_sphere_between_plates_that_go_to_and_fro_goes_with_them(tmp_path, mot
         held = run.gather()
         carried = pose(run.time).place(np.array([[*at, 0.0]]))[0]
         assert np.linalg.norm(held["position"][0] - carried) < 0.01 * R
-        np.testing.assert_allclose(held["velocity"][0], pose(run.time).velocity(carried), atol=3e-3)
+        np.testing.assert_allclose(held["velocity"][0], pose(run.time).velocity_at(carried), atol=3e-3)
         np.testing.assert_allclose(held["angular_velocity"][0], pose(run.time).spin, atol=0.05)
         energies = run.energies()
         works.append(energies["wall_work"])
