@@ -156,7 +156,7 @@ def test_the_helper_compiles_nothing_in_vain():
         name for name, _ in helped
     }
     assert not {"evaluate_pairs", "search", "drift"} & {name for name, _ in helped}
-    assert len(built) > 2 * len(helped) > 20, "this test no longer sees the kernels"
+    assert len(built) > 60 > len(helped) > 20, "this test no longer sees the kernels"
     assert not helped - built
 
 
