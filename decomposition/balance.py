@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 
 WORTH = 2.0
 """Times the cost of cutting anew that imbalance has to cost first: what is measured is noisy, and so is its cure."""
-
-SAMPLES = 512
-"""Particles of each rank, at most, that tell where its work is."""
-
-_SAMPLE = np.dtype([("position", np.float64, (3,)), ("work", np.float64)])
 
 
 class Balance:
@@ -68,27 +63,3 @@ class Balance:
         """Note that everything has its place again."""
         if self._begun is not None:
             self.cost, self._begun = time.perf_counter() - self._begun, None
-
-
-def sample(position: NDArray[np.float64], work: NDArray[np.float64]) -> NDArray[Any]:
-    """Return some of the particles, evenly from their list, that stand for the work of all.
-
-    Parameters
-    ----------
-    position : (n, 3) array
-        Of the particles of this rank [m].
-    work : (n,) array
-        Of each.
-
-    Returns
-    -------
-    structured array
-        Fields ``position`` and ``work``.
-    """
-    number = min(len(position), SAMPLES)
-    ends = np.linspace(0, len(position), number + 1).astype(np.int64)
-    taken = np.empty(number, _SAMPLE)
-    if number:
-        taken["position"] = position[(ends[:-1] + ends[1:]) // 2]
-        taken["work"] = np.add.reduceat(work, ends[:-1])
-    return taken

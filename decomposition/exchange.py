@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decomposition.balance import Balance, sample
+from decomposition.balance import Balance
 from decomposition.copies import Copier, Sizes
 from decomposition.ghosts import Ghosts
-from decomposition.global_order import RankRows
+from decomposition.group import RankGroup
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
-from decomposition.messages import Messages
 from decomposition.migration import migrate
-from decomposition.mpi import load_mpi
 from decomposition.neighbours import agree_on_space, find_neighbours
 from decomposition.packing import GHOST
 from decomposition.partitioners import PARTITIONERS
@@ -33,11 +31,10 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
-    Columns = dict[str, NDArray[Any]]
     Records = tuple[PairRecords, WallRecords]
 
 
-class RankExchange:
+class RankExchange(RankGroup):
     """Ranks that own parts of space; implements `pdem.containers.exchange.Exchange`.
 
     Parameters
@@ -63,22 +60,28 @@ class RankExchange:
         method: PartitionMethod = "bisection",
         balance: str = "auto",
     ) -> None:
-        self._communicator = world.communicator.Dup()
-        self._mpi = load_mpi()
-        self.rank, self.size = world.rank, world.size
-        self.threads, self.crowded = world.threads, world.crowded
-        self.on_one_node = world.node_size == world.size
+        super().__init__(world)
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
-        self._messages = Messages(self._communicator)
         self._ghosts = Ghosts(self._communicator)
         self._balance = Balance(balance)
 
-    def divide(self, columns: Columns) -> NDArray[np.int64]:
-        """Cut all particles into parts of equal numbers; return the rows of this rank's."""
-        self._parts = self._partition(columns["position"], self.size)
-        return np.flatnonzero(self._parts.owners(columns["position"]) == self.rank)
+    def divide(self, position: NDArray[np.float64]) -> None:
+        """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
+        self._parts = self._partition(position, self.size, over=self)
+
+    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the rank (n,) whose part each position (n, 3) is in."""
+        return self._parts.owners(position)
+
+    def near(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each. Collective."""
+        whole = self.largest(np.concatenate((-position, position), axis=1).max(axis=0, initial=-np.inf))
+        whole[:3] *= -1.0
+        return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._period)
 
     def rebalance(
         self,
@@ -97,64 +100,9 @@ class RankExchange:
         held = counts()
         all_counts = np.empty(held.shape[1])
         self._communicator.Allreduce(held.sum(axis=0), all_counts, self._mpi.SUM)
-        taken = sample(position, held @ (total / np.maximum(all_counts, 1.0)))
-        rows = self._from_all(taken)
-        self._parts = self._partition(rows["position"], self.size, rows["work"], self._parts)
+        work = held @ (total / np.maximum(all_counts, 1.0))
+        self._parts = self._partition(position, self.size, work, self._parts, over=self)
         return True
-
-    def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the largest of each entry over the ranks."""
-        result = np.empty_like(values)
-        self._communicator.Allreduce(values, result, self._mpi.MAX)
-        return result
-
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of integers over the ranks."""
-        result = np.empty_like(limbs)
-        self._communicator.Allreduce(np.ascontiguousarray(limbs), result, self._mpi.SUM)
-        return result
-
-    def share(self, value: Any) -> Any:
-        """Return rank 0's value on every rank."""
-        return self._communicator.bcast(value)
-
-    def first(self, value: Any) -> Any:
-        """Return the value of the first rank that has one, on every rank; None if all gave None."""
-        source = self._communicator.allreduce(self.size if value is None else self.rank, self._mpi.MIN)
-        return None if source == self.size else self._communicator.bcast(value, source)
-
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
-        """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
-        return RankRows(self._communicator, keys, block)
-
-    def collect(self, columns: Columns) -> Columns | None:
-        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
-        joined = {name: self._collect_column(column) for name, column in columns.items()}
-        return None if self.rank else {name: column for name, column in joined.items() if column is not None}
-
-    def _collect_column(self, column: NDArray[Any]) -> NDArray[Any] | None:
-        mine = np.ascontiguousarray(column)
-        sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
-        self._communicator.Gather(np.array([mine.nbytes]), sizes)
-        result = None
-        if self.rank == 0:
-            width = max(1, mine.dtype.itemsize * int(np.prod(mine.shape[1:])))
-            result = np.empty((int(sizes.sum()) // width, *mine.shape[1:]), mine.dtype)
-        byte = self._mpi.BYTE
-        receive = None if result is None else [result, sizes, np.cumsum(sizes) - sizes, byte]
-        self._communicator.Gatherv([mine, mine.nbytes, byte], receive)
-        return result
-
-    def _from_all(self, mine: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows of all ranks, joined in the order of ranks, on every rank: only where space is cut anew."""
-        sizes = np.empty(self.size, np.int64)
-        self._communicator.Allgather(np.array([mine.nbytes]), sizes)
-        result = np.empty(int(sizes.sum()) // mine.dtype.itemsize, mine.dtype)
-        byte = self._mpi.BYTE
-        self._communicator.Allgatherv(
-            [mine, mine.nbytes, byte], [result, sizes, np.cumsum(sizes) - sizes, byte]
-        )
-        return result
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""

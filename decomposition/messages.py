@@ -17,15 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Columns = dict[str, NDArray[Any]]
     Integers = NDArray[np.int64]
 
-_NOTICE, _ANSWER, _SWAP, _DELIVERY, _TELL = (
-    10,
-    12,
-    13,
-    14,
-    15,
-)  # of notices there are two, for a round and the next
+# Tags; of notices there are two, for a round and the next.
+_NOTICE, _ANSWER, _SWAP, _DELIVERY, _TELL = 10, 12, 13, 14, 15
 _ROOM = 32
 
 
@@ -210,6 +206,26 @@ class Messages:
         requests += self._sends(targets[some], rows, sent[some], _DELIVERY)
         self._mpi.Request.Waitall(requests)
         return result
+
+    def route(self, columns: Columns, targets: Integers) -> Columns:
+        """Send each row of some columns to a rank, and return those that come, in the order of ranks. Collective.
+
+        Rows from one rank keep their order. A rank may send rows to itself.
+
+        Parameters
+        ----------
+        columns : mapping of (n, ...) arrays
+            On all ranks the same names and types in the same order, of any type that is bytes.
+        targets : (n,) int64 array
+            Rank for each row.
+        """
+        order = np.argsort(targets, kind="stable")
+        ranks, sent = np.unique(targets, return_counts=True)
+        sources, received = self.notify(ranks, sent[:, None])
+        return {
+            name: self.deliver(ranks, column[order], sent, sources, received[:, 0])
+            for name, column in columns.items()
+        }
 
     def _sends(self, targets: Integers, rows: NDArray[Any], sent: Integers, tag: int) -> Iterator[Any]:
         rows = np.ascontiguousarray(rows)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from decomposition.cuts import Cuts, cut, longest_axis
+from decomposition.bisection import Reductions, cut, longest_axis
+from decomposition.cuts import Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,32 +46,45 @@ class Parts(Protocol):
         """
         ...
 
+    def near_each(
+        self, boxes: Floats, whole: Floats, period: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
+        ...
+
 
 class Partitioner(Protocol):
     """A way of dividing space in parts of equal work."""
 
     def __call__(
-        self, position: Floats, parts: int, weights: Floats | None = None, before: Any = None
+        self,
+        position: Floats,
+        parts: int,
+        weights: Floats | None = None,
+        before: Any = None,
+        over: Reductions | None = None,
     ) -> Parts:
-        """Divide particles into parts of equal weight; the same on every rank for the same arguments.
+        """Divide particles into parts of equal weight, the same on every rank. Collective.
 
         Parameters
         ----------
         position : (n, 3) array
-            Of the particles [m]; n may be 0.
+            Of the particles of this rank [m]; n may be 0.
         parts : int
             How many.
         weights : (n,) array, optional
             Work of each particle; equal unless given.
         before : Parts, optional
             The present division, made by the same partitioner: as little as possible should move.
+        over : Reductions, optional
+            The ranks that the particles are on; this process alone unless given.
         """
         ...
 
 
 @dataclass(frozen=True)
 class AxisCuts:
-    """Cuts in two across an axis, each half again, and so on, see `decomposition.cuts`.
+    """Cuts in two across an axis, each half again, and so on, see `decomposition.bisection`.
 
     Attributes
     ----------
@@ -81,10 +95,15 @@ class AxisCuts:
     axes: tuple[int, ...] = (0, 1, 2)
 
     def __call__(
-        self, position: Floats, parts: int, weights: Floats | None = None, before: Cuts | None = None
+        self,
+        position: Floats,
+        parts: int,
+        weights: Floats | None = None,
+        before: Cuts | None = None,
+        over: Reductions | None = None,
     ) -> Cuts:
         """Divide particles into parts of equal weight."""
-        return cut(position, parts, self.axes, weights, before)
+        return cut(position, parts, self.axes, weights, before, over)
 
 
 def bisection(lower: Sequence[float], upper: Sequence[float]) -> AxisCuts:

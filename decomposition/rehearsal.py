@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from decomposition.cuts import cut
+from decomposition.bisection import cut
 from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, with_levels_below
 
 _PARTICLES = 16

@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe, start_world
@@ -116,7 +117,7 @@ class Bed:
         self.radii = np.unique(radius)
         method = "slabs" if "slabs" in name else "bisection"
         self.exchange = RankExchange(world, [0.0] * 3, edges, [True] * 3, method)
-        own = self.exchange.divide({"position": position})
+        own = owned_rows(self.exchange, position)
         self.edges = edges
         self.particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
         self.exchange.make_ghosts(self.particles, np.copy, self.radii)

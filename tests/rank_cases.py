@@ -139,3 +139,9 @@ def compare_nodal_forces(shared, alone):
             np.testing.assert_allclose(
                 columns[f"body_{name}"].sum(axis=0), loads[wall][name], rtol=1e-9, atol=1e-12
             )
+
+
+def owned_rows(exchange, position):
+    """Cut space for particles that every rank knows; return the rows of this rank's."""
+    exchange.divide(position if exchange.rank == 0 else position[:0])
+    return np.flatnonzero(exchange.owners(position) == exchange.rank)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from pdem.containers.exchange import wait_for_all
+from pdem.containers.group import wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

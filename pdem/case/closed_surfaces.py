@@ -37,7 +37,7 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
     piece, closed = pieces_of(mesh.topology)
     triangles, owner = triangle_fans(mesh.facet_start, mesh.facet_vertices)
     is_closed = closed[piece[owner]]
-    if not is_closed.any() or not len(positions):
+    if not is_closed.any():
         return {}
     vertices, points = mesh.vertices @ _ROTATION.T, positions @ _ROTATION.T
     triangles, of = triangles[is_closed], piece[owner[is_closed]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pdem.case.timestep import contact_force, impact_conditions, impact_limit
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,25 +30,37 @@ LARGEST_FORCE_STEP = 0.1
 
 def driven_findings(
     case: Case,
-    particles: Mapping[str, NDArray[Any]],
+    radii: NDArray[np.float64],
+    number: int,
     meshes: Sequence[Mesh],
     step: float,
     conditions: ImpactConditions | None = None,
-    number: int | None = None,
 ) -> Iterator[Finding]:
     """Check the driven walls of a case: servos slow enough, bodies of known mass, and heavy enough for the step [s].
 
     The stiffnesses of all particles that touch a body add up. Their largest number is estimated: spheres of the
     smallest radius, side by side all over its surface.
 
-    For inserted particles, `conditions` replace those of the case, and `number` is that of all particles.
+    Parameters
+    ----------
+    case : Case
+        The case.
+    radii : array
+        Of particles, the largest of them included [m].
+    number : int
+        Of all particles.
+    meshes : sequence of Mesh
+        Of the walls.
+    step : float
+        Time step [s].
+    conditions : ImpactConditions, optional
+        Of inserted particles, in place of those of the case.
     """
     conditions = impact_conditions(case) if conditions is None else conditions
-    total = len(particles["radius"]) if number is None else number
     for index, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
         subject = f"wall {wall.name}"
         if wall.servo is not None:
-            yield from _servo(case, index, particles["radius"], step, conditions)
+            yield from _servo(case, index, radii, step, conditions)
         if wall.body is None:
             continue
         try:
@@ -57,7 +69,7 @@ def driven_findings(
             yield Finding("error", subject, str(error))
             continue
         yield Finding("info", subject, f"a body of {body.mass:.4g} kg")
-        yield from _step(case, wall, body, mesh, total, step, conditions)
+        yield from _step(case, wall, body, mesh, number, step, conditions)
 
 
 def _servo(

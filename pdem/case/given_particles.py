@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,11 @@ from pdem.case.checks import contact_pair_problems, contact_pairs, density_probl
 from pdem.case.initial import INITIAL_COLUMNS
 from pdem.case.messages import Problem, shown_key
 from pdem.case.particle_checks import particle_findings, particle_name
+from pdem.case.population import Population
 from pdem.case.preflight import overlap_findings, wall_findings
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
+from pdem.containers.exchange import Alone
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.particles.clearance import coincident_pair, wrap_positions
@@ -81,13 +82,13 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
             f"{case.source}: particles {pair[0]} and {pair[1]} are at one point; move or remove one"
         )
     conditions = _conditions_of_columns(case, materials, columns)
-    name = partial(particle_name, columns)
+    population = Population(columns)
     _raise_errors(
         case,
         [
-            *particle_findings(case, columns, case.resolved_step(), conditions, name),
-            *overlap_findings(case, columns),
-            *wall_findings(case, columns, meshes),
+            *particle_findings(case, population, case.resolved_step(), conditions, particle_name),
+            *overlap_findings(case, population, Alone()),
+            *wall_findings(case, population, meshes),
         ],
     )
     return columns

@@ -6,6 +6,7 @@ They depend on the case alone: random sizes, positions and velocities are keyed 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from pdem.case.checks import periodic_width_problems
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
 from pdem.case.wall_files import read_walls
+from pdem.containers.exchange import Alone
+from pdem.containers.global_order import part_of
+from pdem.containers.group import on_each_rank
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
@@ -23,10 +27,10 @@ from pdem.particles.filling import (
     FillRequest,
     PlacedGroup,
     Surroundings,
-    fill_radii,
-    lattice_group,
+    fill_count,
     random_radii,
 )
+from pdem.particles.lattice_filling import lattice_group
 from pdem.particles.random_filling import fill_randomly
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.case.particles import ParticleGroup
+    from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
 
 _VELOCITY_STREAM = 16
@@ -44,7 +49,11 @@ INITIAL_COLUMNS = ("id", "material", "radius", "position", "velocity", "angular_
 
 
 def initial_particles(
-    case: Case, meshes: Sequence[Mesh] | None = None, *, progress: bool = False
+    case: Case,
+    meshes: Sequence[Mesh] | None = None,
+    *,
+    progress: bool = False,
+    over: Exchange | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return the particles of a case at time 0.
 
@@ -56,11 +65,14 @@ def initial_particles(
         Of its walls; read from their files if missing.
     progress : bool
         Show the progress of a random fill on standard error, if it takes some seconds.
+    over : Exchange, optional
+        The ranks that make the particles together; this process alone unless given. Then collective.
 
     Returns
     -------
     dict of ndarray
-        By name of the field: ``id`` (n,) = 0 .. n-1, ``material`` (n,) index in the order of the case's
+        Of the particles in this rank's part of space, sorted by id, by name of the field: ``id`` (n,), of all ranks
+        0, 1, ..., ``material`` (n,) index in the order of the case's
         materials, ``radius`` (n,) in m, ``position``, ``velocity``, ``angular_velocity`` (n, 3) in m, m/s,
         rad/s. Without groups all are empty. Positions are inside the domain along its periodic axes.
 
@@ -72,11 +84,16 @@ def initial_particles(
     MeshError
         If a fill avoids a wall whose mesh cannot be read.
     """
-    groups = _placed_groups(case, _surroundings(case, meshes), progress)
+    over = Alone() if over is None else over
+    groups = _placed_groups(case, _surroundings(case, meshes), progress, over)
     table = _table(case, groups)
     table["position"] = wrap_positions(table["position"], case.domain)
-    _require_distinct(case, table["position"])
-    largest = float(table["radius"].max(initial=0.0))
+    over.divide(table["position"])
+    table = over.route(table, over.owners(table["position"]))
+    order = np.argsort(table["id"])
+    table = {name: column[order] for name, column in table.items()}
+    _require_distinct(case, table, over)
+    largest = float(over.largest(np.array([table["radius"].max(initial=0.0)]))[0])
     for problem in periodic_width_problems(case, largest):
         raise CaseError(f"{case.source}: {shown_key(problem.location)}: {problem.text}")
     return table
@@ -88,30 +105,79 @@ def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
     return Surroundings(case.domain, walls)
 
 
-def _placed_groups(case: Case, surroundings: Surroundings, progress: bool) -> list[PlacedGroup]:
-    """Return all groups with positions: first those of the case or a file, then lattices, then random ones."""
+def _placed_groups(
+    case: Case, surroundings: Surroundings, progress: bool, over: Exchange
+) -> list[PlacedGroup]:
+    """Return this rank's parts of all groups: first those of the case or a file, then lattices, then random ones."""
     fixed = {
-        index: _fixed_group(case, index) for index, group in enumerate(case.particles) if group.fill is None
+        index: _fixed_group(case, index, over)
+        for index, group in enumerate(case.particles)
+        if group.fill is None
     }
     placed = list(fixed.values())
     groups: list[PlacedGroup] = []
     random: list[FillGroup] = []
+    first_id = 0
     for index, group in enumerate(case.particles):
-        first_id = groups[-1].first_id + len(groups[-1].radius) if groups else 0
         if group.fill is None:
-            groups.append(_with_ids(fixed[index], group, first_id))
+            groups.append(_with_ids(fixed[index], group, first_id + over.before(len(fixed[index].radius))))
         elif group.fill.arrangement == "random":
-            request = _request(case, index)
-            radii = fill_radii(request, first_id, case.domain.dimension)
-            random.append(FillGroup(first_id, radii, np.full((len(radii), 3), np.nan), request=request))
+            random.append(_unplaced_group(case, index, first_id, over))
             groups.append(random[-1])
         else:
-            groups.append(lattice_group(_request(case, index), first_id, placed, surroundings))
+            groups.append(lattice_group(_request(case, index), first_id, placed, surroundings, over))
             placed.append(groups[-1])
-    fill_randomly(random, placed, surroundings, progress=progress)
+        first_id += int(over.add(np.array([len(groups[-1].radius)]))[0])
+    _fill_randomly(random, placed, surroundings, progress, over)
     for one, group in zip(groups, case.particles, strict=True):
         _set_velocities(one, group, case.domain.dimension)
     return groups
+
+
+def _unplaced_group(case: Case, index: int, first_id: int, over: Exchange) -> FillGroup:
+    """Return this rank's part of a group that is to be placed at random."""
+    request = _request(case, index)
+    count = fill_count(request, first_id, case.domain.dimension, over) or 0
+    begin, end = part_of(count, over.rank, over.size)
+    radii = random_radii(request.sizes, first_id + begin, end - begin, request.fill.seed)
+    return FillGroup(first_id + begin, radii, np.full((len(radii), 3), np.nan), request=request)
+
+
+def _fill_randomly(
+    random: list[FillGroup],
+    placed: list[PlacedGroup],
+    surroundings: Surroundings,
+    progress: bool,
+    over: Exchange,
+) -> None:
+    """Place the particles of random fills on rank 0; each rank gets the positions of its own."""
+    wholes = [_on_rank_0(one, over) for one in random]
+    others = [_on_rank_0(one, over) for one in placed]
+
+    def fill() -> None:
+        if over.rank == 0:
+            fill_randomly(wholes, others, surroundings, progress=progress)
+
+    on_each_rank(over, fill)
+    for whole, one in zip(wholes, random, strict=True):
+        ends = np.cumsum(_numbers(len(one.radius), over))
+        target = np.searchsorted(ends, np.arange(len(whole.position)), side="right")
+        one.position = over.route({"position": whole.position}, target)["position"]
+
+
+def _numbers(count: int, over: Exchange) -> NDArray[np.int64]:
+    """Return the numbers that all ranks give, by rank."""
+    numbers = np.zeros(over.size, np.int64)
+    numbers[over.rank] = count
+    return over.add(numbers)
+
+
+def _on_rank_0(group: Any, over: Exchange) -> Any:
+    """Return a whole group on rank 0, an empty one elsewhere."""
+    joined = over.collect({"radius": group.radius, "position": group.position})
+    if joined is None:
+        joined = {"radius": np.zeros(0), "position": np.zeros((0, 3))}
+    return replace(group, **joined)
 
 
 def _request(case: Case, index: int) -> FillRequest:
@@ -121,18 +187,19 @@ def _request(case: Case, index: int) -> FillRequest:
     return FillRequest(f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill)
 
 
-def _fixed_group(case: Case, index: int) -> PlacedGroup:
-    """Return a group with positions from the case or a file, still without ids."""
+def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
+    """Return this rank's part of a group with positions from the case or a file, still without ids."""
     group = case.particles[index]
     if group.file is not None:
-        columns = read_particle_file(case, index)
+        columns = on_each_rank(over, lambda: read_particle_file(case, index, over.rank, over.size))
         return PlacedGroup(0, **columns)
     sizes = group.sizes()
     assert sizes is not None
     assert group.positions is not None
+    begin, end = part_of(len(group.positions), over.rank, over.size)
+    positions = np.array(group.positions[begin:end], dtype=np.float64).reshape(-1, 3)
     # Radii are keyed by ids, which follow later; until then other groups avoid the largest possible radius.
-    radius = np.full(len(group.positions), sizes.largest)
-    return PlacedGroup(0, radius, np.array(group.positions, dtype=np.float64))
+    return PlacedGroup(0, np.full(len(positions), sizes.largest), positions)
 
 
 def _with_ids(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
@@ -140,7 +207,7 @@ def _with_ids(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> Place
     placed.first_id = first_id
     sizes = group.sizes()
     if group.positions is not None and sizes is not None:
-        placed.radius = random_radii(sizes, first_id, len(group.positions))
+        placed.radius = random_radii(sizes, first_id, len(placed.radius))
     return placed
 
 
@@ -172,9 +239,17 @@ def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _require_distinct(case: Case, positions: NDArray[np.float64]) -> None:
-    pair = coincident_pair(positions, case.domain)
+def _require_distinct(case: Case, particles: dict[str, NDArray[Any]], over: Exchange) -> None:
+    """Refuse particles at one point; such have the same owner."""
+    position = particles["position"]
+    found = None
+    pair = coincident_pair(position, case.domain)
     if pair is not None:
-        point = ", ".join(f"{value:g}" for value in positions[pair[0]])
-        both = f"particles {pair[0]} and {pair[1]}"
-        raise CaseError(f"{case.source}: {both} are at one point ({point}) m; move or remove one")
+        found = int(particles["id"][pair[0]]), int(particles["id"][pair[1]]), position[pair[0]].tolist()
+    found = over.first(found)
+    if found is not None:
+        first, second, place = found
+        point = ", ".join(f"{value:g}" for value in place)
+        raise CaseError(
+            f"{case.source}: particles {first} and {second} are at one point ({point}) m; move or remove one"
+        )

@@ -7,7 +7,7 @@ These are the case (`pdem.case.preflight`), a script (`pdem.case.given_particles
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,14 +26,12 @@ from pdem.case.timestep import (
 from pdem.case.unit_checks import impact_findings, radius_unit_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
 
     from pdem.case.model import Case
+    from pdem.case.population import Population
     from pdem.case.timestep import ImpactConditions
 
-    Particles = Mapping[str, NDArray[Any]]
     Name = Callable[[int], str]
 
 OVERLAP_WARNING = 0.05
@@ -44,24 +42,24 @@ PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR = 0.1, 1.0
 
 
 def particle_findings(
-    case: Case, particles: Particles, step: float, conditions: ImpactConditions, name: Name
+    case: Case, particles: Population, step: float, conditions: ImpactConditions, name: Name
 ) -> Iterator[Finding]:
-    """Yield the findings on single particles, without their neighbours and without walls.
+    """Yield the findings on single particles, without their neighbours and without walls. Collective.
 
     Parameters
     ----------
     case : Case
         The case.
-    particles : mapping of str to ndarray
-        ``radius``, ``position``, ``velocity`` and ``angular_velocity`` of each.
+    particles : Population
+        With ``radius``, ``position``, ``velocity`` and ``angular_velocity`` of each.
     step : float
         Time step [s].
     conditions : ImpactConditions
         Their impact conditions.
     name : callable
-        Returns the name of the particle of a row: ``particle 7``, ``position[7]``.
+        Returns the name of a particle by its number: ``particle 7``, ``position[7]``.
     """
-    beyond_reason = list(_sizes(particles["radius"], name))
+    beyond_reason = list(_sizes(particles, name))
     yield from beyond_reason
     if beyond_reason:  # then masses may overflow
         return
@@ -70,13 +68,13 @@ def particle_findings(
     yield from _outside(case, particles, name)
     if case.domain.dimension == 2:
         yield from _plane(particles, name)
-    yield from radius_unit_warnings(case, particles["radius"])
-    yield from impact_findings(case, conditions, particles["radius"])
+    yield from radius_unit_warnings(case, particles.radii)
+    yield from impact_findings(case, conditions, particles.radii)
 
 
-def particle_name(particles: Particles, row: int) -> str:
-    """Return the name of the particle of a row."""
-    return f"particle {particles['id'][row]}"
+def particle_name(number: int) -> str:
+    """Return the name of a particle of an id."""
+    return f"particle {number}"
 
 
 def level_of(value: float, warning: float, error: float) -> Level:
@@ -136,14 +134,14 @@ def _rounded_down(value: float) -> float:
     return math.floor(value / unit) * unit
 
 
-def _travel(particles: Particles, step: float, name: Name) -> Iterator[Finding]:
-    if len(particles["radius"]) == 0:
-        return
+def _travel(particles: Population, step: float, name: Name) -> Iterator[Finding]:
     displacements = np.linalg.norm(particles["velocity"], axis=1) * step / particles["radius"]
-    fastest = int(np.argmax(displacements))
-    level = level_of(displacements[fastest], PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
+    largest, fastest = particles.worst(displacements)
+    if fastest is None:
+        return
+    level = level_of(largest, PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
     if level != "info":
-        text = f"{name(fastest)} moves {share(displacements[fastest])} of its radius in one step"
+        text = f"{name(fastest.number)} moves {share(largest)} of its radius in one step"
         yield Finding(
             level,
             "time step",
@@ -151,36 +149,36 @@ def _travel(particles: Particles, step: float, name: Name) -> Iterator[Finding]:
         )
 
 
-def _outside(case: Case, particles: Particles, name: Name) -> Iterator[Finding]:
+def _outside(case: Case, particles: Population, name: Name) -> Iterator[Finding]:
     position = particles["position"]
     for axis in range(3):
         if case.domain.periodic[axis]:
             continue
-        beyond = (position[:, axis] < case.domain.lower[axis]) | (position[:, axis] > case.domain.upper[axis])
-        if beyond.any():
-            first = int(np.argmax(beyond))
-            limits = f"[{case.domain.lower[axis]:g}, {case.domain.upper[axis]:g}]"
-            where = f"{name(first)} at {AXES[axis]} = {position[first, axis]:g} m"
-            text = f"{int(beyond.sum())} particles are outside {limits} m, the first is {where}"
+        lower, upper = case.domain.lower[axis], case.domain.upper[axis]
+        number, first = particles.marked((position[:, axis] < lower) | (position[:, axis] > upper))
+        if first is not None:
+            where = f"{name(first.number)} at {AXES[axis]} = {first.values['position'][axis]:g} m"
+            text = f"{number} particles are outside [{lower:g}, {upper:g}] m, the first is {where}"
             yield Finding("error", "domain", f"{text}; move them or widen domain.lower and domain.upper")
 
 
-def _plane(particles: Particles, name: Name) -> Iterator[Finding]:
+def _plane(particles: Population, name: Name) -> Iterator[Finding]:
     """Report particles of a two-dimensional case that move out of the plane, or whose centres have different z."""
     for key, axes in (("velocity", [2]), ("angular_velocity", [0, 1])):
-        out = (particles[key][:, axes] != 0.0).any(axis=1)
-        if out.any():
-            row = int(np.argmax(out))
-            text = f"{name(row)} has {key} {particles[key][row].tolist()}; in a case of dimension 2, which lies in the "
+        _, first = particles.marked((particles[key][:, axes] != 0.0).any(axis=1))
+        if first is not None:
+            text = f"{name(first.number)} has {key} {first.values[key]}; in a case of dimension 2, which lies in the "
             yield Finding("error", "domain", f"{text}x-y plane, component {'xyz'[axes[-1]]} must be 0")
-    height = particles["position"][:, 2]
-    if len(height) and height.min() != height.max():
-        text = f"centres of a case of dimension 2 are at z = {height.min():g} to {height.max():g} m: spheres touch "
+    highest, one = particles.worst(particles["position"][:, 2])
+    lowest = -particles.worst(-particles["position"][:, 2])[0]
+    if one is not None and lowest != highest:
+        text = f"centres of a case of dimension 2 are at z = {lowest:g} to {highest:g} m: spheres touch "
         yield Finding("warning", "domain", f"{text}less than their discs; give all the same z")
 
 
-def _sizes(radius: NDArray[np.float64], name: Name) -> Iterator[Finding]:
-    wrong = ~((radius >= SMALLEST) & (radius <= LARGEST))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        yield Finding("error", "particles", f"radius {radius[row]:g} m of {name(row)} {BEYOND_REASON}")
+def _sizes(particles: Population, name: Name) -> Iterator[Finding]:
+    radius = particles["radius"]
+    _, first = particles.marked(~((radius >= SMALLEST) & (radius <= LARGEST)))
+    if first is not None:
+        text = f"radius {first.values['radius']:g} m of {name(first.number)} {BEYOND_REASON}"
+        yield Finding("error", "particles", text)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-from typing import TYPE_CHECKING, Any
+import zlib
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from pdem.case.messages import shown_key, shown_value
 from pdem.case.missing_file import missing_file_error
 from pdem.case.time_tables import is_number
+from pdem.containers.global_order import part_of
 from pdem.foundation.errors import CaseError, CheckpointError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
 _SHAPES = {"position": (3,), "radius": (), "velocity": (3,), "angular_velocity": (3,)}
 _OPTIONAL = ("velocity", "angular_velocity")
+_PIECE = 1 << 24
+_NPY: Any = np.lib.format
 _CHECKPOINT = b"pdem checkpoint"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -31,8 +37,10 @@ class _Unusable(Exception):
     """Problem of a file; the caller adds the file and the key of the case."""
 
 
-def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float64]]:
-    """Read the file of one group of particles.
+def read_particle_file(
+    case: CaseData, index: int, part: int = 0, parts: int = 1
+) -> dict[str, NDArray[np.float64]]:
+    """Read the file of one group of particles, or a part of its rows.
 
     Parameters
     ----------
@@ -40,6 +48,8 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
         The case.
     index : int
         Of the group, which must have a file.
+    part, parts : int
+        Which part, from 0 on, and of how many. Parts follow each other; some may be empty.
 
     Returns
     -------
@@ -61,7 +71,7 @@ def read_particle_file(case: CaseData, index: int) -> dict[str, NDArray[np.float
     if not path.is_file():
         raise missing_file_error(case, where, path)
     try:
-        return _completed(_read(path))
+        return _completed(_read(path, part, parts))
     except _Unusable as error:
         raise CaseError(f"{where}: {error}") from None
     except OSError as error:
@@ -78,7 +88,7 @@ def _newest_in(folder: Path) -> str:
     return "it holds no checkpoint; name a file of particles"
 
 
-def _read(path: Path) -> Columns:
+def _read(path: Path, part: int, parts: int) -> Columns:
     if path.suffix == ".vtkhdf":
         raise _Unusable(
             f"is a snapshot file, for pictures; particles begin from a checkpoint of the same folder: "
@@ -87,24 +97,72 @@ def _read(path: Path) -> Columns:
     with path.open("rb") as file:
         head = file.read(16)
     if head.startswith(_CHECKPOINT):
-        return _checkpoint_columns(path)
+        return _checkpoint_columns(path, part, parts)
     if head.startswith(_HDF5):
-        return _hdf5_columns(path)
+        return _hdf5_columns(path, part, parts)
     if head.startswith(b"PK"):
-        return _npz_columns(path)
-    return _text_columns(path)
+        return _npz_columns(path, part, parts)
+    return _text_columns(path, part, parts)
 
 
-def _text_columns(path: Path) -> Columns:
+def _text_columns(path: Path, part: int, parts: int) -> Columns:
+    """Read the lines that begin in a part of the bytes of a text."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        width = _first_width(file)
+        begin, end = _line_at(file, size * part // parts), _line_at(file, size * (part + 1) // parts)
+        file.seek(begin)
+        data = file.read(end - begin)
     try:
-        lines = path.read_bytes().decode("utf-8").splitlines()
+        table = _table(data, 1, width)
+    except _Unusable:
+        if not begin:
+            raise
+        table = _table(data, 1 + _lines_before(path, begin), width)  # raises it again, with the right line
+    columns = {"position": table[:, :3].copy(), "radius": table[:, 3].copy()}
+    if width == 7:
+        columns["velocity"] = table[:, 4:].copy()
+    return columns
+
+
+def _line_at(file: BinaryIO, offset: int) -> int:
+    """Return where the first line begins that begins at an offset or behind it."""
+    if offset == 0:
+        return 0
+    file.seek(offset - 1)
+    file.readline()
+    return file.tell()
+
+
+def _lines_before(path: Path, offset: int) -> int:
+    """Return the number of lines before an offset."""
+    count = 0
+    with path.open("rb") as file:
+        while file.tell() < offset:
+            count += file.read(min(_PIECE, offset - file.tell())).count(b"\n")
+    return count
+
+
+def _first_width(file: BinaryIO) -> int:
+    """Return the number of columns of the first line that has some, 4 without any."""
+    for line in file:
+        words = line.partition(b"#")[0].replace(b",", b" ").split()
+        if words:
+            return len(words)
+    return 4
+
+
+def _table(data: bytes, first_line: int, width: int) -> NDArray[np.float64]:
+    """Return the numbers of some lines, shape (n, width), after all checks."""
+    try:
+        lines = data.decode("utf-8").splitlines()
     except UnicodeDecodeError:
         raise _Unusable("is neither text in UTF-8 nor .npz nor HDF5") from None
     rows = [
-        (number, line.partition("#")[0].replace(",", " ").split()) for number, line in enumerate(lines, 1)
+        (number, line.partition("#")[0].replace(",", " ").split())
+        for number, line in enumerate(lines, first_line)
     ]
     rows = [(number, row) for number, row in rows if row]
-    width = len(rows[0][1]) if rows else 4
     for number, row in rows:
         if len(row) not in (4, 7) or len(row) != width:
             same = "" if len(row) not in (4, 7) else f", like the lines before it ({width})"
@@ -112,10 +170,7 @@ def _text_columns(path: Path) -> Columns:
             raise _Unusable(f"line {number} has {len(row)} columns; allowed: {allowed}")
     table = _numbers(rows).reshape(-1, width)
     _check_rows(table[:, :3], table[:, 3], table[:, 4:], lambda row: f"line {rows[row][0]}")
-    columns = {"position": table[:, :3].copy(), "radius": table[:, 3].copy()}
-    if width == 7:
-        columns["velocity"] = table[:, 4:].copy()
-    return columns
+    return table
 
 
 def _numbers(rows: list[tuple[int, list[str]]]) -> NDArray[np.float64]:
@@ -136,29 +191,63 @@ def _check_rows(position: Any, radius: Any, other: Any, name: Any) -> None:
         raise _Unusable(f"{name(row)}: radius {radius[row]:g} m; it must be greater than 0")
 
 
-def _npz_columns(path: Path) -> Columns:
+def _npz_columns(path: Path, part: int, parts: int) -> Columns:
     try:
         # opened here, so that it is closed even if it is no archive
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return _checked_arrays({name: archive[name] for name in _SHAPES if name in archive.files})
-    except (ValueError, zipfile.BadZipFile) as error:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+            arrays = {name: _Member(archive, members[name]) for name in _SHAPES if name in members}
+            return _checked_arrays(arrays, part, parts)
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _Unusable(f"is not a usable .npz file: {' '.join(str(error).splitlines())}") from None
 
 
-def _hdf5_columns(path: Path) -> Columns:
+class _Member:
+    """An array of an ``.npz`` file, whose rows are read when they are asked for."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._archive, self._name = archive, name
+        with self._open() as file:
+            version = _NPY.read_magic(file)
+            read_header = _NPY.read_array_header_1_0 if version == (1, 0) else _NPY.read_array_header_2_0
+            self.shape, self._by_columns, self.dtype = read_header(file)
+            self._begin = file.tell()
+        if self.dtype.hasobject:
+            raise ValueError(f"{name} holds Python objects")
+
+    def _open(self) -> IO[bytes]:
+        return self._archive.open(self._name)
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Return some rows."""
+        first, last = rows.start, rows.stop
+        if self._by_columns and len(self.shape) > 1:  # rows are spread over the file
+            with self._open() as file:
+                return _NPY.read_array(file, allow_pickle=False)[first:last]
+        width = self.dtype.itemsize * math.prod(self.shape[1:])
+        with self._open() as file:
+            file.seek(self._begin + first * width)
+            data = file.read((last - first) * width)
+        if len(data) < (last - first) * width:
+            raise ValueError("the file ends before its arrays do")
+        return np.frombuffer(data, self.dtype).reshape(-1, *self.shape[1:])
+
+
+def _hdf5_columns(path: Path, part: int, parts: int) -> Columns:
     import h5py  # late: reading a case must not need it
 
     with h5py.File(path, "r") as file:
         group = file["particles"] if isinstance(file.get("particles"), h5py.Group) else file
         found = {name: group[name] for name in _SHAPES if isinstance(group.get(name), h5py.Dataset)}
-        return _checked_arrays({name: dataset[()] for name, dataset in found.items()})
+        return _checked_arrays(found, part, parts)
 
 
-def _checkpoint_columns(path: Path) -> Columns:
-    from pdem.output.checkpoint import read_checkpoint
+def _checkpoint_columns(path: Path, part: int, parts: int) -> Columns:
+    from pdem.output.checkpoint_reader import CheckpointReader
 
     try:
-        particles = read_checkpoint(path).groups.get("particles", {})
+        reader = CheckpointReader(path)
+        particles = reader.read(["particles"], (part, parts), ["particles"]).get("particles", {})
     except CheckpointError as error:
         raise _Unusable(str(error)) from None
     materials = np.unique(particles.get("material", np.zeros(0)))
@@ -167,20 +256,23 @@ def _checkpoint_columns(path: Path) -> Columns:
     return _checked_arrays({name: particles[name] for name in _SHAPES if name in particles})
 
 
-def _checked_arrays(arrays: dict[str, Any]) -> Columns:
+def _checked_arrays(arrays: Mapping[str, Any], part: int = 0, parts: int = 1) -> Columns:
+    """Return a part of the rows of arrays, after all checks."""
     for name in ("position", "radius"):
         if name not in arrays:
             raise _Unusable(f"has no array {name!r}; needed: position (n, 3) and radius (n,)")
-    count = len(arrays["radius"]) if np.ndim(arrays["radius"]) == 1 else -1
+    shape = arrays["radius"].shape
+    count = shape[0] if len(shape) == 1 else -1
     for name in sorted(arrays, key=lambda name: name != "radius"):
         values = arrays[name]
         if values.dtype.kind not in "fiu" or values.shape != (count, *_SHAPES[name]):
-            shape = ", ".join(["n", *(str(length) for length in _SHAPES[name])])
-            raise _Unusable(f"{name!r} is {values.dtype} of shape {values.shape}; needed: numbers ({shape})")
-    columns = {name: np.array(values, dtype=np.float64) for name, values in arrays.items()}
+            wanted = ", ".join(["n", *(str(length) for length in _SHAPES[name])])
+            raise _Unusable(f"{name!r} is {values.dtype} of shape {values.shape}; needed: numbers ({wanted})")
+    first, last = part_of(count, part, parts)
+    columns = {name: np.array(values[first:last], dtype=np.float64) for name, values in arrays.items()}
     others = [columns[name] for name in _OPTIONAL if name in columns]
-    other = np.concatenate(others, axis=1) if others else np.zeros((count, 0))
-    _check_rows(columns["position"], columns["radius"], other, lambda row: f"particle {row}")
+    other = np.concatenate(others, axis=1) if others else np.zeros((last - first, 0))
+    _check_rows(columns["position"], columns["radius"], other, lambda row: f"particle {first + row}")
     return columns
 
 

@@ -5,7 +5,6 @@ Each finding has the number and the remedy. An error makes a run pointless, a wa
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,14 @@ import numpy as np
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
+from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
-from pdem.case.wall_checks import mesh_findings, wall_unit_warnings
+from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
 from pdem.case.wall_speeds import speed_findings
+from pdem.containers.exchange import Alone
+from pdem.containers.group import on_each_rank
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 from pdem.foundation.memory import (
     BYTES_PER_FACET,
@@ -35,60 +37,82 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
-
-    Particles = Mapping[str, NDArray[Any]]
 
 
 def preflight(
-    case: Case, particles: Particles, meshes: Sequence[Mesh], ranks: int = 1, threads: int = 1
+    case: Case,
+    particles: Mapping[str, NDArray[Any]],
+    meshes: Sequence[Mesh],
+    ranks: int = 1,
+    threads: int = 1,
+    over: Exchange | None = None,
 ) -> list[Finding]:
-    """Check a run before its first step.
+    """Check a run before its first step. Collective.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : mapping of str to ndarray
-        Of all ranks, by name of the field (`pdem.case.initial.initial_particles`).
+        Of this rank, in its part of space, by name of the field (`pdem.case.initial.initial_particles`).
     meshes : sequence of Mesh
         Of the walls, in the order of the case.
     ranks, threads : int
         Processes, and threads of each.
+    over : Exchange, optional
+        The ranks; this process alone unless given.
 
     Returns
     -------
     list of Finding
-        In the order of the checks.
+        In the order of the checks, on all ranks.
 
     Raises
     ------
     CaseError
         If a file of particles cannot be read.
     """
-    step = case.resolved_step()
-    findings = [
-        *_length(case, step),
-        *_steps(case, step, len(particles["radius"])),
-        *material_unit_warnings(case),
-        *particle_findings(case, particles, step, impact_conditions(case), partial(particle_name, particles)),
-        *overlap_findings(case, particles),
-        *wall_findings(case, particles, meshes),
+    over = Alone() if over is None else over
+    population, step = Population(particles, over), case.resolved_step()
+    of_particles = [
+        *particle_findings(case, population, step, impact_conditions(case), particle_name),
+        *overlap_findings(case, population, over),
+        *wall_findings(case, population, meshes),
     ]
-    findings += [
-        Finding("warning", subject, text) for subject, text in wall_unit_warnings(case, meshes, particles)
-    ]
-    for wall, mesh in zip(case.walls, meshes, strict=True):
-        texts = mesh_findings(case, mesh, particles)
-        findings += [Finding(level, f"wall {wall.name}", text) for level, text in texts]
-    return [
-        *findings,
-        *speed_findings(case, particles, meshes, step),
-        *driven_findings(case, particles, meshes, step),
-        *_intervals(case, step),
-        *_memory(particles, meshes, ranks),
-        *_processes(particles, ranks, threads),
-    ]
+    sides = [list(side_warnings(population, mesh)) for mesh in meshes]
+
+    def all_findings() -> list[Finding]:
+        return [
+            *_length(case, step),
+            *_steps(case, step, population.count),
+            *material_unit_warnings(case),
+            *of_particles,
+            *_findings_on_walls(case, population, meshes, step, sides),
+            *_intervals(case, step),
+            *_memory(population.count, meshes, ranks),
+            *_processes(population.count, ranks, threads),
+        ]
+
+    found: list[Finding] = over.share(on_each_rank(over, lambda: all_findings() if over.rank == 0 else []))
+    return found
+
+
+def _findings_on_walls(
+    case: Case, particles: Population, meshes: Sequence[Mesh], step: float, sides: Sequence[Sequence[str]]
+) -> Iterator[Finding]:
+    """Yield the findings on meshes and motions of walls; `sides` are the warnings on the sides particles are on."""
+    for subject, text in wall_unit_warnings(case, meshes, particles):
+        yield Finding("warning", subject, text)
+    radii, largest = particles.radii, float(particles.radii.max(initial=0.0))
+    for wall, mesh, wrong_side in zip(case.walls, meshes, sides, strict=True):
+        for level, text in mesh_findings(case, mesh, largest):
+            yield Finding(level, f"wall {wall.name}", text)
+        for text in wrong_side:
+            yield Finding("warning", f"wall {wall.name}", text)
+    yield from speed_findings(case, radii, meshes, step)
+    yield from driven_findings(case, radii, particles.count, meshes, step)
 
 
 def _length(case: Case, step: float) -> Iterator[Finding]:
@@ -112,39 +136,53 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
 
 
-def overlap_findings(case: Case, particles: Particles) -> Iterator[Finding]:
-    """Report the largest overlap between particles."""
-    radius = particles["radius"]
-    pairs, overlaps = overlapping_pairs(particles["position"], radius, case.domain)
-    if len(pairs) == 0:
-        if len(radius):
+def overlap_findings(case: Case, particles: Population, over: Exchange) -> Iterator[Finding]:
+    """Report the largest overlap between particles. Collective; they must be in their ranks' parts of space."""
+    names = ("id", "radius", "position")
+    rows, ranks = over.near(particles["position"], 2.0 * particles["radius"])
+    away = ranks != over.rank
+    copies = over.route({name: particles[name][rows[away]] for name in names}, ranks[away])
+    ids, radius, position = (np.concatenate((particles[name], copies[name])) for name in names)
+    pairs, overlaps = overlapping_pairs(position, radius, case.domain)
+    # A pair is counted where its smaller particle is owned, which the copy of the larger one has reached.
+    smaller = np.lexsort((ids[pairs], radius[pairs]), axis=1)[:, :1]
+    mine = np.take_along_axis(pairs, smaller, axis=1)[:, 0] < len(particles["radius"])
+    pairs, overlaps = pairs[mine], overlaps[mine]
+    relative = overlaps / radius[pairs].min(axis=1)
+    number = int(over.add(np.array([len(pairs)]))[0])
+    if number == 0:
+        if particles.count:
             yield Finding("info", "overlaps", "no particles overlap")
         return
-    relative = overlaps / radius[pairs].min(axis=1)
-    worst = int(np.argmax(relative))
-    level = level_of(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
-    first, second = particles["id"][pairs[worst]]
-    text = f"{len(pairs)} pairs overlap, at most {share(relative[worst])} of the smaller radius "
-    text += f"(particles {first} and {second})"
+    worst = float(over.largest(np.array([relative.max(initial=0.0)]))[0])
+    level = level_of(worst, OVERLAP_WARNING, case.limits.largest_overlap)
+    deepest = np.flatnonzero(relative == worst)[:1]
+    first, second = over.first(sorted(ids[pairs[deepest[0]]].tolist()) if len(deepest) else None)
+    text = f"{number} pairs overlap, at most {share(worst)} of the smaller radius (particles {first} and {second})"
     if level != "info":
         text += "; such particles fly apart: move them, or check the unit of the radii"
     yield Finding(level, "overlaps", text)
 
 
-def wall_findings(case: Case, particles: Particles, meshes: Sequence[Mesh]) -> Iterator[Finding]:
-    """Report the largest overlap of particles with each wall at time 0."""
+def wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+    """Report the largest overlap of particles with each wall at time 0. Collective."""
     radius = particles["radius"]
     for wall, mesh in zip(case.walls, meshes, strict=True):
-        hit, depth, facet = touching_walls(
+        hit, depth, facets = touching_walls(
             particles["position"], radius, mesh.vertices, mesh.facet_start, mesh.facet_vertices
         )
-        if hit.size == 0:
+        number = int(particles.over.add(np.array([len(hit)]))[0])
+        if number == 0:
             continue
-        relative = depth / radius[hit]
-        worst = int(np.argmax(relative))
-        level = level_of(relative[worst], OVERLAP_WARNING, case.limits.largest_overlap)
-        text = f"{hit.size} particles overlap it, at most {share(relative[worst])} of the radius "
-        text += f"(particle {particles['id'][hit[worst]]}, facet {facet[worst]})"
+        relative, facet = np.full(len(radius), -np.inf), np.full(len(radius), -1)
+        relative[hit], facet[hit] = depth / radius[hit], facets
+        worst, row = particles.worst(relative)
+        assert row is not None
+        at = np.flatnonzero((relative == worst) & (particles["id"] == row.number))
+        where = particles.over.first(int(facet[at[0]]) if len(at) else None)
+        level = level_of(worst, OVERLAP_WARNING, case.limits.largest_overlap)
+        text = f"{number} particles overlap it, at most {share(worst)} of the radius "
+        text += f"(particle {row.number}, facet {where})"
         if level != "info":
             text += "; move them, or let their fill avoid walls"
         yield Finding(level, f"wall {wall.name}", text)
@@ -158,10 +196,10 @@ def _intervals(case: Case, step: float) -> Iterator[Finding]:
             yield Finding("warning", "output", text)
 
 
-def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
+def _memory(count: int, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
     facets = sum(mesh.facet_count for mesh in meshes)
     each = facets * BYTES_PER_FACET_AND_RANK + BYTES_PER_PROCESS
-    needed = len(particles["radius"]) * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
+    needed = count * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
     available = memory_size()
     level: Level = "info" if available is None else level_of(needed / available, 0.8, 1.0)
     text = f"about {needed / 2**30:.2g} GiB in all"
@@ -172,7 +210,7 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
 
 
-def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
+def _processes(count: int, ranks: int, threads: int) -> Iterator[Finding]:
     cores = cores_of_all_ranks()
     text = (
         f"{counted(ranks, 'rank')} x {counted(threads, 'thread')} on {counted(cores, 'core')} of this machine"
@@ -186,6 +224,5 @@ def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Findi
         text = "no OpenMP library is found: threads fall asleep after each loop, and are slow to wake"
         remedy = "install libgomp (package libgomp1 or libgomp), or use ranks"
         yield Finding("warning", "processes", f"{text}; {remedy}")
-    count = len(particles["radius"])
     if ranks > max(count, 1):
         yield Finding("warning", "processes", f"{ranks} ranks for {count} particles: some have nothing to do")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
+    from pdem.case.particle_file_limits import FileLimits
     from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
@@ -226,17 +227,15 @@ def smallest_radii(case: CaseData) -> dict[str, float]:
     smallest: dict[str, float] = {}
     for index, group in enumerate(case.particles):
         sizes = group.sizes()
-        radius = (
-            sizes.smallest if sizes is not None else _file_column(case, index, "radius").min(initial=math.inf)
-        )
-        smallest[group.material] = min(float(radius), smallest.get(group.material, math.inf))
+        radius = sizes.smallest if sizes is not None else _file_limits(case, index).radius
+        smallest[group.material] = min(radius, smallest.get(group.material, math.inf))
     return {name: radius for name, radius in smallest.items() if math.isfinite(radius)}
 
 
-def _file_column(case: CaseData, index: int, name: str) -> np.ndarray:
-    from pdem.case.particle_files import read_particle_file
+def _file_limits(case: CaseData, index: int) -> FileLimits:
+    from pdem.case.particle_file_limits import particle_file_limits
 
-    return read_particle_file(case, index)[name]
+    return particle_file_limits(case, index)
 
 
 def _mass(material: Material, radius: float) -> float:
@@ -391,8 +390,7 @@ def _wall_speed(case: CaseData, wall: Wall, motion: Motion) -> float:
 def _initial_speed(case: CaseData, index: int) -> float:
     group = case.particles[index]
     if group.velocity is None:
-        velocity = _file_column(case, index, "velocity") if group.file is not None else np.zeros((0, 3))
-        return float(np.sqrt(np.sum(velocity**2, axis=1)).max(initial=0.0))
+        return 0.0 if group.file is None else _file_limits(case, index).speed
     if isinstance(group.velocity, tuple):
         return math.hypot(*group.velocity)
     return group.velocity.random * math.sqrt(case.domain.dimension)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from pdem.containers.mesh_report import SLIVER_ANGLE
 from pdem.containers.surface import surface_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
+    from pdem.case.population import Population
     from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
     from pdem.containers.mesh_report import MeshReport
@@ -31,9 +30,9 @@ UNIT_RATIO = 200.0
 
 
 def mesh_findings(
-    case: Case, mesh: Mesh, particles: Mapping[str, NDArray[Any]], *, intersections: bool = True
+    case: Case, mesh: Mesh, largest_radius: float, *, intersections: bool = True
 ) -> Iterator[LevelAndText]:
-    """Yield the findings on the mesh of one wall, as (level, message).
+    """Yield the findings on the mesh of one wall, without places of particles, as (level, message).
 
     Parameters
     ----------
@@ -41,12 +40,12 @@ def mesh_findings(
         The case.
     mesh : Mesh
         Of the wall.
-    particles : mapping of str to ndarray
-        All particles, by name of the field.
+    largest_radius : float
+        Of all particles, 0 without any [m].
     intersections : bool
         Whether to search for facets that cut each other.
     """
-    report, radius = mesh.report(intersections=intersections), particles["radius"]
+    report = mesh.report(intersections=intersections)
     for line in report.lines()[:3]:
         yield "info", line
     if report.groups and report.group is None and len(report.groups) > 1:
@@ -60,11 +59,10 @@ def mesh_findings(
     lower, upper = np.asarray(report.lower), np.asarray(report.upper)
     if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
         yield "warning", "it lies wholly outside the domain; check the unit (scale)"
-    if len(radius):
-        yield _facet_size(report.smallest_facet, float(radius.max()), report.largest_facet)
-        for text in periodic_wall_warnings(case.domain, lower, upper, float(radius.max())):
+    if largest_radius > 0.0:
+        yield _facet_size(report.smallest_facet, largest_radius, report.largest_facet)
+        for text in periodic_wall_warnings(case.domain, lower, upper, largest_radius):
             yield "warning", text
-        yield from _on_wrong_side(particles, mesh)
 
 
 def mesh_warnings(report: MeshReport) -> Iterator[str]:
@@ -130,36 +128,34 @@ def _facet_size(smallest: float, radius: float, largest: float) -> LevelAndText:
     return "info", text
 
 
-def _on_wrong_side(particles: Mapping[str, NDArray[Any]], mesh: Mesh) -> Iterator[LevelAndText]:
-    """Report particles on the other side of a closed surface than most."""
+def side_warnings(particles: Population, mesh: Mesh) -> Iterator[str]:
+    """Report particles on the other side of a closed surface than most. Collective."""
     whole = surface_of(mesh).mesh if mesh.origin.dropped_facets else mesh  # hanging nodes may close it
+    total = particles.count
     for facet, inside in inside_closed_pieces(particles["position"], whole).items():
-        number, total = int(inside.sum()), len(inside)
+        number = particles.marked(inside)[0]
         if number in (0, total):
             continue
         few_inside = 2 * number <= total
-        odd = inside if few_inside else ~inside
-        row = int(np.argmax(odd))
-        x, y, z = particles["position"][row].tolist()
+        odd, first = particles.marked(inside if few_inside else ~inside)
+        assert first is not None
+        x, y, z = first.values["position"]
         here, there = ("inside", "outside") if few_inside else ("outside", "inside")
         yield (
-            "warning",
-            f"the centres of {int(odd.sum())} of {total} particles are {here} its closed surface (that of facet "
-            f"{facet}), the first is particle {particles['id'][row]} at ({x:.4g}, {y:.4g}, {z:.4g}) m, all others "
-            f"{there}: they cannot come back through it; move them, or check the unit (scale)",
+            f"the centres of {odd} of {total} particles are {here} its closed surface (that of facet "
+            f"{facet}), the first is particle {first.number} at ({x:.4g}, {y:.4g}, {z:.4g}) m, all others "
+            f"{there}: they cannot come back through it; move them, or check the unit (scale)"
         )
 
 
 def wall_unit_warnings(
-    case: Case, meshes: Sequence[Mesh], particles: Mapping[str, NDArray[Any]]
+    case: Case, meshes: Sequence[Mesh], particles: Population
 ) -> Iterator[tuple[str, str]]:
     """Yield (name of a wall, text) where mesh and particles are probably in different units."""
-    radius, position = particles["radius"], particles["position"]
-    if not len(meshes) or not len(radius):
+    if not len(meshes) or not particles.count:
         return
-    least, most = float(radius.min()), float(radius.max())
-    reached = position - radius[:, None], position + radius[:, None]
-    bed = float(np.linalg.norm(reached[1].max(axis=0) - reached[0].min(axis=0)))
+    least, most = float(particles.radii[0]), float(particles.radii[-1])
+    bed = float(np.linalg.norm(particles.upper - particles.lower))
     boxes = [(mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in meshes]
     whole = float(
         np.linalg.norm(np.max([b[1] for b in boxes], axis=0) - np.min([b[0] for b in boxes], axis=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,19 +55,17 @@ class StepDisplacement(NamedTuple):
     time: float | None
 
 
-def speed_findings(
-    case: Case, particles: Mapping[str, NDArray[Any]], meshes: Sequence[Mesh], step: float
-) -> Iterator[Finding]:
-    """Report walls that may move too far in one step [s] for the smallest radius.
+def speed_findings(case: Case, present: Floats, meshes: Sequence[Mesh], step: float) -> Iterator[Finding]:
+    """Report walls that may move too far in one step [s] for the smallest radius, that of those `present` [m] included.
 
     Prescribed motions count with their fastest steps in reach of particles, servos with their largest rate, bodies with
     their initial velocity. Later motion of driven walls is checked during the run.
     """
-    radii = [float(particles["radius"].min(initial=math.inf)), *smallest_radii(case).values()]
+    radii = [float(present.min(initial=math.inf)), *smallest_radii(case).values()]
     radius = min(radii)
     if not math.isfinite(radius):
         return
-    largest = float(particles["radius"].max(initial=0.0))
+    largest = float(present.max(initial=0.0))
     for wall, mesh in zip(case.walls, meshes, strict=True):
         largest_step = _largest_displacement(case, wall, mesh, step, largest)
         share = largest_step.length / radius

@@ -54,7 +54,7 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
     own = default_threads(ranks_on_node=on_node) if threads is None else threads
     findings = [
         *preflight(case, particles, meshes, ranks, own),
-        *forecast(case, particles, meshes, ranks, own),
+        *forecast(case, len(particles["id"]), meshes, ranks, own),
         *folder_findings(case),
     ]
     for finding in findings:

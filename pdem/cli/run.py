@@ -26,15 +26,13 @@ from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.findings import Finding
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
     from pdem.simulation.engine import RestartPoint
     from pdem.simulation.simulation import Simulation
+    from pdem.simulation.state import StatePart
     from pdem.simulation.trace import Trace
 
 
@@ -156,17 +154,16 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
 
 def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
-    from pdem.simulation.ranks import on_first, stop_if_signalled
+    from pdem.cli.checked_case import CheckedCase
+    from pdem.simulation.prepare_kernels import prepare_start_kernels
+    from pdem.simulation.ranks import stop_if_signalled
     from pdem.simulation.simulation import Simulation
 
-    start, flag = _CheckedCase(), options.flag
-    ranks = 1 if communicator is None else communicator.size
-    found = on_first(
-        communicator,
-        lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not options.quiet)),
-    )
+    start, flag = CheckedCase(communicator, threads), options.flag
+    prepare_start_kernels(communicator, flag)
     stop_if_signalled(communicator, flag)
-    findings = found or []
+    findings = start.prepare_unless_stopped(case, flag, progress=not options.quiet)
+    stop_if_signalled(communicator, flag)
     if is_root(communicator) and not options.quiet:
         echo_findings([finding for finding in findings if finding.level == "warning"])
     _refuse_errors(case, findings)
@@ -182,32 +179,6 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
 def _echo_warning(text: str) -> None:
     if text:
         echo_to_stderr(f"warning: {text}")
-
-
-class _CheckedCase:
-    """Meshes and particles that rank 0 makes for the checks of a case; the simulation uses them as well."""
-
-    particles: Mapping[str, NDArray[Any]] | None = None
-    meshes: list[Mesh] | None = None
-
-    def prepare(self, case: Case, ranks: int, threads: int, progress: bool) -> list[Finding]:
-        """Read walls, make particles and return the findings of the checks."""
-        from pdem.case.given_particles import CheckedParticles
-        from pdem.case.initial import initial_particles
-        from pdem.case.preflight import preflight
-        from pdem.case.wall_files import read_walls
-        from pdem.simulation.forecast import forecast
-
-        self.meshes = read_walls(case)
-        self.particles = CheckedParticles(initial_particles(case, self.meshes, progress=progress))
-        return [
-            *preflight(case, self.particles, self.meshes, ranks, threads),
-            *forecast(case, self.particles, self.meshes, ranks, threads),
-        ]
-
-    def forget(self) -> None:
-        """Release the memory: the simulation has its own copy."""
-        self.particles = self.meshes = None
 
 
 def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
@@ -238,10 +209,9 @@ def _restart(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
 ) -> int:
     from pdem.case.restart_checks import set_folder
-    from pdem.simulation.ranks import on_first
 
-    groups: list[Any] = []
-    point = on_first(communicator, lambda: _read_restart_point(path, groups))
+    groups: list[StatePart] = []
+    point = _read_restart_point(communicator, path, groups)
     case = point.case()
     set_folder(case, point.path.parent)
     for assignment in settings:
@@ -255,58 +225,76 @@ def _continue_or_start(
     """Continue the run of a case in its output folder, or start it."""
     from pdem.simulation.ranks import check_same, on_first
 
-    groups: list[Any] = []
+    groups: list[StatePart] = []
     case = read_case(path, settings)
-    point, may_overwrite = on_first(communicator, lambda: _find_restart_point(case, groups))
-    if point is None:
+    holds_run, may_overwrite = on_first(communicator, lambda: _find_run(case))
+    if not holds_run:
         _echo_warning(check_same(communicator, case))
         options.check(communicator)
         return _start_run(communicator, threads, case, options._replace(overwrite=may_overwrite))
+    point = _read_restart_point(communicator, case.output.folder, groups)
+    on_first(communicator, lambda: _require_same_physics(point, case))
     if is_root(communicator) and not options.quiet:
         echo_to_stderr(f"going on from {point.path}")
     return _continue_run(communicator, threads, point, case, groups, options)
 
 
-def _find_restart_point(case: Case, groups: list[Any]) -> tuple[_RestartPoint | None, bool]:
-    """Return the checkpoint to continue from and False, or None and whether the folder may be overwritten."""
+def _find_run(case: Case) -> tuple[bool, bool]:
+    """Return whether the output folder holds a checkpoint to continue from; if not, whether it may be overwritten."""
     from pdem.output.run_folder import find_run, require_folder
-    from pdem.simulation.output_folder import COMMAND_LINE, holds_same_case, require_same_physics
+    from pdem.simulation.output_folder import holds_same_case
 
     folder = case.output.folder
     require_folder(folder)
     found_run = find_run(folder)
     if found_run is None or found_run.checkpoint is None:
-        return None, holds_same_case(case)
-    point = _read_restart_point(folder, groups)
+        return False, holds_same_case(case)
+    return True, False
+
+
+def _require_same_physics(point: _RestartPoint, case: Case) -> None:
+    from pdem.output.run_folder import find_run
+    from pdem.simulation.output_folder import COMMAND_LINE, require_same_physics
+
     alternatives = f"{COMMAND_LINE.overwrite} begins anew, {COMMAND_LINE.other_folder} writes elsewhere"
-    require_same_physics(point.case(), case, str(found_run), alternatives)
-    return point, False
+    require_same_physics(point.case(), case, str(find_run(case.output.folder)), alternatives)
 
 
-def _read_restart_point(path: str, groups: list[Any]) -> _RestartPoint:
-    """Read a checkpoint, or the newest of a folder; append its state to `groups`."""
+def _read_restart_point(communicator: Any, path: str, groups: list[StatePart]) -> _RestartPoint:
+    """Read a checkpoint, or the newest of a folder; append this rank's part of its state to `groups`. Collective."""
     from pdem.cli.result_paths import require_results
     from pdem.output.provenance import provenance_warning
     from pdem.simulation.inputs import case_of, checkpoint_at
+    from pdem.simulation.ranks import group_of, on_first
+    from pdem.simulation.state import StatePart
 
-    require_results(path, "restart")
-    checkpoint = checkpoint_at(path)
-    case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
-    version = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}: results may differ in their last bits"
-    change = provenance_warning(checkpoint.attributes)
-    warnings = [
-        *checkpoint.warnings, *([] if writer == VERSION else [version]), *([f"restart: {change}"] if change else []),
-    ]  # fmt: skip
-    groups.append(checkpoint.groups)
-    step = int(checkpoint.groups["counters"]["step"])
-    text = case.to_toml()
-    return _RestartPoint(
-        checkpoint.path, text, str(case.directory), step, [f"warning: {one}" for one in warnings]
-    )
+    on_first(communicator, lambda: require_results(path, "restart"))
+    checkpoint = checkpoint_at(path, group_of(communicator))
+    groups.append(StatePart(checkpoint.groups))
+    step = int(checkpoint.groups["counters"]["step"]) if "counters" in checkpoint.groups else 0
+
+    def describe() -> _RestartPoint:
+        case, writer = case_of(checkpoint), checkpoint.attributes.get("pdem", VERSION)
+        change = provenance_warning(checkpoint.attributes)
+        warnings = list(checkpoint.warnings)
+        if writer != VERSION:
+            text = f"{checkpoint.path}: written by pdem {writer}, this is {VERSION}"
+            warnings.append(f"{text}: results may differ in their last bits")
+        if change:
+            warnings.append(f"restart: {change}")
+        return _RestartPoint(
+            checkpoint.path,
+            case.to_toml(),
+            str(case.directory),
+            step,
+            [f"warning: {one}" for one in warnings],
+        )
+
+    return on_first(communicator, describe)
 
 
 def _check_restart(
-    beginning: RestartPoint, then: Case, case: Case, groups: list[Any], overwrite: bool
+    beginning: RestartPoint, then: Case, case: Case, groups: list[StatePart], overwrite: bool
 ) -> list[str]:
     """Refuse a restart that is impossible or would lose results; return notes for the user."""
     from pdem.case.restart_checks import moved_walls
@@ -327,9 +315,14 @@ def _no_echo(text: str) -> None:
 
 
 def _continue_run(
-    communicator: Any, threads: int, point: _RestartPoint, case: Case, groups: list[Any], options: _RunOptions
+    communicator: Any,
+    threads: int,
+    point: _RestartPoint,
+    case: Case,
+    groups: list[StatePart],
+    options: _RunOptions,
 ) -> int:
-    """Run a case from a checkpoint; `groups` holds its state on rank 0 and is emptied."""
+    """Run a case from a checkpoint; `groups` holds this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
     from pdem.case.restart_checks import check_continuable, check_end
     from pdem.simulation.engine import RestartPoint
@@ -354,7 +347,7 @@ def _continue_run(
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag)
     stop_if_signalled(communicator, options.flag)
-    simulation = Simulation(case, communicator, threads=threads, state=groups.pop() if groups else None)
+    simulation = Simulation(case, communicator, threads=threads, state=groups.pop())
     simulation.restart_point = beginning
     jump = rebase_ledger(simulation, then) if changes else 0.0
     if jump:

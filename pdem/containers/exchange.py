@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from pdem.containers.global_order import OwnRows, order_of
-from pdem.foundation.machine import available_cores
+from pdem.containers.group import Group, OneRank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from pdem.containers.global_order import Rows
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -82,37 +80,32 @@ class Division:
         return Traffic(int(self.sends[rank]), int(self.receives[rank]), sent, received)
 
 
-class Exchange(Protocol):
-    """All that crosses ranks. Every method is collective.
+class Exchange(Group, Protocol):
+    """All that crosses ranks. Every method is collective."""
 
-    Attributes
-    ----------
-    rank, size : int
-        Number of this rank, and how many there are.
-    threads : int
-        Threads of this rank.
-    crowded : bool
-        Whether the ranks of this node have more threads than cores.
-    on_one_node : bool
-        Whether all ranks are on this node.
-    """
-
-    rank: int
-    size: int
-    threads: int
-    crowded: bool
-    on_one_node: bool
-
-    def divide(self, columns: Columns) -> NDArray[np.int64]:
-        """Return which of all particles, the same columns on every rank, this rank shall own."""
+    def divide(self, position: NDArray[np.float64]) -> None:
+        """Divide space among the ranks: equal numbers of particles, which any rank may hold, at these positions."""
         ...
 
-    def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the largest of each entry over the ranks."""
+    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the rank (n,) whose part of space each of the positions (n, 3) is in."""
         ...
 
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of integers over the ranks, which is exact."""
+    def near(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the ranks whose parts come within a reach of positions, the rank of the part it is in included.
+
+        Parameters
+        ----------
+        position, reach : (n, 3) and (n,) arrays
+            In m; n differs between ranks.
+
+        Returns
+        -------
+        rows, ranks : (k,) int64 arrays
+            Numbers of positions, rising, and for each a rank; no pair twice.
+        """
         ...
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
@@ -188,60 +181,22 @@ class Exchange(Protocol):
         """Return what this rank sends and receives in a step, for the present ghosts."""
         ...
 
-    def collect(self, columns: Columns) -> Columns | None:
-        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
-        ...
 
-    def share(self, value: Any) -> Any:
-        """Return rank 0's value on every rank."""
-        ...
+class Alone(OneRank):
+    """One rank: nothing crosses anything."""
 
-    def first(self, value: Any) -> Any:
-        """Return the value of the first rank that has one, on every rank; None if all gave None."""
-        ...
+    def divide(self, position: NDArray[np.float64]) -> None:
+        """Do nothing: there is one part."""
 
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> Rows:
-        """Return how the rows of all ranks get into the order of their keys, a part on each rank.
+    def owners(self, position: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return 0 for each position."""
+        return np.zeros(len(position), np.int64)
 
-        Parameters
-        ----------
-        keys : sequence of (n,) int64 arrays
-            Of the rows that this rank holds: the order is by the first key, then by the next. Rows of the same
-            keys that are on one rank stay as they are.
-        block : int
-            Parts begin at multiples of it.
-        """
-        ...
-
-
-class Alone:
-    """One rank: nothing crosses anything.
-
-    Parameters
-    ----------
-    threads : int
-        Threads of this rank.
-    """
-
-    rank = 0
-    size = 1
-    on_one_node = True
-
-    def __init__(self, threads: int = 1) -> None:
-        self.threads = threads
-        self.crowded = threads > available_cores()
-
-    def divide(self, columns: Columns) -> NDArray[np.int64]:
-        """Return all particles."""
-        return np.arange(len(columns["id"]))
-
-    def largest(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values."""
-        return values
-
-    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values."""
-        return limbs
+    def near(
+        self, position: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return rank 0 for each position."""
+        return np.arange(len(position)), self.owners(position)
 
     def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
         """Return None: nothing leaves."""
@@ -273,24 +228,3 @@ class Alone:
     def traffic(self) -> Traffic:
         """Return that there is none."""
         return Traffic()
-
-    def collect(self, columns: Columns) -> Columns | None:
-        """Return the columns."""
-        return columns
-
-    def share(self, value: Any) -> Any:
-        """Return the value."""
-        return value
-
-    def first(self, value: Any) -> Any:
-        """Return the value."""
-        return value
-
-    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> OwnRows:
-        """Return the order of the rows, which are all here."""
-        return OwnRows(len(keys[0]), order_of(keys))
-
-
-def wait_for_all(exchange: Exchange) -> None:
-    """Return when all ranks have come here. Collective."""
-    exchange.largest(np.zeros(1, np.int64))

@@ -54,6 +54,11 @@ class OwnRows:
         return column if self._order is None else taken(column, self._order)
 
 
+def part_of(total: int, rank: int, size: int) -> tuple[int, int]:
+    """Return the first row of a rank and the one after its last, where all ranks have about as many of `total`."""
+    return total * rank // size, total * (rank + 1) // size
+
+
 def taken(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     """Return some rows of a column; rows must be there."""
     return np.take(

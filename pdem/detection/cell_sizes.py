@@ -186,6 +186,7 @@ def automatic_cell_sizes(
     skin: float = 0.0,
     direction: str = "top-down",
     least: float = 0.0,
+    counts: NDArray[np.int64] | None = None,
 ) -> CellSizes:
     """Choose few levels for a system at hand within milliseconds: constant number per cell, cost of rows.
 
@@ -205,6 +206,8 @@ def automatic_cell_sizes(
         Direction of the search.
     least : float
         Smallest cell size allowed, in m.
+    counts : (n,) int64 array, optional
+        Numbers of particles of each radius; one unless given.
 
     Returns
     -------
@@ -217,7 +220,9 @@ def automatic_cell_sizes(
     top = 2.0 * float(radii.max()) + skin
     effective = radii + 0.5 * skin
     table = (
-        sample_table(effective, _COARSE) if effective.min() < effective.max() else SampleMoments(effective)
+        sample_table(effective, _COARSE, counts)
+        if effective.min() < effective.max()
+        else SampleMoments(effective)
     )
     if not 0.0 < density < math.inf:
         return CellSizes(np.array([top]), math.nan, math.nan, math.nan)

@@ -140,13 +140,19 @@ class TableMoments:
         return end - start
 
 
-def sample_table(radii: NDArray[np.float64], knots: int = 256) -> TableMoments:
-    """Return the moments of a sample of different radii as a table of logarithmic intervals, in O(n) time."""
+def sample_table(
+    radii: NDArray[np.float64], knots: int = 256, counts: NDArray[np.int64] | None = None
+) -> TableMoments:
+    """Return the moments of a sample of different radii as a table of logarithmic intervals, in O(n) time.
+
+    `counts` are the numbers of particles of each radius, one unless given.
+    """
     logarithms = np.log(radii)
-    counts, edges = np.histogram(logarithms, bins=knots)
+    numbers, edges = np.histogram(logarithms, bins=knots, weights=counts)
     ends = np.exp(edges)
     ends[0], ends[-1] = radii.min(), radii.max()
-    return TableMoments(ends, np.concatenate(([0.0], np.cumsum(counts))) / len(radii))
+    cumulative = np.cumsum(numbers)
+    return TableMoments(ends, np.concatenate(([0.0], cumulative)) / cumulative[-1])
 
 
 def moments_of(radii: ArrayLike | object) -> Moments:

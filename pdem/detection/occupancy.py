@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.group import OneRank
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from pdem.containers.group import Group
 
 _SAMPLE = 20_000
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -21,6 +25,7 @@ def local_density(
     lower: NDArray[np.float64],
     upper: NDArray[np.float64],
     periodic: Sequence[bool],
+    over: Group | None = None,
 ) -> float:
     """Return the particles per volume around a particle, counted in cells as large as the largest sphere.
 
@@ -37,13 +42,16 @@ def local_density(
         The box [m].
     periodic : sequence of d bool
         Which axes are periodic.
+    over : Group, optional
+        The ranks, if these are the positions of one of them; then collective.
 
     Returns
     -------
     float
         In m^-d; no less than the mean over the box.
     """
-    count, dimension = positions.shape
+    dimension, over = positions.shape[1], OneRank() if over is None else over
+    count = int(over.add(np.array([len(positions)]))[0])
     open_axes = ~np.array(periodic, dtype=bool)
     mean = count / float(np.prod(upper - lower + open_axes * size))
     every = max(1, count // _SAMPLE)
@@ -51,6 +59,6 @@ def local_density(
     keys = np.zeros(len(cells), dtype=np.uint64)
     for axis in range(dimension):
         keys = (keys ^ cells[:, axis].astype(np.uint64)) * _MIXER
-    counts = np.unique(keys, return_counts=True)[1].astype(np.float64)
-    companions = float(np.sum(counts * (counts - 1.0))) / max(len(cells), 1)
-    return max(mean, companions * every / size**dimension)
+    counts = np.unique(keys, return_counts=True)[1]
+    companions, sampled = over.add(np.array([np.sum(counts * (counts - 1)), len(cells)])).tolist()
+    return max(mean, companions / max(sampled, 1) * every / size**dimension)

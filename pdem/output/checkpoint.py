@@ -7,8 +7,6 @@ bytes for any number of ranks. Checkpoints with the same ``content`` hold the sa
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,36 +15,31 @@ import h5py
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.foundation.machine import default_threads
-from pdem.output.checksum import REMEDY, SEAL_BYTES, Region, Seal, check_seal, write_seal
-from pdem.output.content_digest import content_digest_of_format_1, content_digest_of_tables
+from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.checksum import SEAL_BYTES, Region, write_seal
+from pdem.output.content_digest import content_digest_of_tables
 from pdem.output.parallel_hdf5 import (
     ALONE,
     RankWriter,
     Table,
     block_bytes,
-    block_checksum,
-    bytes_of,
     on_rank_0,
-    read_at,
     row_bytes,
     tables_of_groups,
 )
 from pdem.output.storage import (
-    HDF5_ERRORS,
     Attribute,
     discard,
     open_hdf5,
     plain_attribute,
     publish,
-    read_attributes,
     reason,
     reserve,
     write_attributes,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -209,79 +202,25 @@ def _write_columns(
     return {name: column.tobytes() for name, column in joined.items()}
 
 
-def read_checkpoint(path: Path | str) -> Checkpoint:
-    """Read a state back, exactly as it was written.
+def read_checkpoint(
+    path: Path | str, part: tuple[int, int] = (0, 1), divided: Collection[str] = ()
+) -> Checkpoint:
+    """Read a state back, exactly as it was written, or a part of its rows.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    part, divided
+        Of some groups only a part of the rows, see `pdem.output.checkpoint_reader.CheckpointReader.read`.
 
     Raises
     ------
     CheckpointError
         When the file is missing, foreign, of an unknown format, torn or altered.
     """
-    path = Path(path)
-    try:
-        sealed = check_seal(path)
-        with open_hdf5(path, "r") as file:
-            attributes = read_attributes(file)
-            if sealed.version == 1:
-                groups = {name: _columns_of_format_1(node) for name, node in file.items()}
-            else:
-                groups = {name: _uninitialised_columns(node, sealed) for name, node in file.items()}
-        if sealed.version == 1:
-            content = content_digest_of_format_1(groups, attributes)
-        else:
-            _read_columns(path, groups, sealed)
-            content = content_digest_of_tables(tables_of_groups(groups), sealed.checks, attributes)
-    except HDF5_ERRORS as error:
-        raise CheckpointError(f"{path}: checkpoint cannot be read ({reason(error)}); {REMEDY}") from error
-    if content != sealed.content:
-        raise CheckpointError(f"{path}: checkpoint does not hold what its seal says; {REMEDY}")
-    return Checkpoint(path, groups, attributes, content)
-
-
-def _columns_of_format_1(group: h5py.Group) -> dict[str, NDArray[Any]]:
-    # Without the dtype, HDF5 scalars would come back as numpy scalars of native byte order.
-    return {name: np.asarray(dataset[()], dtype=dataset.dtype) for name, dataset in group.items()}
-
-
-def _uninitialised_columns(group: h5py.Group, sealed: Seal) -> dict[str, NDArray[Any]]:
-    """Return uninitialised arrays for the columns of a group, after a check of their places against the index."""
-    columns = {}
-    for name, dataset in group.items():
-        columns[name] = np.empty(dataset.shape, dataset.dtype)
-        region = sealed.regions[f"{group.name.strip('/')}/{name}"]
-        if columns[name].nbytes != region.count or (
-            region.count and dataset.id.get_offset() != region.offset
-        ):
-            raise ValueError(f"column {name} is not where the index says")
-    return columns
-
-
-def _read_columns(path: Path, groups: Groups, sealed: Seal) -> None:
-    """Read all columns into their arrays and compare every block with its checksum."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with ThreadPoolExecutor(default_threads()) as pool:
-            for name, region in sealed.regions.items():
-                group, _, column = name.partition("/")
-                data = bytes_of(groups[group][column])
-                if _read_column(descriptor, data, region, pool) != sealed.checks[name]:
-                    raise CheckpointError(
-                        f"{path}: checkpoint was altered, a check of {name} differs; {REMEDY}"
-                    )
-    finally:
-        os.close(descriptor)
-
-
-def _read_column(descriptor: int, data: memoryview, region: Region, pool: ThreadPoolExecutor) -> bytes:
-    """Read a column block by block; return the checksums of its blocks."""
-
-    def read_block(number: int) -> bytes:
-        first = number * region.block
-        piece = data[first : first + region.block]
-        read_at(descriptor, piece, region.offset + first)
-        return block_checksum(piece)
-
-    return b"".join(pool.map(read_block, range(region.blocks)))
+    reader = CheckpointReader(path)
+    return Checkpoint(reader.path, reader.read(part=part, divided=divided), reader.attributes, reader.content)
 
 
 def _checked_tables(tables: Tables) -> dict[str, Table]:

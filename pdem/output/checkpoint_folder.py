@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
 from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -89,8 +90,17 @@ class CheckpointFolder:
         for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
             left_over.unlink(missing_ok=True)
 
-    def latest(self) -> Checkpoint:
+    def latest(
+        self, read: Callable[[Path], Checkpoint] = read_checkpoint, paths: Sequence[Path] | None = None
+    ) -> Checkpoint:
         """Return the newest readable checkpoint, with a line in ``warnings`` for each newer one.
+
+        Parameters
+        ----------
+        read : callable
+            Reads one.
+        paths : sequence of Path, optional
+            Oldest step first, in place of those in the folder.
 
         Raises
         ------
@@ -98,13 +108,13 @@ class CheckpointFolder:
             When there is none.
         """
         warnings: list[str] = []
-        for path in reversed(self.paths()):
+        for path in reversed(self.paths() if paths is None else paths):
             try:
-                found = read_checkpoint(path)
+                found = read(path)
             except CheckpointError as error:
                 warnings.append(str(error))
             else:
-                return Checkpoint(found.path, found.groups, found.attributes, found.content, tuple(warnings))
+                return replace(found, warnings=tuple(warnings))
         detail = f" ({'; '.join(warnings)})" if warnings else ""
         raise CheckpointError(f"{self.folder}: no readable checkpoint{detail}; start with pdem run")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pdem.output.parallel_hdf5 import block_checksums, bytes_of, tables_of_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.output.parallel_hdf5 import Table
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 
 DIGEST_BYTES = 32
+
+
+class Layout(NamedTuple):
+    """Type and shape of a whole column."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
 
 
 class Hash(Protocol):
@@ -49,12 +57,25 @@ def content_digest_of_tables(
     tables: Mapping[str, Table], checks: Mapping[str, bytes], attributes: Mapping[str, Attribute]
 ) -> str:
     """Return the digest of a state from the checksums of all blocks of its columns, by ``group/name``."""
+    layout = {
+        group: {name: Layout(column.dtype, table.shape(name)) for name, column in table.columns.items()}
+        for group, table in tables.items()
+    }
+    return content_digest_of_layout(layout, checks, attributes)
+
+
+def content_digest_of_layout(
+    groups: Mapping[str, Mapping[str, Layout]],
+    checks: Mapping[str, bytes],
+    attributes: Mapping[str, Attribute],
+) -> str:
+    """Return the digest of a state from types, shapes and checksums of its columns."""
     found = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    for group, table in sorted(tables.items()):
-        _add_texts(found, "group", group, str(len(table.columns)))
-        for name, column in sorted(table.columns.items()):
+    for group, columns in sorted(groups.items()):
+        _add_texts(found, "group", group, str(len(columns)))
+        for name, layout in sorted(columns.items()):
             blocks = checks[f"{group}/{name}"]
-            _add_texts(found, "column", name, column.dtype.str, repr(table.shape(name)), str(len(blocks)))
+            _add_texts(found, "column", name, layout.dtype.str, repr(layout.shape), str(len(blocks)))
             found.update(blocks)
     _add_attributes(found, attributes)
     return found.hexdigest()

@@ -41,10 +41,8 @@ def columns_of(names: Sequence[str], history: NDArray[np.float64]) -> dict[str, 
     }
 
 
-def history_of(
-    names: Sequence[str], columns: Mapping[str, NDArray[Any]], rows: NDArray[np.bool_], where: str
-) -> NDArray[np.float64]:
-    """Return histories (len(names), n) of some rows from columns by name.
+def history_of(names: Sequence[str], columns: Mapping[str, NDArray[Any]], where: str) -> NDArray[np.float64]:
+    """Return histories (len(names), n) from columns by name.
 
     If the contact law has changed since the file was written, columns that the file lacks are 0, as in a new contact,
     and columns that are not among `names` are left out.
@@ -55,12 +53,12 @@ def history_of(
         If contacts have no overlap: this is no checkpoint of contacts.
     """
     columns = upgraded_contacts(columns)
-    history = np.zeros((len(names), int(rows.sum())))
+    history = np.zeros((len(names), len(next(iter(columns.values())))))
     if history.size and "overlap" not in columns:
         raise CheckpointError(f"{where}: contacts without a history; give a checkpoint written by pdem")
     for name, numbers in _numbers_by_column(names):
         if name in columns:
-            history[numbers] = columns[name][rows].T
+            history[numbers] = columns[name].T
     return history
 
 

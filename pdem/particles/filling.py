@@ -1,4 +1,4 @@
-"""Fills of regions with particles: their number and radii, obstacles, and lattices."""
+"""Fills of regions with particles: their number and radii, and obstacles."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.group import OneRank
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.foundation.errors import CaseError
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
-from pdem.foundation.random import keyed_uniform, keyed_vectors
+from pdem.foundation.random import keyed_uniform
 from pdem.particles import regions
-from pdem.particles.clearance import overlapping_pairs, touching_walls
-from pdem.particles.lattice import estimated_site_count, height_order, lattice_sites
+from pdem.particles.clearance import touching_walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from pdem.containers.group import Group
     from pdem.containers.sizes import SizeDistribution
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
 
 _RADIUS_STREAM = 0
-_JITTER_STREAM = 32
-_DRAWN_AT_ONCE = 4096
-_ROUNDING = 1e-8
-_BYTES_PER_SITE = 256
+_DRAWN_AT_ONCE = 1 << 16
+_VOLUME_UNITS = 2.0**40
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class FillRequest:
 
 @dataclass(eq=False)
 class PlacedGroup:
-    """A group of particles with positions.
+    """The part of a group of particles with positions that this rank holds: ids in a row, of lower ranks before.
 
     Attributes
     ----------
@@ -97,23 +96,42 @@ class FillGroup(PlacedGroup):
     request: FillRequest = field(kw_only=True)
 
 
-def fill_radii(request: FillRequest, first_id: int, dimension: int) -> Floats:
-    """Return the radii in m, shape (n,), of a fill.
+def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group | None = None) -> int | None:
+    """Return the number of particles of a fill on all ranks, None if neither that nor a volume is given. Collective.
 
-    With a volume fraction, their number is the smallest that reaches it.
+    With a volume fraction, it is the smallest that reaches it.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if there are more than memory can hold.
     """
-    fill = request.fill
+    over, fill = OneRank() if over is None else over, request.fill
     if fill.volume_fraction is None:
-        return _random_radii(request, first_id, fill.count or 0)
-    target = fill.volume_fraction * regions.size(request.region, dimension)
-    count = _DRAWN_AT_ONCE
+        if fill.count is not None:
+            require_memory(request, fill.count, "particles", BYTES_PER_PARTICLE, over)
+        return fill.count
+    unit = float(_volumes(np.array([request.sizes.largest]), dimension)[0]) / _VOLUME_UNITS
+    # A little less, so that rounding does not ask for one more.
+    wanted = int(fill.volume_fraction * regions.size(request.region, dimension) / unit * (1.0 - 1e-12))
+    begin, filled, of_ranks = 0, 0, np.zeros(over.size, np.int64)
     while True:
-        _require_memory(request, count)
-        radii = _random_radii(request, first_id, count)
-        filled = np.cumsum(_volumes(radii, dimension))
-        if filled[-1] >= target:
-            return radii[: int(np.searchsorted(filled, target)) + 1]
-        count = max(2 * count, int(1.1 * count * target / filled[-1]))
+        require_memory(request, begin, "particles", BYTES_PER_PARTICLE, over)
+        of_ranks[:] = 0
+        of_ranks[over.rank] = _units(
+            request, first_id + begin + over.rank * _DRAWN_AT_ONCE, dimension, unit
+        ).sum()
+        for volume in over.add(of_ranks).tolist():
+            if filled + volume >= wanted:
+                units = np.cumsum(_units(request, first_id + begin, dimension, unit))
+                return begin + int(np.searchsorted(units, wanted - filled)) + 1
+            begin, filled = begin + _DRAWN_AT_ONCE, filled + volume
+
+
+def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> NDArray[np.int64]:
+    """Return the volumes of a number of particles in whole units, whose sums are exact."""
+    radii = random_radii(request.sizes, first_id, _DRAWN_AT_ONCE, request.fill.seed)
+    return np.rint(_volumes(radii, dimension) / unit).astype(np.int64)
 
 
 def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
@@ -125,13 +143,15 @@ def _volumes(radii: Floats, dimension: int) -> Floats:
     return np.pi * radii**2 if dimension == 2 else 4.0 / 3.0 * np.pi * radii**3
 
 
-def _random_radii(request: FillRequest, first_id: int, count: int) -> Floats:
-    _require_memory(request, count)
-    return random_radii(request.sizes, first_id, count, request.fill.seed)
+def require_memory(request: FillRequest, count: float, what: str, size: int, over: Group) -> None:
+    """Refuse more things of a size [bytes] than the machines of all ranks can hold, as far as that is known.
 
-
-def _require_memory(request: FillRequest, count: float, what: str = "particles", size: int = 0) -> None:
-    limit = largest_count(size or BYTES_PER_PARTICLE)
+    Raises
+    ------
+    CaseError
+        With the limit.
+    """
+    limit = largest_count(size) * (1 if over.on_one_node else over.size)
     if count > limit:
         asked = f"asks for more than {limit:.3g} {what}, which is what this machine can hold"
         raise CaseError(f"{request.where}: {asked}; check the unit of the radius, or make the region smaller")
@@ -178,73 +198,6 @@ class Surroundings:
         if self._walls is None:
             self._walls = join_meshes(meshes())
         return self._walls
-
-
-def lattice_group(
-    request: FillRequest, first_id: int, placed: list[PlacedGroup], surroundings: Surroundings
-) -> PlacedGroup:
-    """Return a group of particles on a lattice, clear of groups that are placed already.
-
-    Raises
-    ------
-    CaseError
-        If there are fewer sites than particles.
-    """
-    fill = request.fill
-    sites = _free_sites(request, placed, surroundings)
-    if fill.count is None and fill.volume_fraction is None:
-        radii = _random_radii(request, first_id, len(sites))
-    else:
-        radii = fill_radii(request, first_id, surroundings.domain.dimension)
-    if len(sites) < len(radii):
-        raise CaseError(
-            f"{request.where}: only {len(sites)} of {len(radii)} particles fit; "
-            "enlarge the region, reduce gap or count"
-        )
-    return PlacedGroup(first_id, radii, sites[: len(radii)])
-
-
-def _free_sites(request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings) -> Floats:
-    fill, domain, region = request.fill, surroundings.domain, request.region
-    radius = request.sizes.largest
-    lower, upper = regions.bounds(region)
-    free = regions.open_axes(region, domain)
-    bounded = ~free & (np.arange(3) < domain.dimension)
-    lower, upper = lower + np.where(bounded, radius, 0.0), upper - np.where(bounded, radius, 0.0)
-    # slightly larger, so that touching spheres do not overlap by rounding
-    pitch = 2.0 * radius * (1.0 + fill.gap) * (1.0 + 1e-12)
-    _require_memory(
-        request, estimated_site_count(upper - lower, pitch, domain.dimension), "sites", _BYTES_PER_SITE
-    )
-    sites = lattice_sites(lower, upper, pitch, free, fill.arrangement, domain.dimension)
-    sites = sites[height_order(sites, np.asarray(domain.gravity), domain.dimension)]
-    moved = sites + _jitter(fill, len(sites), radius * fill.gap * fill.jitter, domain.dimension)
-    # jitter is limited at faces, so that no site is lost there
-    limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
-    sites = np.where(bounded, limited, moved)
-    radii = np.full(len(sites), radius)
-    usable = surroundings.free(request, sites, radii * (1.0 - _ROUNDING))
-    usable[_blocked(domain, sites, radii, placed)] = False
-    return sites[usable]
-
-
-def _jitter(fill: Any, count: int, reach: float, dimension: int) -> Floats:
-    # inside a cube whose corners are at a distance of `reach`, so that neighbours never overlap
-    uniform = keyed_vectors(fill.seed, _JITTER_STREAM, np.arange(count))
-    jitter = (2.0 * uniform - 1.0) * reach / np.sqrt(dimension)
-    jitter[:, dimension:] = 0.0
-    return jitter
-
-
-def _blocked(
-    domain: regions.Domain, sites: Floats, radii: Floats, placed: list[PlacedGroup]
-) -> NDArray[np.int64]:
-    positions = np.concatenate([sites, *(one.position for one in placed)])
-    if len(positions) == len(sites):
-        return np.zeros(0, dtype=np.int64)
-    sizes = np.concatenate([radii, *(one.radius for one in placed)])
-    pairs, _ = overlapping_pairs(positions, sizes, domain)
-    return pairs[(pairs[:, 0] < len(sites)) & (pairs[:, 1] >= len(sites)), 0]
 
 
 def unplaced_error(request: FillRequest, number: int, total: int) -> CaseError:

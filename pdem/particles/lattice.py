@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.containers.group import Group
+
     Floats = NDArray[np.float64]
 
 # distances of neighbouring rows in y and layers in z over the pitch, and the number after which they repeat
@@ -20,10 +22,8 @@ _REPEAT = {"cubic": np.array([1, 1, 1]), "hexagonal": np.array([1, 2, 2])}
 _SLACK = 1e-9
 
 
-def lattice_sites(
-    lower: Floats, upper: Floats, pitch: float, free: NDArray[np.bool_], arrangement: str, dimension: int
-) -> Floats:
-    """Return the sites of a lattice whose neighbours are at least `pitch` apart.
+class LatticeSites:
+    """The sites of a lattice whose neighbours are at least a pitch apart, by numbers.
 
     Parameters
     ----------
@@ -38,43 +38,54 @@ def lattice_sites(
     dimension : {2, 3}
         In 2D there is one layer, halfway between the faces.
 
-    Returns
-    -------
-    ndarray, shape (m, 3)
-        Sites in m, layer by layer and row by row.
+    Attributes
+    ----------
+    count : int
+        Numbers of sites, layer by layer and row by row; some of those beyond the box are counted as well.
     """
-    spacing, repeat, length = _SPACING[arrangement] * pitch, _REPEAT[arrangement], upper - lower
-    if np.any(length[:dimension] < 0.0):
-        return np.zeros((0, 3))
-    counts = np.floor(length / spacing + _SLACK).astype(np.int64)
-    counts = np.where(free, counts // repeat * repeat, counts + 1)
-    if dimension == 2:
-        counts[2] = 1
-    if np.any(counts < 1):
-        return np.zeros((0, 3))
-    spacing = np.where(free & (np.arange(3) < dimension), length / counts, spacing)
-    layers, rows, columns = np.meshgrid(*(np.arange(count) for count in counts[::-1]), indexing="ij")
-    index = np.stack([columns, rows, layers], axis=-1).reshape(-1, 3).astype(np.float64)
-    if arrangement == "hexagonal":
-        odd_row, odd_layer = index[:, 1] % 2.0, index[:, 2] % 2.0
-        index[:, 0] += 0.5 * ((odd_row + odd_layer) % 2.0)
-        index[:, 1] += odd_layer / 3.0
-    sites = lower + index * spacing
-    if dimension == 2:
-        sites[:, 2] = 0.5 * (lower[2] + upper[2])
-    limit = upper + _SLACK * pitch
-    return sites[np.all((sites <= limit) | free | (np.arange(3) >= dimension), axis=1)]
+
+    def __init__(
+        self,
+        lower: Floats,
+        upper: Floats,
+        pitch: float,
+        free: NDArray[np.bool_],
+        arrangement: str,
+        dimension: int,
+    ) -> None:
+        spacing, repeat, length = _SPACING[arrangement] * pitch, _REPEAT[arrangement], upper - lower
+        counts = np.floor(np.maximum(length, 0.0) / spacing + _SLACK)
+        counts = np.where(free, counts // repeat * repeat, counts + 1)
+        if dimension == 2:
+            counts[2] = 1
+        self._counts = counts
+        self.count = 0 if np.any(length[:dimension] < 0.0) else int(np.prod(counts))
+        self._spacing = np.where(free & (np.arange(3) < dimension), length / np.maximum(counts, 1.0), spacing)
+        self._lower, self._upper, self._limit = lower, upper, upper + _SLACK * pitch
+        self._unlimited = free | (np.arange(3) >= dimension)
+        self._staggered, self._dimension = arrangement == "hexagonal", dimension
+
+    def sites(self, begin: int, end: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the sites inside the box (m, 3) [m] with numbers from `begin` to before `end`, and their numbers."""
+        number = np.arange(begin, end)
+        rows, column = np.divmod(number, max(int(self._counts[0]), 1))
+        layer, row = np.divmod(rows, max(int(self._counts[1]), 1))
+        index = np.stack([column, row, layer], axis=-1).astype(np.float64)
+        if self._staggered:
+            odd_row, odd_layer = index[:, 1] % 2.0, index[:, 2] % 2.0
+            index[:, 0] += 0.5 * ((odd_row + odd_layer) % 2.0)
+            index[:, 1] += odd_layer / 3.0
+        sites = self._lower + index * self._spacing
+        if self._dimension == 2:
+            sites[:, 2] = 0.5 * (self._lower[2] + self._upper[2])
+        inside = np.all((sites <= self._limit) | self._unlimited, axis=1)
+        return sites[inside], number[inside]
 
 
-def estimated_site_count(length: Floats, pitch: float, dimension: int) -> float:
-    """Return the approximate number of sites at a distance of `pitch` [m] in a box with sides `length` (3,) [m]."""
-    return float(np.prod(np.maximum(length[:dimension], 0.0) / (0.8 * pitch) + 1.0))
-
-
-def height_order(sites: Floats, gravity: Floats, dimension: int) -> NDArray[np.int64]:
-    """Return the order of sites, shape (m, 3), from the lowest up: against gravity, else the last axis."""
+def height_keys(sites: Floats, gravity: Floats, dimension: int, over: Group) -> NDArray[np.int64]:
+    """Return whole numbers that rise with the height of sites (m, 3): against gravity, else the last axis."""
     up = -gravity if np.any(gravity) else np.eye(3)[dimension - 1]
     # Equal heights differ by rounding errors; with rounded heights layers stay together on every machine.
     height = sites @ (up / np.linalg.norm(up))
-    scale = np.max(np.abs(height), initial=1e-300)
-    return np.argsort(np.round(height / scale, 9), kind="stable")
+    scale = float(over.largest(np.array([np.max(np.abs(height), initial=1e-300)]))[0])
+    return np.rint(height / scale * 1e9).astype(np.int64)

@@ -110,8 +110,7 @@ class Measures:
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
         self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law)}
-        bits = np.array([max(largest, largest_wall)]).view(np.int64)  # positive doubles order like their bits
-        self.largest_overlap = float(system.exchange.largest(bits).view(np.float64)[0])
+        self.largest_overlap = float(system.exchange.largest(np.array([max(largest, largest_wall)]))[0])
 
     def __repr__(self) -> str:
         """Return the numbers and the energies that are not zero."""

@@ -8,7 +8,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pdem.case.findings import Finding
 from pdem.case.laws import law_of
@@ -20,9 +20,7 @@ from pdem.output.summary import duration, quantity
 from pdem.simulation.energy import terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.model import Case
     from pdem.contact.law.contact_law import ContactLaw
@@ -48,13 +46,13 @@ _MB = 1e6
 
 def forecast(
     case: Case,
-    particles: Mapping[str, NDArray[Any]],
+    number: int,
     meshes: Sequence[Mesh],
     ranks: int = 1,
     threads: int = 1,
 ) -> Iterator[Finding]:
-    """Yield findings on the duration of a run with some ranks and threads, and on the disk space for its output."""
-    steps, number = round(case.time.end / case.resolved_step()), len(particles["radius"])
+    """Yield findings on the duration of a run of some particles, and on the disk space for its output."""
+    steps = round(case.time.end / case.resolved_step())
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
     yield _disk(case, number, meshes)
 

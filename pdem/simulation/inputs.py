@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
+from pdem.containers.group import OneRank, on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, shown, whole_number
 from pdem.foundation.errors import CheckpointError, InputError, PdemError
 from pdem.output.checkpoint import read_checkpoint
-from pdem.output.checkpoint_folder import latest_checkpoint
+from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.simulation.state import ORDER, StatePart
 
 if TYPE_CHECKING:
+    from pdem.containers.group import Group
     from pdem.output.checkpoint import Checkpoint
 
 _ROUNDING = 1e-12
@@ -40,15 +44,44 @@ def check_arguments(comm: Any, threads: Any, state: Any, meshes: Any) -> None:
         instance_of("a mesh", mesh, Mesh, "read one: Mesh.read(path)")
 
 
-def checkpoint_at(path: str | Path) -> Checkpoint:
-    """Return the checkpoint of a file, or the newest readable one of a folder.
+def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
+    """Return the checkpoint of a file, or the newest readable one of a folder; over ranks a part of its rows on each.
+
+    Parameters
+    ----------
+    path : path
+        A checkpoint, or a folder that holds some.
+    over : Group, optional
+        The ranks that read it together; this process alone unless given. Then collective.
 
     Raises
     ------
     CheckpointError
-        If there is none, or none can be read.
+        On all ranks, if there is none, none can be read, or ranks read different files.
     """
-    return latest_checkpoint(path) if Path(path).is_dir() else read_checkpoint(path)
+    over = OneRank() if over is None else over
+
+    def read(file: Path) -> Checkpoint:
+        part = on_each_rank(over, lambda: read_checkpoint(file, (over.rank, over.size), ORDER))
+        _require_same(file, part, over)
+        return replace(part, groups=StatePart(part.groups))
+
+    is_folder, paths = over.share((Path(path).is_dir(), CheckpointFolder(path).paths()))
+    return CheckpointFolder(path).latest(read, paths) if is_folder else read(Path(path))
+
+
+def _require_same(path: Path, checkpoint: Checkpoint, over: Group) -> None:
+    """Require that all ranks have read the same state."""
+    content = over.share(checkpoint.content)
+
+    def check() -> None:
+        if checkpoint.content != content:
+            raise CheckpointError(
+                f"{path}: rank {over.rank} reads another file there than rank 0; "
+                "name one in a folder that all nodes share"
+            )
+
+    on_each_rank(over, check)
 
 
 def case_of(checkpoint: Any) -> Case:

@@ -16,6 +16,7 @@ from pdem.case.checks import contact_pairs
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.given_particles import largest_speed, require_no_problems
 from pdem.case.particle_checks import particle_findings, share
+from pdem.case.population import Population
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
@@ -82,12 +83,12 @@ def _motion_findings(
     speed = max(expected, largest_speed(columns["velocity"]), _largest_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
     conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.step
-    findings = list(particle_findings(case, columns, step, conditions, lambda row: f"position[{row}]"))
+    findings = list(particle_findings(case, Population(columns), step, conditions, "position[{}]".format))
     if speed == expected:  # then the check of the case has reported the depth of impacts
         findings = [one for one in findings if one.subject != "stiffness"]
     if system.moving_walls is not None and system.moving_walls.drives:
         number = int(system.exchange.add(np.array([system.particles.count]))[0]) + len(columns["radius"])
-        findings += driven_findings(case, columns, meshes, step, conditions, number)
+        findings += driven_findings(case, columns["radius"], number, meshes, step, conditions)
     errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
     if errors:
         raise InputError("\n".join(errors))
@@ -108,9 +109,7 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
     own, number = system.particles, len(case.materials)
     smallest = np.full(number, np.inf)
     np.minimum.at(smallest, own.material, own.radius)
-    # Positive doubles order like their bits; the smallest has the largest negative bits.
-    least = -system.exchange.largest(-smallest.view(np.int64))
-    radii = least.view(np.float64)
+    radii = -system.exchange.largest(-smallest)
     return {
         name: float(radius) for name, radius in zip(case.materials, radii, strict=True) if np.isfinite(radius)
     }
@@ -119,7 +118,7 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
 def _largest_speed(system: System) -> float:
     """Return the largest speed of present particles on any rank [m/s]. Collective."""
     own = largest_speed(system.particles.velocity)
-    return float(system.exchange.largest(np.array([own]).view(np.int64)).view(np.float64)[0])
+    return float(system.exchange.largest(np.array([own]))[0])
 
 
 def _columns(system: System, materials: list[str], material: Any, **given: Any) -> Columns:

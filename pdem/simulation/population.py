@@ -112,20 +112,17 @@ def insert_particles(
     return ids, records
 
 
-def renew_levels(system: System) -> None:
+def renew_levels_if_due(system: System) -> None:
     """Choose the levels of the grid anew after many changes or for a particle larger than all before. Collective."""
     own = system.particles
-    largest = np.array([own.radius.max(initial=0.0)]).view(np.int64)  # positive doubles order like their bits
-    grown = float(system.exchange.largest(largest).view(np.float64)[0]) > system.skins.radii[-1]
+    largest = system.exchange.largest(np.array([own.radius.max(initial=0.0)]))
+    grown = float(largest[0]) > system.skins.radii[-1]
     if system.population_change <= RENEWAL_SHARE * system.population and not grown:
         return
-    joined = system.exchange.collect({name: own[name] for name in ("radius", "position")})
-    skins, count = system.exchange.share(
-        None if joined is None else (system.choose_levels(joined), len(joined["radius"]))
+    system.renew_levels()
+    system.notices.append(
+        f"step {system.step}: levels chosen anew for {system.population} particles: {system.skins}"
     )
-    skins.fraction = system.skins.fraction
-    system.set_levels(skins, count)
-    system.notices.append(f"step {system.step}: levels chosen anew for {count} particles: {skins}")
 
 
 def check_ids_exist(system: System, ids: NDArray[np.int64]) -> None:

@@ -141,6 +141,17 @@ def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
     mark(_walls_tag(case))
 
 
+def start_tag() -> str:
+    """Return a name for the kernels with which ranks make their particles."""
+    return f"start-{_source_hash()}"
+
+
+def compile_start_kernels() -> None:
+    """Compile the kernels with which several ranks make their particles."""
+    compile_rank_kernels()
+    initial_particles(_case(_Laws.of(None), "hgrid", walled=False))
+
+
 def compile_wall_kernels(text: str, directory: str) -> None:
     """Compile the kernels of walls, the longest first, and of ranks, for the laws of a case."""
     set_threads(1)
@@ -196,9 +207,10 @@ def _system_at_rest(laws: _Laws) -> System:
     case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
     geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
     system = System(
-        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), particles, geometry.blocks
+        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.blocks
     )  # fmt: skip
-    load_state(system, initial_groups(particles))
+    load_state(system, initial_groups(particles, system.exchange))
+    system.renew_levels()
     assert system.moving_walls is not None
     system.moving_walls.place(0.0, 0.0)
     return system

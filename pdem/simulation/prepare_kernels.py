@@ -54,6 +54,20 @@ def prepare_kernels(
         _preparing.release()
 
 
+def prepare_start_kernels(communicator: Any, flag: SignalFlag) -> None:
+    """Compile the few kernels with which several ranks make their particles, one rank per node first. Collective.
+
+    Without them every rank would compile them; particles are made and checked before all others are compiled.
+    """
+    if communicator is None or communicator.size == 1:
+        return
+    precompile = import_module("pdem.simulation.precompile")
+    warm_up(
+        communicator, lambda: flag.unless_stopped(precompile.compile_start_kernels), precompile.start_tag(),
+        bool, lambda: flag.requested,
+    )  # fmt: skip
+
+
 def _prepare(communicator: Any, case: Case | None, threads: int, flag: SignalFlag) -> bool:
     # by name, because `precompile` imports simulations, which import this module
     precompile = import_module("pdem.simulation.precompile")

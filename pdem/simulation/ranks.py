@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from decomposition.group import RankGroup
     from decomposition.mpi import World
     from pdem.case.model import Case
     from pdem.containers.exchange import Division, Exchange
@@ -104,6 +105,16 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
         case.decomposition.method,
         case.decomposition.balance,
     )
+
+
+def group_of(communicator: Any = None) -> Alone | RankGroup:
+    """Return the ranks of a communicator without parts of space, for reading and writing. Collective."""
+    world = _world_of(communicator, None)
+    if isinstance(world, Alone):
+        return world
+    from decomposition.group import RankGroup
+
+    return RankGroup(world)
 
 
 def division_of(

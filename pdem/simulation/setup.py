@@ -16,12 +16,14 @@ from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
 from pdem.contact.law.elastic import half_gaps
 from pdem.contact.law.pair_table import ContactParameters, pair_table
+from pdem.containers.exchange import Alone
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
 from pdem.detection.facets import blocks_of
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
+from pdem.detection.radius_bins import binned_radii
 from pdem.detection.skins import Skins
 from pdem.motion.integration import Motion
 from pdem.motion.walls import MovingWalls
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.contact.law.contact_law import Recipe
     from pdem.contact.law.parts import MaterialProperties
+    from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
     from pdem.detection.facet_blocks import FacetBlocks
 
@@ -198,44 +201,55 @@ def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
     )  # fmt: skip
 
 
-def skins_of(case: Case, particles: Mapping[str, NDArray[Any]]) -> Skins:
-    """Return levels and skins of a case for all its particles.
+def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange | None = None) -> Skins:
+    """Return levels and skins of a case for all its particles, the same on every rank. Collective.
 
     Parameters
     ----------
     case : Case
         The case.
     particles : mapping of ndarray
-        Columns ``radius`` and ``position`` of all particles.
+        Columns ``radius`` and ``position`` of the particles of this rank.
+    over : Exchange, optional
+        The ranks; this process alone unless given.
     """
-    wanted, radius = case.detection, particles["radius"]
+    over = Alone() if over is None else over
+    wanted = case.detection
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
-    largest = float(radius.max(initial=0.0)) or 1.0
+    radii, counts = binned_radii(particles["radius"], over)
+    largest = float(radii.max(initial=0.0)) or 1.0
     if not isinstance(wanted.cell_sizes, str):
         limits = 0.5 * np.array(wanted.cell_sizes, np.float64)
-    elif wanted.method != "hgrid" or len(radius) < 2:
+    elif wanted.method != "hgrid" or counts.sum() < 2:
         limits = np.array([largest])
     elif isinstance(wanted.levels, int):
-        smallest = float(radius.min())
+        smallest = -float(over.largest(-particles["radius"].min(initial=np.inf, keepdims=True))[0])
         limits = smallest * (largest / smallest) ** (np.arange(1, wanted.levels + 1) / wanted.levels)
     else:
-        chosen = _automatic_levels(case, radius, particles["position"], search_times().overhead)
+        density = _density(case, particles["position"], largest, over)
+        # On rank 0 alone: the measured time of a search differs between ranks, and logarithms between processors.
+        chosen = over.share(_automatic_levels(case, radii, counts, density) if over.rank == 0 else None)
         limits = 0.5 * chosen.sizes
         return Skins(np.append(limits[limits < largest], largest), fraction, chosen)
     return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction)
 
 
-def _automatic_levels(
-    case: Case, radius: NDArray[np.float64], position: NDArray[np.float64], overhead: float
-) -> CellSizes:
-    """Return the levels for the present positions of particles; skins are added to their reach later."""
+def _density(case: Case, position: NDArray[np.float64], unit: float, over: Exchange) -> float:
+    """Return the particles per volume around a particle, with `unit` as the unit of length."""
     domain, axes = case.domain, case.domain.dimension
-    unit = float(radius.max())
     lower, upper = np.array(domain.lower)[:axes] / unit, np.array(domain.upper)[:axes] / unit
-    density = local_density(position[:, :axes] / unit, 2.0, lower, upper, domain.periodic[:axes])
-    least = float(np.max(upper - lower)) / 2.0**31
+    return local_density(position[:, :axes] / unit, 2.0, lower, upper, domain.periodic[:axes], over)
+
+
+def _automatic_levels(
+    case: Case, radii: NDArray[np.float64], counts: NDArray[np.int64], density: float
+) -> CellSizes:
+    """Return the levels for the present density of particles; skins are added to their reach later."""
+    domain, axes = case.domain, case.domain.dimension
+    unit = float(radii.max())
+    least = float(np.max(np.subtract(domain.upper, domain.lower)[:axes])) / unit / 2.0**31
     chosen = automatic_cell_sizes(
-        radius / unit, density=density, dimension=axes, overhead=overhead,
-        direction=case.detection.direction, least=least,
+        radii / unit, density=density, dimension=axes, overhead=search_times().overhead,
+        direction=case.detection.direction, least=least, counts=counts,
     )  # fmt: skip
     return replace(chosen, sizes=chosen.sizes * unit)

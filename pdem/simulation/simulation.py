@@ -15,9 +15,10 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
 from pdem.contact.walls.evaluate import LOADS
+from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
-from pdem.foundation.errors import CheckpointError, PdemError
+from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.provenance import provenance_warning
@@ -29,9 +30,9 @@ from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
-from pdem.simulation.ranks import exchange_of, once_per_node
+from pdem.simulation.ranks import exchange_of, group_of, once_per_node
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
-from pdem.simulation.state import initial_groups, load_state
+from pdem.simulation.state import initial_groups, load_state, spread_state
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, measured_walls
 
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
-    from pdem.simulation.state import Groups
+    from pdem.simulation.state import StatePart
 
 
 class Simulation:
@@ -59,7 +61,8 @@ class Simulation:
     threads : int, optional
         Threads per rank; by default cores / ranks of the node.
     state : mapping, optional
-        Groups of a checkpoint to begin from, on rank 0 (others may give None); default: the case's particles.
+        Groups of a checkpoint to begin from, on rank 0 (others may give None), or a part of them on each rank, as
+        `pdem.simulation.inputs.checkpoint_at` returns it; default: the case's particles.
     particles : mapping of str to ndarray, optional
         In place of those of the case, on rank 0: columns ``id``, ``material``, ``radius``, ``position`` and optional
         others, see `pdem.case.given_particles.given_particles`, which checks them like those of a case.
@@ -102,20 +105,15 @@ class Simulation:
         geometry, notice = once_per_node(communicator, partial(wall_geometry_of, case, meshes))
         self.meshes: list[Mesh] = geometry.meshes
         continued = bool(exchange.share(state is not None))
-        groups = self._initial_state(exchange, state, particles)
+        groups = self._initial_state(exchange, state, particles, continued)
+        del state, particles
         moving_walls = walls_of(case, geometry)
         self.system = System(
-            case,
-            constants_of(case),
-            moving_walls,
-            exchange,
-            partial(skins_of, case),
-            groups["particles"],
-            geometry.blocks,
+            case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.blocks
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
-        del groups, state  # before lists are built, which take as much memory again
+        self.system.renew_levels()
         if moving_walls is not None:
             moving_walls.place(self.time, self.system.time_of(self.step - 1))
         self.system.start_tuning()
@@ -148,7 +146,7 @@ class Simulation:
         RuntimeWarning
             On rank 0, if bits may differ from those of a run that was not stopped: see `pdem.output.provenance`.
         """
-        stored = checkpoint_at(path_of(checkpoint, CheckpointError))
+        stored = checkpoint_at(path_of(checkpoint, CheckpointError), group_of(comm))
         if (warning := provenance_warning(stored.attributes)) and (comm is None or comm.rank == 0):
             warnings.warn(f"{checkpoint}: {warning}", RuntimeWarning, stacklevel=2)
         case, groups, folder = case_of(stored), [stored.groups], stored.path.parent
@@ -164,24 +162,17 @@ class Simulation:
         many = len(self.particles)
         return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
-    def _initial_state(self, exchange: Any, state: Any, particles: Any) -> Groups:
-        """Return the initial state, made on rank 0 and shared with all ranks."""
-        groups, problem = state, None
-        if exchange.rank == 0 and state is None:
-            try:
-                groups = initial_groups(self._initial_particles(particles))
-            except PdemError as error:  # raised on all ranks below, or the others would wait for ever
-                problem = error
-        shared, problem = exchange.share((groups, problem))
-        if problem is not None:
-            raise problem
-        return shared
-
-    def _initial_particles(self, given: Any) -> Mapping[str, NDArray[Any]]:
-        """Return the initial particles: those of the case, or `given` ones."""
-        if given is None:
-            return initial_particles(self.case, self.meshes)
-        return given_particles(self.case, given, self.meshes)
+    def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
+        """Return the rows of the initial state that this rank makes or has been given. Collective."""
+        if continued:
+            return spread_state(exchange, state)
+        if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
+            return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange)
+        columns = on_each_rank(
+            exchange,
+            lambda: {} if particles is None else given_particles(self.case, particles, self.meshes),
+        )
+        return initial_groups(columns, exchange)
 
     def _compute_initial_forces(self, continued: bool) -> None:
         """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
 from pdem.foundation.sums import ExactSums
@@ -15,11 +16,12 @@ from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.containers.exchange import Exchange
     from pdem.simulation.system import System
 
     Groups = dict[str, dict[str, NDArray[Any]]]
@@ -80,39 +82,91 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
     return groups if system.exchange.rank == 0 else None
 
 
-def load_state(
-    system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]
-) -> tuple[PairRecords, WallRecords]:
-    """Take this rank's share of a state and return the contacts of its particles. The same groups on all ranks.
+class StatePart(dict[str, Any]):
+    """Groups of a state of which each rank has some rows: see `pdem.output.checkpoint.read_checkpoint`."""
+
+
+def spread_state(exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None) -> StatePart:
+    """Return the part of this rank of a state that rank 0 has as a whole, or of which each rank has a part. Collective.
+
+    Rows are where they were; of groups that have none, such as counters, each rank gets those of rank 0.
+    """
+    if int(exchange.largest(np.array([isinstance(groups, StatePart)], np.int64))[0]):
+        assert isinstance(groups, StatePart)
+        return groups
+    small, layout = exchange.share(None if exchange.rank else _without_rows(groups or {}))
+    if exchange.rank == 0:
+        rows = {name: dict(columns) for name, columns in (groups or {}).items() if name in ORDER}
+    else:
+        rows = {
+            name: {column: np.empty((0, *shape), kind) for column, (kind, shape) in columns.items()}
+            for name, columns in layout.items()
+        }
+    return StatePart(rows | small)
+
+
+def _without_rows(groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> tuple[Groups, dict[str, Any]]:
+    """Return the groups that have no rows, and types and shapes of rows of the others."""
+    return (
+        {name: dict(columns) for name, columns in groups.items() if name not in ORDER},
+        {
+            name: {column: (rows.dtype, rows.shape[1:]) for column, rows in columns.items()}
+            for name, columns in groups.items()
+            if name in ORDER
+        },
+    )
+
+
+def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallRecords]:
+    """Hand the rows of a state to the ranks that own their particles; return the contacts of those of this one.
+
+    `groups` has the rows that this rank happens to hold; they are emptied on the way. Collective.
 
     Raises
     ------
     CheckpointError
         If contacts have no histories.
     """
-    particles = groups["particles"]
-    mine = system.exchange.divide(dict(particles))
-    system.particles.replace({name: column[mine] for name, column in particles.items()})
-    ids = system.particles.id
-    pairs, walls = groups["contacts"], groups["wall_contacts"]
-    near = np.isin(pairs["lower"], ids) | np.isin(pairs["higher"], ids)
-    own = np.isin(walls["id"], ids)
+    exchange, particles = system.exchange, groups["particles"]
+    exchange.divide(particles["position"])
+    owner = exchange.owners(particles["position"])
+    owners = IdDirectory(exchange, particles["id"], owner)
+    system.particles.replace(exchange.route(dict(particles), owner))
+    particles.clear()
     load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
-    if system.exchange.rank == 0:
+    if exchange.rank == 0:
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended
     of_pairs, of_walls = history_names(system.constants.law)
+    pairs = _route_contacts(exchange, owners, groups["contacts"], ("lower", "higher"))
+    walls = _route_contacts(exchange, owners, groups["wall_contacts"], ("id",))
     return (
-        PairRecords(
-            pairs["lower"][near], pairs["higher"][near], history_of(of_pairs, pairs, near, "contacts")
-        ),
+        PairRecords(pairs["lower"], pairs["higher"], history_of(of_pairs, pairs, "contacts")),
         WallRecords(
-            walls["id"][own], walls["kind"][own], walls["feature"][own], walls["facet"][own],
-            history_of(of_walls, walls, own, "wall_contacts"),
+            walls["id"], walls["kind"], walls["feature"], walls["facet"],
+            history_of(of_walls, walls, "wall_contacts"),
         ),
     )  # fmt: skip
+
+
+def _route_contacts(
+    exchange: Exchange, owners: IdDirectory, columns: dict[str, NDArray[Any]], keys: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    """Return the contacts of particles of this rank; `columns` are those that it holds, and are emptied. Collective.
+
+    A contact goes to the owners of all particles that `keys` name.
+    """
+    first, *others = (owners.find(columns[key]) for key in keys)
+    rows, to = [np.flatnonzero(first >= 0)], [first[first >= 0]]
+    for other in others:
+        rows.append(np.flatnonzero((other >= 0) & (other != first)))
+        to.append(other[rows[-1]])
+    chosen = np.concatenate(rows)
+    sent = {name: column[chosen] for name, column in columns.items()}
+    columns.clear()
+    return exchange.route(sent, np.concatenate(to))
 
 
 def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
@@ -121,18 +175,21 @@ def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
     return names, [*names, "normal_x", "normal_y", "normal_z", "wall_work"]
 
 
-def initial_groups(particles: Mapping[str, NDArray[Any]]) -> Groups:
-    """Return the state at time 0: particles without contacts."""
+def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) -> StatePart:
+    """Return the state at time 0: particles of this rank without contacts. Collective."""
     empty = np.empty(0, np.int64)
-    count = len(particles["id"])
-    return {
-        "particles": {
-            field.name: np.asarray(particles.get(field.name, field.allocate(count)), field.dtype)
-            for field in state_fields()
-        },
-        "contacts": {"lower": empty, "higher": empty},
-        "wall_contacts": {"id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty},
-        "counters": {
-            "step": np.array(0), "next_id": particles["id"].max(initial=-1) + 1, "ended": ExactSums(()).limbs,
-        },
-    }  # fmt: skip
+    ids = np.asarray(particles.get("id", empty))
+    next_id = int(exchange.largest(np.array([ids.max(initial=-1)]))[0]) + 1
+    return StatePart(
+        {
+            "particles": {
+                field.name: np.asarray(particles.get(field.name, field.allocate(len(ids))), field.dtype)
+                for field in state_fields()
+            },
+            "contacts": {"lower": empty, "higher": empty},
+            "wall_contacts": {"id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty},
+            "counters": {
+                "step": np.array(0), "next_id": np.array(next_id), "ended": ExactSums(()).limbs,
+            },
+        }
+    )  # fmt: skip

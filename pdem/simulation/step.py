@@ -12,7 +12,7 @@ from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
 from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_walls
-from pdem.simulation.population import remove_escaped_particles, renew_levels
+from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
 from pdem.simulation.skin_tuner import Lists, Window
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
     migrated = system.exchange.migrate(system.particles, records) or contacts
     phases.lap("migrate")
     if contacts is not None:
-        renew_levels(system)
+        renew_levels_if_due(system)
     rebuild_lists(system, migrated, phases)
 
 

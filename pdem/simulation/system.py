@@ -15,6 +15,7 @@ from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed
 from pdem.detection.searches import make_search
+from pdem.detection.skins import Skins
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_blocks import FacetBlocks
-    from pdem.detection.skins import Skins
     from pdem.motion.carriers import Carriers
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.setup import Constants
@@ -68,8 +68,6 @@ class System:
         Chooses the skin during the run, None if the case sets it.
     settings_tuner : SettingsTuner
         Chooses chunk size and number of threads.
-    choose_levels : callable
-        Returns the levels for columns ``radius`` and ``position`` of all particles; called on rank 0.
     population, population_change : int
         Number of particles for which the levels were chosen, and of those inserted or removed since.
     next_id : int
@@ -105,8 +103,7 @@ class System:
         constants: Constants,
         walls: MovingWalls | None,
         exchange: Exchange,
-        choose_levels: Callable[[Mapping[str, NDArray[Any]]], Skins],
-        particles: Mapping[str, NDArray[Any]],
+        choose_levels: Callable[[Mapping[str, NDArray[Any]], Exchange], Skins],
         blocks: FacetBlocks | None = None,
     ) -> None:
         self.case = case
@@ -129,18 +126,15 @@ class System:
             )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension
-        self.choose_levels = choose_levels
+        self._choose_levels = choose_levels
+        self.skins = Skins(np.ones(1), 0.0)
         self.population = 0
         self.population_change = 0
         self.next_id = 0
         self.notices: list[str] = []
         self.issued_warnings: set[str] = set()
-        is_first = exchange.rank == 0
-        self.set_levels(
-            exchange.share(choose_levels(particles) if is_first else None), len(particles["radius"])
-        )
         self.settings_tuner = SettingsTuner.of_run(threads())
-        self.skin_tuner = SkinTuner(self.skins.fraction) if case.detection.skin == "auto" else None
+        self.skin_tuner: SkinTuner | None = None
         self.step = 0
         self.detections = 0
         self.rebalances = 0
@@ -158,11 +152,16 @@ class System:
         self.carriers: Carriers | None = None
         self.stop_requested: Callable[[], int] = no_stop_requested
 
-    def set_levels(self, skins: Skins, population: int) -> None:
-        """Search with these levels from now on; `population` is the number of particles they were chosen for."""
-        self.skins, self.population, self.population_change = skins, population, 0
+    def renew_levels(self) -> None:
+        """Choose levels of size for the present particles. Collective; also before lists are built first."""
+        own = self.particles
+        skins = self._choose_levels({name: own[name] for name in ("radius", "position")}, self.exchange)
+        if self.detections:
+            skins.fraction = self.skins.fraction
+        self.population, self.population_change = int(self.exchange.add(np.array([own.count]))[0]), 0
         skins.beyond = self.constants.adhesion_half_gaps
         constants, wanted = self.constants, self._detection
+        self.skins = skins
         self.search = make_search(
             wanted.method,
             skins.cell_sizes,
@@ -216,9 +215,10 @@ class System:
         return reach if self.skins.beyond is None else reach + self.skins.beyond(own.radius)
 
     def start_tuning(self) -> None:
-        """Start the tuners at the present step."""
+        """Start the tuners at the present step, with the present skin."""
         self.settings_tuner.start(self.step)
-        if self.skin_tuner is not None:
+        if self._detection.skin == "auto":
+            self.skin_tuner = SkinTuner(self.skins.fraction)
             self.skin_tuner.start(self.step)
 
     def measure_reaches(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.exchange import wait_for_all
+from pdem.containers.group import wait_for_all
 from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger

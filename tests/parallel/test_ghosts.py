@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
@@ -25,7 +26,7 @@ def exchange_of(periodic, method="bisection"):
 
 def ghosts_of(exchange, position, radius, radii):
     """Return the owned particles and the ids of the ghosts of this rank."""
-    own = exchange.divide({"position": position})
+    own = owned_rows(exchange, position)
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
     exchange.make_ghosts(particles, lambda some: SKIN * some, radii)
     ghosts = particles.column("id")[particles.count : particles.count + particles.ghosts]

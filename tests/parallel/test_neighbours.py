@@ -118,7 +118,7 @@ def test_particles_find_their_owner_from_anywhere(ranks, communicator):
     rng = np.random.default_rng(3)
     count = 300
     exchange = RankExchange(describe(communicator, 1), [0.0] * 3, [1.0] * 3, [True] * 3)
-    exchange.divide({"position": rng.uniform(0.0, 1.0, (count, 3))})
+    exchange.divide(rng.uniform(0.0, 1.0, (count, 3)))
     ids = np.arange(count if communicator.rank == 0 else 0)
     particles = Particles(
         {"id": ids, "radius": np.full(len(ids), NARROW), "position": rng.random((len(ids), 3))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
 from decomposition.mpi import describe
@@ -43,7 +44,7 @@ def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     position, radius, radii, periodic, method = system(seed)
     lower, upper = [0.0] * 3, [1.0] * 3
     exchange = RankExchange(describe(communicator, 1), lower, upper, periodic, method)
-    own = exchange.divide({"position": position})
+    own = owned_rows(exchange, position)
     own = own[np.random.default_rng(seed).permutation(len(own))]  # a rank sorts its particles as it likes
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
     exchange.make_ghosts(particles, lambda some: SKIN * some, radii)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decomposition.balance import Balance, sample
-from decomposition.cuts import cut
+from decomposition.balance import Balance
+from decomposition.bisection import cut
 from decomposition.partitioners import PARTITIONERS
 from pdem.case.sections import Decomposition
 from pdem.containers.exchange import PartitionMethod
@@ -98,18 +98,6 @@ def test_cuts_move_by_half_of_their_way_until_the_work_is_even():
     second = cut(position, 2, weights=weights, before=cut(position, 2)).place[0]
     best = cut(position, 2, weights=weights).place[0]
     np.testing.assert_allclose(second, 0.5 * (first + best))
-
-
-def test_a_sample_holds_all_of_the_work():
-    generator, position = cloud(5, 3001)
-    work = generator.uniform(size=3001)
-    taken = sample(position, work)
-    assert len(taken) < 600
-    np.testing.assert_allclose(taken["work"].sum(), work.sum())
-    exact = cut(position, 3, (0,), work).owners(position)
-    near = cut(taken["position"], 3, (0,), taken["work"]).owners(position)
-    assert np.mean(exact == near) > 0.9
-    assert len(sample(position[:0], work[:0])) == 0
 
 
 def test_space_is_cut_anew_when_imbalance_has_cost_twice_as_much():

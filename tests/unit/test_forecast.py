@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from cases import quad
@@ -30,7 +29,7 @@ def told(folder, particles, *, workers=1, meshes=(), **changes):
     case = Case.from_text(TEXT.replace("FOLDER", str(folder / "out")))
     for key, value in changes.items():
         case.override(f"{key.replace('__', '.')}={value}")
-    return {one.subject: one for one in forecast(case, {"radius": np.ones(particles)}, meshes, 1, workers)}
+    return {one.subject: one for one in forecast(case, particles, meshes, 1, workers)}
 
 
 def test_without_a_run_it_is_a_guess_and_says_so(folder):

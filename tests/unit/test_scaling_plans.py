@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from decomposition.cuts import cut
+from decomposition.bisection import cut
 from decomposition.layers import extents_of_levels, may_meet, with_levels_below
 from decomposition.plan import _candidates, divide, extents_by_rank
 from pdem.benchmark.cases import Start

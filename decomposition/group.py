@@ -1,0 +1,91 @@
+"""Ranks that add up, share and hand over, wherever their particles are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from decomposition.global_order import RankRows
+from decomposition.messages import Messages
+from decomposition.mpi import load_mpi
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from decomposition.mpi import World
+
+    Columns = dict[str, NDArray[Any]]
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class RankGroup:
+    """All ranks of a run, as output and initial states need them.
+
+    Parameters
+    ----------
+    world : World
+        The ranks.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._communicator = world.communicator.Dup()
+        self._mpi = load_mpi()
+        self.rank, self.size = world.rank, world.size
+        self.threads, self.crowded = world.threads, world.crowded
+        self.on_one_node = world.node_size == world.size
+        self._messages = Messages(self._communicator)
+
+    def largest(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the largest of each entry over the ranks."""
+        result = np.empty_like(values)
+        self._communicator.Allreduce(values, result, self._mpi.MAX)
+        return result
+
+    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of integers over the ranks."""
+        result = np.empty_like(limbs)
+        self._communicator.Allreduce(np.ascontiguousarray(limbs), result, self._mpi.SUM)
+        return result
+
+    def share(self, value: Any) -> Any:
+        """Return rank 0's value on every rank."""
+        return self._communicator.bcast(value)
+
+    def first(self, value: Any) -> Any:
+        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        source = self._communicator.allreduce(self.size if value is None else self.rank, self._mpi.MIN)
+        return None if source == self.size else self._communicator.bcast(value, source)
+
+    def before(self, count: int) -> int:
+        """Return the sum of the counts of lower ranks."""
+        return int(self._communicator.exscan(count) or 0)
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> RankRows:
+        """Return how rows get into the order of their keys, in equal parts; see `decomposition.global_order`."""
+        return RankRows(self._communicator, keys, block)
+
+    def collect(self, columns: Columns) -> Columns | None:
+        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
+        joined = {name: self._collect_column(column) for name, column in columns.items()}
+        return None if self.rank else {name: column for name, column in joined.items() if column is not None}
+
+    def _collect_column(self, column: NDArray[Any]) -> NDArray[Any] | None:
+        mine = np.ascontiguousarray(column)
+        sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
+        self._communicator.Gather(np.array([mine.nbytes]), sizes)
+        result = None
+        if self.rank == 0:
+            width = max(1, mine.dtype.itemsize * int(np.prod(mine.shape[1:])))
+            result = np.empty((int(sizes.sum()) // width, *mine.shape[1:]), mine.dtype)
+        byte = self._mpi.BYTE
+        receive = None if result is None else [result, sizes, np.cumsum(sizes) - sizes, byte]
+        self._communicator.Gatherv([mine, mine.nbytes, byte], receive)
+        return result
+
+    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+        """Send each row to a rank, and return those that come, in the order of ranks; see `Messages.route`."""
+        return self._messages.route(columns, targets)

@@ -1,0 +1,54 @@
+"""The smallest radius and the largest speed in a file of particles, on which the automatic time step depends."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.case.particle_files import read_particle_file
+
+if TYPE_CHECKING:
+    from pdem.case.schema import CaseData
+
+PIECE_BYTES = 1 << 26
+"""Bytes of a file that are in memory at a time."""
+
+
+_known: dict[tuple[str, int, int], FileLimits] = {}
+
+
+class FileLimits(NamedTuple):
+    """Smallest radius [m], infinite without particles, and largest speed [m/s]."""
+
+    radius: float
+    speed: float
+
+
+def particle_file_limits(case: CaseData, index: int) -> FileLimits:
+    """Return the limits of the file of a group of particles, which is read piece by piece and only once.
+
+    Raises
+    ------
+    CaseError
+        If it cannot be read.
+    """
+    path = case.file(case.particles[index].file or "")
+    try:
+        status = path.stat()
+    except OSError:
+        return _limits(case, index, 1)  # which says what is wrong
+    key = str(path.absolute()), status.st_mtime_ns, status.st_size
+    if key not in _known:
+        _known[key] = _limits(case, index, 1 + status.st_size // PIECE_BYTES)
+    return _known[key]
+
+
+def _limits(case: CaseData, index: int, pieces: int) -> FileLimits:
+    radius, squared = math.inf, 0.0
+    for piece in range(pieces):
+        columns = read_particle_file(case, index, piece, pieces)
+        radius = min(radius, float(columns["radius"].min(initial=math.inf)))
+        squared = max(squared, float(np.sum(columns["velocity"] ** 2, axis=1).max(initial=0.0)))
+    return FileLimits(radius, math.sqrt(squared))

@@ -1,0 +1,89 @@
+"""The particles of all ranks as checks see them: their number, extremes, and the first or the worst of some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.containers.group import OneRank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.group import Group
+
+
+class Row(NamedTuple):
+    """A particle of any rank.
+
+    Attributes
+    ----------
+    number : int
+        Its id; without ids the number of its row.
+    values : dict
+        By name of the field.
+    """
+
+    number: int
+    values: dict[str, Any]
+
+
+class Population:
+    """The particles of all ranks. Collective.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        Of the particles of this rank.
+    over : Group, optional
+        The ranks; this process alone unless given.
+
+    Attributes
+    ----------
+    count : int
+        Number of all particles.
+    radii : ndarray
+        Smallest and largest radius [m]; one number for one particle, none without any.
+    lower, upper : (3,) arrays
+        Corners of the box around all spheres [m]; infinite without any.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]], over: Group | None = None) -> None:
+        self.columns, self.over = columns, OneRank() if over is None else over
+        radius, position = columns["radius"], columns["position"]
+        self._numbers = columns.get("id", np.arange(len(radius)))
+        self.count = int(self.over.add(np.array([len(radius)]))[0])
+        most = np.array([-radius.min(initial=np.inf), radius.max(initial=-np.inf)])
+        ends = np.concatenate((radius[:, None] - position, position + radius[:, None]), axis=1)
+        most = self.over.largest(np.concatenate((most, ends.max(axis=0, initial=-np.inf))))
+        self.radii = np.array([-most[0], most[1]])[: self.count]
+        self.lower, self.upper = -most[2:5], most[5:]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column of the particles of this rank."""
+        return self.columns[name]
+
+    def marked(self, mask: NDArray[np.bool_]) -> tuple[int, Row | None]:
+        """Return how many particles of all ranks a mask (n,) marks, and the one of the lowest number."""
+        number = int(self.over.add(np.array([mask.sum()]))[0])
+        return number, self._row(np.flatnonzero(mask)) if number else None
+
+    def worst(self, values: NDArray[np.float64]) -> tuple[float, Row | None]:
+        """Return the largest of some values (n,) over all ranks, and the particle, the one of the lowest number."""
+        most = float(self.over.largest(np.array([values.max(initial=-np.inf)]))[0])
+        return most, self._row(np.flatnonzero(values == most))
+
+    def _row(self, rows: NDArray[np.int64]) -> Row | None:
+        """Return the one of the lowest number among some rows of all ranks."""
+        numbers = self._numbers[rows]
+        lowest = -int(self.over.largest(np.array([-numbers.min(initial=2**62)]))[0])
+        mine = rows[numbers == lowest]
+        found = None
+        if len(mine):
+            values = {name: column[mine[0]].tolist() for name, column in self.columns.items()}
+            found = Row(lowest, values)
+        row: Row | None = self.over.first(found)
+        return row

@@ -1,0 +1,168 @@
+"""What ranks tell each other, wherever their particles are: sums, values, rows that are handed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+import numpy as np
+
+from pdem.containers.global_order import OwnRows, order_of
+from pdem.foundation.errors import PdemError
+from pdem.foundation.machine import available_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.global_order import Rows
+
+    Columns = dict[str, NDArray[Any]]
+
+Number = TypeVar("Number", bound=np.generic)
+Result = TypeVar("Result")
+
+
+class Group(Protocol):
+    """Ranks that add up, share and hand over, wherever their particles are. Every method is collective.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this rank, and how many there are.
+    threads : int
+        Threads of this rank.
+    crowded : bool
+        Whether the ranks of this node have more threads than cores.
+    on_one_node : bool
+        Whether all ranks are on this node.
+    """
+
+    rank: int
+    size: int
+    threads: int
+    crowded: bool
+    on_one_node: bool
+
+    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+        """Send each row of some columns to a rank; return the rows that come, in the order of the ranks they are from.
+
+        Parameters
+        ----------
+        columns : mapping of (n, ...) arrays
+            On all ranks the same names and types, in the same order.
+        targets : (n,) int64 array
+            Rank for each row, maybe this one. Rows from one rank to another keep their order.
+        """
+        ...
+
+    def largest(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the largest of each entry over the ranks."""
+        ...
+
+    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of integers over the ranks, which is exact."""
+        ...
+
+    def collect(self, columns: Columns) -> Columns | None:
+        """Return the columns of all ranks, joined in the order of ranks, on rank 0; None elsewhere."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return rank 0's value on every rank."""
+        ...
+
+    def first(self, value: Any) -> Any:
+        """Return the value of the first rank that has one, on every rank; None if all gave None."""
+        ...
+
+    def before(self, count: int) -> int:
+        """Return the sum of the counts of lower ranks."""
+        ...
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> Rows:
+        """Return how the rows of all ranks get into the order of their keys, a part on each rank.
+
+        Parameters
+        ----------
+        keys : sequence of (n,) int64 arrays
+            Of the rows that this rank holds: the order is by the first key, then by the next. Rows of the same
+            keys that are on one rank stay as they are.
+        block : int
+            Parts begin at multiples of it.
+        """
+        ...
+
+
+class OneRank:
+    """A process that has no others.
+
+    Parameters
+    ----------
+    threads : int
+        Threads of this rank.
+    """
+
+    rank = 0
+    size = 1
+    on_one_node = True
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self.crowded = threads > available_cores()
+
+    def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+        """Return the columns."""
+        return columns
+
+    def largest(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the values."""
+        return values
+
+    def add(self, limbs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values."""
+        return limbs
+
+    def collect(self, columns: Columns) -> Columns | None:
+        """Return the columns."""
+        return columns
+
+    def share(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def first(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def before(self, count: int) -> int:
+        """Return 0: there are no lower ranks."""
+        return 0
+
+    def in_order(self, keys: Sequence[NDArray[np.int64]], block: int = 1) -> OwnRows:
+        """Return the order of the rows, which are all here."""
+        return OwnRows(len(keys[0]), order_of(keys))
+
+
+def on_each_rank(group: Group, work: Callable[[], Result]) -> Result:
+    """Call `work` on every rank and return the result of this one. Collective.
+
+    Raises
+    ------
+    PdemError
+        On all ranks, if `work` raised it on any: that of the first such rank.
+    """
+    result, problem = None, None
+    try:
+        result = work()
+    except PdemError as error:
+        problem = error
+    problem = group.first(problem)
+    if problem is not None:
+        raise problem
+    return cast("Result", result)
+
+
+def wait_for_all(group: Group) -> None:
+    """Return when all ranks have come here. Collective."""
+    group.largest(np.zeros(1, np.int64))

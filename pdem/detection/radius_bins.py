@@ -1,0 +1,44 @@
+"""The radii of the particles of all ranks in few numbers, from which levels of size are chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.group import Group
+
+BINS = 4096
+"""Intervals of equal ratio between the smallest and the largest radius."""
+
+
+def binned_radii(radius: NDArray[np.float64], over: Group) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the largest radius of each interval that has particles, rising, and their numbers. Collective.
+
+    Parameters
+    ----------
+    radius : (n,) array
+        Of the particles of this rank [m].
+    over : Group
+        The ranks.
+
+    Returns
+    -------
+    radii : (b,) array
+        In m; the last is the largest of all. Empty without particles.
+    counts : (b,) int64 array
+        Particles of each interval.
+    """
+    ends = over.largest(np.array([-radius.min(initial=np.inf), radius.max(initial=0.0)]))
+    smallest, largest = -float(ends[0]), float(ends[1])
+    if largest == 0.0:
+        return np.empty(0), np.empty(0, np.int64)
+    scale = BINS / np.log(largest / smallest) if smallest < largest else 0.0
+    of = np.clip(np.log(radius / smallest) * scale, 0.0, BINS - 1).astype(np.int64)
+    most = np.zeros(BINS)
+    np.maximum.at(most, of, radius)
+    counts, most = over.add(np.bincount(of, minlength=BINS)), over.largest(most)
+    return most[counts > 0], counts[counts > 0]

@@ -1,0 +1,140 @@
+"""Particles on the sites of lattices, each rank a part of them: numbered by height, clear of walls and other groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.containers.exchange import Alone
+from pdem.containers.global_order import part_of
+from pdem.containers.group import on_each_rank
+from pdem.foundation.errors import CaseError
+from pdem.foundation.random import keyed_vectors
+from pdem.particles import regions
+from pdem.particles.clearance import overlapping_pairs
+from pdem.particles.filling import PlacedGroup, fill_count, random_radii, require_memory
+from pdem.particles.lattice import LatticeSites, height_keys
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Exchange
+    from pdem.particles.filling import FillRequest, Surroundings
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+_JITTER_STREAM = 32
+_ROUNDING = 1e-8
+_BYTES_PER_SITE = 256
+
+
+def lattice_group(
+    request: FillRequest,
+    first_id: int,
+    placed: list[PlacedGroup],
+    surroundings: Surroundings,
+    over: Exchange | None = None,
+) -> PlacedGroup:
+    """Return this rank's part of a group of particles on a lattice, clear of groups that are placed. Collective.
+
+    Parameters
+    ----------
+    request : FillRequest
+        Region and settings of the fill.
+    first_id : int
+        Of the whole group.
+    placed : list of PlacedGroup
+        Other groups, of each a part on each rank.
+    surroundings : Surroundings
+        Domain and walls.
+    over : Exchange, optional
+        The ranks; this process alone unless given.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if there are fewer sites than particles.
+    """
+    over = Alone() if over is None else over
+    sites = _free_sites(request, placed, surroundings, over)
+    total = int(over.add(np.array([len(sites)]))[0])
+    count = fill_count(request, first_id, surroundings.domain.dimension, over)
+    wanted = total if count is None else count
+    if total < wanted:
+        raise CaseError(
+            f"{request.where}: only {total} of {wanted} particles fit; enlarge the region, reduce gap or count"
+        )
+    begin = over.before(len(sites))
+    sites = sites[: max(wanted - begin, 0)]
+    begin = min(begin, wanted)
+    radii = random_radii(request.sizes, first_id + begin, len(sites), request.fill.seed)
+    return PlacedGroup(first_id + begin, radii, sites)
+
+
+def _free_sites(
+    request: FillRequest, placed: list[PlacedGroup], surroundings: Surroundings, over: Exchange
+) -> Floats:
+    """Return a part of the sites (n, 3) [m], the lowest on the first rank."""
+    fill, domain, region = request.fill, surroundings.domain, request.region
+    radius = request.sizes.largest
+    lower, upper = regions.bounds(region)
+    free = regions.open_axes(region, domain)
+    bounded = ~free & (np.arange(3) < domain.dimension)
+    lower, upper = lower + np.where(bounded, radius, 0.0), upper - np.where(bounded, radius, 0.0)
+    # slightly larger, so that touching spheres do not overlap by rounding
+    pitch = 2.0 * radius * (1.0 + fill.gap) * (1.0 + 1e-12)
+    lattice = LatticeSites(lower, upper, pitch, free, fill.arrangement, domain.dimension)
+    require_memory(request, lattice.count, "sites", _BYTES_PER_SITE, over)
+    sites, number = lattice.sites(*part_of(lattice.count, over.rank, over.size))
+    keys = height_keys(sites, np.asarray(domain.gravity), domain.dimension, over)
+    rows = over.in_order([keys, number])
+    sites = rows.take(sites)
+    reach = radius * fill.gap * fill.jitter
+    moved = sites + _jitter(fill, rows.begin, len(sites), reach, domain.dimension)
+    # jitter is limited at faces, so that no site is lost there
+    limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
+    sites = np.where(bounded, limited, moved)
+    radii = np.full(len(sites), radius)
+    usable = on_each_rank(over, lambda: surroundings.free(request, sites, radii * (1.0 - _ROUNDING)))
+    usable[_blocked(domain, sites, radii, placed, over)] = False
+    return sites[usable]
+
+
+def _jitter(fill: Any, first: int, count: int, reach: float, dimension: int) -> Floats:
+    # inside a cube whose corners are at a distance of `reach`, so that neighbours never overlap
+    uniform = keyed_vectors(fill.seed, _JITTER_STREAM, np.arange(first, first + count))
+    jitter = (2.0 * uniform - 1.0) * reach / np.sqrt(dimension)
+    jitter[:, dimension:] = 0.0
+    return jitter
+
+
+def _blocked(
+    domain: regions.Domain, sites: Floats, radii: Floats, placed: list[PlacedGroup], over: Exchange
+) -> Integers:
+    """Return the rows of sites of this rank that particles of placed groups overlap. Collective.
+
+    Sites and particles meet on the ranks whose parts of space they are in.
+    """
+    others = {
+        "position": np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)]),
+        "radius": np.concatenate([np.zeros(0), *(one.radius for one in placed)]),
+    }
+    if not int(over.add(np.array([len(others["radius"])]))[0]):
+        return np.zeros(0, np.int64)
+    over.divide(sites)
+    rank = np.full(len(sites), over.rank)
+    columns = {"position": sites, "radius": radii, "row": np.arange(len(sites)), "rank": rank}
+    here = over.route(columns, over.owners(sites))
+    largest = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
+    rows, ranks = over.near(others["position"], others["radius"] + largest)
+    near = over.route({name: column[rows] for name, column in others.items()}, ranks)
+    pairs, _ = overlapping_pairs(
+        np.concatenate((here["position"], near["position"])),
+        np.concatenate((here["radius"], near["radius"])),
+        domain,
+    )
+    count = len(here["row"])
+    hit = np.unique(pairs[(pairs[:, 0] < count) & (pairs[:, 1] >= count), 0])
+    return over.route({"row": here["row"][hit]}, here["rank"][hit])["row"]

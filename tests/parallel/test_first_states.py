@@ -1,0 +1,137 @@
+"""Ranks make the particles of a case together: each a part, all the same as one process, wherever they come from."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.foundation.errors import CaseError
+from pdem.output.checkpoint import write_checkpoint
+from pdem.simulation.ranks import exchange_of
+
+BASE = """
+time = {end = 1.0}
+domain = {lower = [0, 0, 0], upper = [1, 0.8, 1], periodic = [true, false, false], gravity = [1.0, 2.0, -9.81]}
+[materials.grain]
+density = 1000.0
+youngs_modulus = 1e7
+poisson_ratio = 0.2
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.4
+"""
+SIZES = '{distribution = "power-law", exponent = -3, min = 0.01, max = 0.03}'
+GROUPS = {
+    "positions": "radius = 0.01\npositions = [[0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [0.9, 0.7, 0.9]]",
+    "cubic": f'radius = {SIZES}\nfill = {{arrangement = "cubic", volume_fraction = 0.05, seed = 3}}',
+    "hexagonal": 'radius = 0.02\nfill = {arrangement = "hexagonal", lower = [0, 0.1, 0], upper = [1, 0.6, 0.5]}',
+    "random": f"radius = {SIZES}\nfill = {{count = 300, lower = [0, 0, 0.6], upper = [1, 0.8, 1.0]}}\n"
+    "velocity = {random = 1.0}",
+    "fraction": f"radius = {SIZES}\nfill = {{volume_fraction = 0.2, seed = 5}}",
+}
+
+
+def case_of(*groups, folder="."):
+    text = BASE + "".join(f'[[particles]]\nmaterial = "grain"\n{group}\n' for group in groups)
+    return Case.from_text(text, folder)
+
+
+def together(case, communicator):
+    """Return the particles of all ranks, sorted by id, on each of them."""
+    mine = initial_particles(case, over=exchange_of(case, communicator, 1))
+    parts = communicator.allgather(mine)
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in mine}
+    order = np.argsort(joined["id"], kind="stable")
+    return {name: column[order] for name, column in joined.items()}, [len(part["id"]) for part in parts]
+
+
+def check_same(case, communicator):
+    found, counts = together(case, communicator)
+    whole = initial_particles(case)
+    for name, column in whole.items():
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
+    return counts
+
+
+@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("positions", "cubic"), ("hexagonal", "positions", "random"), ("cubic",), ("fraction",),
+        ("positions",), (), ("random", "hexagonal"),
+    ],
+)  # fmt: skip
+def test_all_ranks_have_together_what_one_process_has(ranks, names, communicator):
+    counts = check_same(case_of(*(GROUPS[name] for name in names)), communicator)
+    if sum(counts) > 200:
+        assert max(counts) <= 1.2 * sum(counts) / ranks + 5
+
+
+@pytest.mark.ranks(1, 2, 4, 8)
+@pytest.mark.parametrize("kind", ["txt", "npz", "compressed", "h5", "checkpoint"])
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_files_are_read_by_parts(ranks, kind, count, communicator, shared_path):
+    rng = np.random.default_rng(7)
+    columns = {"position": rng.random((count, 3)) * 0.8, "radius": rng.uniform(1e-4, 2e-4, count)}
+    columns["velocity"] = rng.normal(size=(count, 3))
+    path = shared_path / ("table." + {"compressed": "npz", "checkpoint": "h5"}.get(kind, kind))
+    if communicator.rank == 0:
+        if kind == "txt":
+            rows = np.column_stack([columns["position"], columns["radius"], columns["velocity"]])
+            lines = [" ".join(map(repr, row)) for row in rows.tolist()]
+            path.write_text("# a comment\n" + "".join(f"{line}\n\n" for line in lines).rstrip("\n"))
+        elif kind == "h5":
+            with h5py.File(path, "w") as file:
+                for name, column in columns.items():
+                    file[name] = column
+        elif kind == "checkpoint":
+            write_checkpoint(path, {"particles": columns}, {})
+        else:
+            {"npz": np.savez, "compressed": np.savez_compressed}[kind](path, **columns)
+    communicator.barrier()
+    case = case_of(f'file = "{path.name}"', folder=shared_path)
+    check_same(case, communicator)
+    assert len(together(case, communicator)[0]["id"]) == count
+
+
+@pytest.mark.ranks(1, 3, 4)
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0.1 0.2 zero 0.01", 'line 178: "zero" is not a number'),
+        ("0.1 0.2 0.3", "line 178 has 3 columns"),
+        ("0.1 0.2 nan 0.01", "line 178 holds a number that is not finite"),
+    ],
+)
+def test_all_ranks_are_told_of_the_line_that_is_wrong(ranks, line, message, communicator, shared_path):
+    path = shared_path / "table.txt"
+    if communicator.rank == 0:
+        good = "".join(f"{0.01 * (row % 50):.3f} 0.2 {0.005 * (row // 50):.3f} 0.001\n" for row in range(250))
+        lines = good.splitlines()
+        lines[177] = line
+        path.write_text("\n".join(lines))
+    communicator.barrier()
+    case = case_of('file = "table.txt"', folder=shared_path)
+    with pytest.raises(CaseError, match=message):
+        initial_particles(case, over=exchange_of(case, communicator, 1))
+
+
+@pytest.mark.ranks(1, 2, 4)
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        (
+            "radius = 0.05\npositions = [[0.1, 0.1, 0.1], [0.7, 0.4, 0.3], [0.7, 0.4, 0.3]]",
+            "particles 1 and 2 are at",
+        ),
+        ('radius = 0.1\nfill = {arrangement = "cubic", count = 900}', r"only \d+ of 900 particles fit"),
+        ("radius = 0.02\nfill = {volume_fraction = 0.7}", "of the region's volume"),
+    ],
+)
+def test_all_ranks_are_told_what_does_not_fit(ranks, group, message, communicator):
+    case = case_of(group)
+    with pytest.raises(CaseError, match=message):
+        initial_particles(case, over=exchange_of(case, communicator, 1))
