@@ -51,6 +51,26 @@ class Cuts:
             _find_owners(position, self.axis, self.place, self.below, self.above, owner)
         return owner
 
+    def box(self, part: int, whole: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the lowest and highest coordinates (6,) [m] of a part of a whole (6,) [m]."""
+        box, node, came_from = whole.copy(), -1 - part, self._above_each()
+        while node != 0 and self.parts > 1:
+            upper = came_from[node]
+            axis, place = self.axis[upper], self.place[upper]
+            if self.below[upper] == node:
+                box[3 + axis] = min(box[3 + axis], place)
+            else:
+                box[axis] = max(box[axis], place)
+            node = int(upper)
+        return box
+
+    def _above_each(self) -> NDArray[np.int64]:
+        """Return the cut above each cut, and by negative places, -1 minus the number, above each part."""
+        cuts = np.arange(self.parts - 1)
+        above = np.zeros(max(2 * self.parts - 1, 1), np.int64)
+        above[self.below], above[self.above] = cuts, cuts
+        return above
+
     def near(
         self, boxes: NDArray[np.float64], whole: NDArray[np.float64], period: NDArray[np.float64]
     ) -> NDArray[np.int64]:

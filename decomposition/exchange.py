@@ -12,12 +12,11 @@ import numpy as np
 
 from decomposition.balance import Balance
 from decomposition.copies import Copier, Sizes
-from decomposition.ghosts import Ghosts
+from decomposition.ghosts import Ghosts, append_ghosts
 from decomposition.group import RankGroup
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.migration import migrate
 from decomposition.neighbours import agree_on_space, find_neighbours
-from decomposition.packing import GHOST
 from decomposition.partitioners import PARTITIONERS
 
 if TYPE_CHECKING:
@@ -122,16 +121,9 @@ class RankExchange(RankGroup):
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each)
         copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
         copied = copier.exchange(neighbours, theirs)
-        self._append_ghosts(particles, copied.ghosts)
+        append_ghosts(particles, copied.ghosts)
         self._ghosts.connect(neighbours, copied.rows, copied.numbers, particles.count)
         self._balance.end()
-
-    @staticmethod
-    def _append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
-        particles.reserve(particles.count + len(copies))
-        particles.ghosts = len(copies)
-        for name in GHOST.names or ():
-            particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
     def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.mpi import load_mpi
+from decomposition.packing import GHOST
 from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
 
@@ -15,10 +16,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.particles import Particles
+
 _TAG = 7
 
 ROW_BYTES = 8 * PACKED
 """Bytes of one ghost in the message of a step."""
+
+
+def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
+    """Put copies of particles of others, rows of the type `decomposition.packing.GHOST`, behind the owned ones."""
+    particles.reserve(particles.count + len(copies))
+    particles.ghosts = len(copies)
+    for name in GHOST.names or ():
+        particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
 
 
 class _Link:

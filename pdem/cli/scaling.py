@@ -228,6 +228,67 @@ def plan(
     return serial(work)
 
 
+@scaling.command(short_help="Make and time some ranks of a run on very many.")
+@click.argument("case")
+@click.option(
+    "--ranks", type=Counts(), default="64,1024,16384,65536", show_default=True, help="Numbers of ranks."
+)
+@click.option(
+    "--particles-per-rank",
+    type=click.FloatRange(min=1.0),
+    help="Weak scaling: so many of each rank; else 15000.",
+)
+@click.option("--particles", type=click.FloatRange(min=1.0), help="Strong scaling: so many in all.")
+@click.option("--made", type=click.IntRange(min=2), default=3, show_default=True, help="Ranks that are made.")
+@click.option("--latency", type=click.FloatRange(min=0.0), help="Of a message [s]; by default 2e-6.")
+@click.option(
+    "--bandwidth", type=click.FloatRange(min=0.0, min_open=True), help="Of a rank [B/s]; by default 1e9."
+)
+@click.option("--steps", type=click.IntRange(min=1), default=200, show_default=True, help="Steps to time.")
+@click.option(
+    "--warm-up", type=click.IntRange(min=0), default=100, show_default=True, help="Steps before, not timed."
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
+)
+@_output_option(None, "Folder for rehearsal.json, .html and .md; by default only the table is printed.")
+@settings_option
+def rehearse(
+    case: str, settings: tuple[str, ...], output: Path | None, latency: float | None, bandwidth: float | None,
+    particles_per_rank: float | None, particles: float | None, ranks: Sequence[int], made: int, **options: Any,
+) -> int:  # fmt: skip
+    """Lay copies of a periodic case side by side, as many as a run on so many ranks would have, and make a few ranks.
+
+    Nobody makes all particles: of some ranks their own and those around are made, with neighbours, ghosts and lists as
+    they would be; their steps are timed here, and messages added by the network that is given.
+    """
+    if particles is not None and particles_per_rank is not None:
+        raise click.UsageError(
+            "--particles is strong scaling and --particles-per-rank weak scaling: give one"
+        )
+    each = None if particles is not None else particles_per_rank or 15_000.0
+
+    def work() -> int:
+        from pdem.output.storage import write_json
+        from pdem.scaling.rehearsal import Rehearsal
+        from pdem.scaling.rehearsal import rehearse as make
+        from pdem.scaling.report import rehearsal_section
+
+        start = _load_start(case, settings, options["threads"], weak=False)
+        document = {
+            "case": case,
+            **make(
+                Rehearsal(case, start, **options), ranks, _network(latency, bandwidth), per_rank=each, total=particles,
+                made=made,
+            ),
+        }  # fmt: skip
+        if output is not None:
+            write_json(output / "rehearsal.json", document)
+        return _write_report(output, "rehearsal", f"Rehearsal of {case}", [rehearsal_section(document)])
+
+    return serial(work)
+
+
 def _network(latency: float | None, bandwidth: float | None) -> Network:
     """Return a network of this latency [s] and bandwidth [B/s]; None gives the default."""
     from pdem.scaling.predict import BANDWIDTH, LATENCY, Network

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.model import Case
 from pdem.foundation.machine import available_cores, usable_cores
-from pdem.output.checkpoint import read_checkpoint
 from pdem.output.log import environment
-from pdem.simulation.inputs import case_of
-from pdem.simulation.ranks import on_first
+from pdem.simulation.inputs import case_of, checkpoint_at
+from pdem.simulation.ranks import group_of
+from pdem.simulation.state import StatePart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.containers.exchange import Exchange
     from pdem.simulation.simulation import Simulation
-    from pdem.simulation.state import Groups
 
 FORMAT = 1
 """Format of the result files."""
@@ -38,18 +37,10 @@ GROUPS = {
 for the slowest; some waiting is in ``exchange`` and ``migrate`` as well."""
 
 
-def read_start(path: Path, communicator: Any) -> tuple[Case, Groups | None]:
-    """Return case and state of a checkpoint, the state on rank 0 only. Collective."""
-    states: list[Groups] = []
-
-    def read() -> tuple[str, str]:
-        checkpoint = read_checkpoint(path)
-        states.append(checkpoint.groups)
-        case = case_of(checkpoint)
-        return case.to_toml(), str(case.directory)
-
-    case = Case.from_text(*on_first(communicator, read))
-    return case, states[0] if states else None
+def read_start(path: Path, communicator: Any) -> tuple[Case, StatePart]:
+    """Return case and state of a checkpoint, a part of its rows on each rank. Collective."""
+    checkpoint = checkpoint_at(path, group_of(communicator))
+    return case_of(checkpoint), StatePart(checkpoint.groups)
 
 
 def measure_run(simulation: Simulation, steps: int, warm_up: int) -> dict[str, Any] | None:

@@ -190,6 +190,34 @@ def _spread(values: Mapping[str, float]) -> str:
     return " / ".join(f"{values[key]:.5g}" for key in ("min", "mean", "max"))
 
 
+def rehearsal_section(document: Mapping[str, Any]) -> Section:
+    """Return the section on a rehearsal: what the slowest of the ranks that were made has, and what it takes."""
+    network = document["network"]
+    kind, alone = "weak" if document["weak"] else "strong", document["particles_alone"]
+    text = (
+        f"{document['case']}, {kind} scaling: copies side by side; of each run the slowest of the ranks that were made "
+        f"and timed here, on {document['threads']} thread(s). One rank alone with {alone} particles: "
+        f"{1e9 * document['seconds_per_particle']:.4g} ns per particle and step, "
+        f"{1000.0 * document['detections']:.3g} detections in 1000 steps. Network: {1e6 * network['latency']:g} us per "
+        f"message, {network['bandwidth'] / 1e9:g} GB/s for each rank; an all-reduce takes 2 log2(ranks) messages. "
+        "Not in it: a network and memory shared with others, noise, output."
+    )
+    head = (
+        "ranks", "particles", "owned", "ghosts", "neighbours", "bytes/step", "work us/step", "ms/detection",
+        "all-reduce us", "us/step", "MB", "efficiency %",
+    )  # fmt: skip
+    rows = [
+        [
+            str(row["ranks"]), f"{row['particles']:.4g}", str(row["owned"]), str(row["ghosts"]),
+            str(row["neighbours"]), str(row["bytes_per_step"]), f"{1e6 * row['work']:.4g}",
+            f"{1e3 * row['detection']:.4g}", f"{1e6 * row['agree']:.3g}", f"{1e6 * row['seconds_per_step']:.4g}",
+            f"{row['memory'] / 1e6:.4g}", f"{100.0 * row['efficiency']:.3g}",
+        ]
+        for row in document["rows"]
+    ]  # fmt: skip
+    return Section("Rehearsal", text, head, rows)
+
+
 def html_page(title: str, sections: Sequence[Section]) -> str:
     """Return one page with all figures embedded."""
     parts = []

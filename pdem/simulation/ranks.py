@@ -13,7 +13,7 @@ from pdem.foundation.machine import default_threads
 from pdem.foundation.signals import signal_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from pdem.case.model import Case
     from pdem.containers.exchange import Division, Exchange
+    from pdem.containers.particles import Particles
     from pdem.detection.skins import Skins
     from pdem.foundation.signals import SignalFlag
 
@@ -140,6 +141,26 @@ def division_of(
     period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
     partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
     return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
+
+
+def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: Any, ranks: int) -> Any:
+    """Return how space is cut for particles at these places (n, 3) [m] in a box of these corners [m].
+
+    Returns
+    -------
+    decomposition.cuts.Cuts
+        Has the methods ``owners`` and ``box``.
+    """
+    from decomposition.partitioners import PARTITIONERS
+
+    return PARTITIONERS[case.decomposition.method](lower, upper)(position, ranks)
+
+
+def rank_among_others(neighbours: Sequence[Particles], threads: int) -> Exchange:
+    """Return the exchange of a rank whose neighbours are made up; see `decomposition.one_of_many.OneOfMany`."""
+    from decomposition.one_of_many import OneOfMany
+
+    return OneOfMany(neighbours, threads)
 
 
 def neighbour_seconds(levels: int) -> float:
@@ -271,28 +292,38 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
         error = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
     else:
         warning = changes_since(first, mine, "there") or None
-    found = communicator.allgather((error, warning))
-    others = [(rank, one) for rank, (one, _) in enumerate(found) if one is not None]
-    if others:
-        rank, what = others[0]
+    refused = _first_of(communicator, error)
+    if refused is not None:
+        number, rank, what = refused
         raise LaunchError(
-            f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
+            f"{number} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
         )
-    mixed = [(rank, one) for rank, (_, one) in enumerate(found) if one is not None]
-    if communicator.rank or not mixed:
+    mixed = _first_of(communicator, warning)
+    if communicator.rank or mixed is None:
         return ""
-    rank, what = mixed[0]
+    number, rank, what = mixed
     return (
-        f"{len(mixed)} of {communicator.size} ranks differ from rank 0, rank {rank} in {what}: the results are valid, "
+        f"{number} of {communicator.size} ranks differ from rank 0, rank {rank} in {what}: the results are valid, "
         "but their bits depend on how particles are divided; where bits matter, use nodes of one type"
     )
 
 
+def _first_of(communicator: Any, text: str | None) -> tuple[int, int, str] | None:
+    """Return how many ranks have a text, and the first of them with its own; None if none has any. Collective."""
+    from decomposition.mpi import largest_on_ranks
+
+    number = communicator.allreduce(int(text is not None))
+    if not number:
+        return None
+    first = -largest_on_ranks(communicator, -communicator.rank if text is not None else -communicator.size)
+    return number, first, communicator.bcast(text, first)
+
+
 def compile_rank_kernels() -> None:
     """Compile the kernels of `decomposition`: partition, ghosts, migration. Needs no other rank."""
-    from decomposition.rehearsal import rehearse
+    from decomposition.kernel_calls import call_kernels
 
-    rehearse()
+    call_kernels()
 
 
 def stop_if_signalled(communicator: Any, flag: SignalFlag) -> None:

@@ -11,7 +11,7 @@ _PARTICLES = 16
 _RANKS = 2
 
 
-def rehearse() -> None:
+def call_kernels() -> None:
     """Call every kernel of this room with arguments of the types that `decomposition.exchange` gives them."""
     position = np.random.default_rng(1).random((_PARTICLES, 3))
     radii = np.array([0.1, 0.3])

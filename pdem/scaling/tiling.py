@@ -1,0 +1,115 @@
+"""A large system as copies of a small periodic one, of which only the parts that are looked at are ever made."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Columns = dict[str, NDArray[Any]]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+class Tiling:
+    """Copies of particles side by side along periodic axes.
+
+    Parameters
+    ----------
+    particles : mapping of ndarray
+        Of the small system, by name of the field, with ``id`` and ``position``.
+    lower, length : (3,) arrays
+        Its box: corner and sides [m].
+    copies : (3,) int sequence
+        Along each axis.
+
+    Attributes
+    ----------
+    count : int
+        Particles of the large system.
+    lower, upper : (3,) arrays
+        Its corners [m].
+    """
+
+    def __init__(
+        self, particles: Mapping[str, NDArray[Any]], lower: Floats, length: Floats, copies: Sequence[int]
+    ) -> None:
+        self._particles, self._length = dict(particles), np.asarray(length, np.float64)
+        self.copies = np.array(copies, np.int64)
+        self.tiles = int(np.prod(self.copies))
+        self.count = self.tiles * len(particles["id"])
+        self.lower = np.asarray(lower, np.float64)
+        self.upper = self.lower + self.copies * self._length
+
+    def sample(self, each: int) -> Floats:
+        """Return the places (n, 3) [m] of some particles of every tile, as many of each, evenly from their list."""
+        position = self._particles["position"]
+        few = position[np.linspace(0, len(position) - 1, min(each, len(position))).astype(np.int64)]
+        corners = np.stack(np.meshgrid(*map(np.arange, self.copies), indexing="ij"), axis=-1).reshape(-1, 3)
+        places: Floats = (few[None, :, :] + (corners * self._length)[:, None, :]).reshape(-1, 3)
+        return places
+
+    def tiles_in(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> list[tuple[int, ...]]:
+        """Return the tiles that a box (m) meets; along periodic axes those beyond the ends are images of others."""
+        first = np.floor((lower - self.lower) / self._length).astype(np.int64)
+        last = np.floor((upper - self.lower) / self._length).astype(np.int64)
+        first = np.where(periodic, first, np.maximum(first, 0))
+        last = np.where(periodic, last, np.minimum(last, self.copies - 1))
+        ranges = [range(low, high + 1) for low, high in zip(first.tolist(), last.tolist(), strict=True)]
+        return list(itertools.product(*ranges))
+
+    def within(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> tuple[Columns, Floats]:
+        """Return the particles in a box, images included, and the places of those they are images of (n, 3) [m].
+
+        Parameters
+        ----------
+        lower, upper : (3,) arrays
+            The box [m].
+        periodic : three bool
+            Axes along which the large system is periodic.
+        """
+        parts = [self._of_tile(tile, lower, upper) for tile in self.tiles_in(lower, upper, periodic)]
+        parts = parts or [{name: column[:0] for name, column in self._particles.items()}]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        turns = np.floor((found["position"] - self.lower) / (self.upper - self.lower))
+        home = found["position"] - np.where(periodic, turns, 0.0) * (self.upper - self.lower)
+        return found, home
+
+    def _of_tile(self, tile: tuple[int, ...], lower: Floats, upper: Floats) -> Columns:
+        """Return the particles of a tile that are in a box; an image has the id of its original."""
+        position = self._particles["position"] + np.array(tile) * self._length
+        rows = np.flatnonzero(((position >= lower) & (position < upper)).all(axis=1))
+        number = int(np.ravel_multi_index(tuple(np.mod(tile, self.copies)), tuple(self.copies)))
+        found = {name: column[rows] for name, column in self._particles.items()}
+        return {**found, "position": position[rows], "id": found["id"] * self.tiles + number}
+
+
+def copies_along(tiles: int, length: Floats, periodic: Sequence[bool]) -> tuple[int, int, int]:
+    """Return how many copies along each periodic axis make about so many, in a box as near to a cube as they can.
+
+    Parameters
+    ----------
+    tiles : int
+        Copies in all, at least 1.
+    length : (3,) array
+        Sides of one [m].
+    periodic : three bool
+        Axes along which there may be several.
+    """
+    copies = [1, 1, 1]
+    axes = [axis for axis in range(3) if periodic[axis]]
+    for left in range(len(axes), 0, -1):
+        # The longest sides first: what their rounding leaves over, the shorter ones make up for.
+        axis = max(axes, key=lambda one: length[one])
+        axes.remove(axis)
+        rest = tiles / math.prod(copies)
+        edge = (rest * math.prod(length[one] for one in (axis, *axes))) ** (1.0 / left)
+        copies[axis] = max(1, round(min(edge / length[axis], rest)) if axes else round(rest))
+    return copies[0], copies[1], copies[2]
