@@ -1,0 +1,126 @@
+"""A rank that is made alone has what it would have in a run on all ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from decomposition.exchange import RankExchange
+from decomposition.mpi import describe
+from pdem.benchmark.cases import Start
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.containers.mesh import Mesh
+from pdem.containers.particles import Particles
+from pdem.foundation.errors import InputError
+from pdem.scaling.predict import Network
+from pdem.scaling.rehearsal import Rehearsal, rehearse
+from pdem.scaling.tiling import Tiling, copies_along
+from pdem.simulation.ranks import partition_of
+
+CASE = """
+time = {step = 1e-5, end = 1.0}
+domain = {lower = [0, 0, 0], upper = [0.05, 0.04, 0.05], periodic = PERIODIC, gravity = [0, 0, -9.81]}
+[materials.grain]
+density = 2000.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.6
+[[particles]]
+material = "grain"
+radius = {distribution = "power-law", exponent = -3, min = 0.0008, max = MAX}
+fill = {volume_fraction = 0.2}
+"""
+
+
+def start_of(largest=0.0015, periodic="[true, true, false]"):
+    case = Case.from_text(CASE.replace("MAX", str(largest)).replace("PERIODIC", periodic))
+    return Start(case, [], initial_particles(case))
+
+
+def test_a_tiling_is_the_whole_in_pieces():
+    start = start_of()
+    lower, length = np.zeros(3), np.array([0.05, 0.04, 0.05])
+    tiling = Tiling(start.particles, lower, length, (3, 2, 1))
+    whole, home = tiling.within(tiling.lower, tiling.upper, [False] * 3)
+    assert len(whole["id"]) == tiling.count == 6 * len(start.particles["id"])
+    assert len(np.unique(whole["id"])) == tiling.count
+    np.testing.assert_array_equal(home, whole["position"])
+    around, home = tiling.within(tiling.lower - 0.01, tiling.upper + 0.01, [True, True, False])
+    rows = np.argsort(whole["id"])[np.searchsorted(np.sort(whole["id"]), around["id"])]
+    np.testing.assert_allclose(home, whole["position"][rows], atol=1e-15)
+    shift = (around["position"] - home) / (tiling.upper - tiling.lower)
+    np.testing.assert_allclose(shift, np.rint(shift), atol=1e-12)
+    assert set(np.rint(shift[:, 2]).tolist()) == {0.0}
+    assert set(np.rint(shift[:, 0]).tolist()) == {-1.0, 0.0, 1.0}
+    assert (tiling.sample(7).reshape(6, 7, 3).std(axis=(0, 1)) > 0).all()
+
+
+def test_copies_make_a_box_like_a_cube():
+    assert copies_along(64, np.ones(3), [True] * 3) == (4, 4, 4)
+    assert copies_along(64, np.array([4.0, 1.0, 1.0]), [True, True, False]) == (4, 16, 1)
+    assert copies_along(1, np.ones(3), [True] * 3) == (1, 1, 1)
+    for tiles in (7, 100, 120_000):
+        assert np.prod(copies_along(tiles, np.array([1.0, 1.3, 0.7]), [True, True, False])) == pytest.approx(
+            tiles, rel=0.2
+        )
+
+
+@pytest.mark.ranks(4, 8, timeout=240)
+@pytest.mark.parametrize(
+    ("largest", "periodic"), [(0.0015, "[true, true, false]"), (0.006, "[true, true, true]")]
+)
+def test_made_ranks_own_copy_and_send_what_real_ones_do(ranks, largest, periodic, communicator):
+    start = start_of(largest, periodic)
+    rehearsal = Rehearsal("case", start, 1, 1, 0)
+    tiling = rehearsal.tiling(4.0 * len(start.particles["id"]))
+    skins = rehearsal.skins()
+    exchange = RankExchange(describe(communicator, 1), tiling.lower, tiling.upper, rehearsal.periodic)
+    whole, _ = tiling.within(tiling.lower, tiling.upper, [False] * 3)
+    mine = exchange.rank == 0
+    exchange.divide(whole["position"] if mine else whole["position"][:0])
+    own = exchange.owners(whole["position"]) == exchange.rank
+    particles = Particles({name: column[own] for name, column in whole.items()})
+    exchange.make_ghosts(particles, skins.reach, skins.radii)
+    parts = partition_of(start.case, whole["position"], tiling.lower, tiling.upper, ranks)
+    made = rehearsal.rank(tiling, parts, exchange.rank, skins)
+    assert made.owned == particles.count
+    assert made.ghosts == particles.ghosts
+    traffic = exchange.traffic()
+    assert (made.traffic.sent, made.traffic.received) == (traffic.sent, traffic.received)
+    assert made.traffic.sends >= traffic.sends  # images of one rank count one by one
+
+
+def test_a_billion_particles_are_rehearsed_without_them():
+    rehearsal = Rehearsal("case", start_of(), 1, 4, 2)
+    document = rehearse(rehearsal, [32768], Network(), total=1e9, made=2)
+    row = document["rows"][0]
+    assert row["particles"] == pytest.approx(1e9, rel=0.01)
+    assert row["owned"] == pytest.approx(1e9 / 32768, rel=0.2)
+    assert row["memory"] < 1.5e9
+    assert row["seconds_per_step"] > 0.0
+    assert row["neighbours"] >= 2
+
+
+def test_a_case_without_a_periodic_axis_or_particles_cannot_be_laid_side_by_side():
+    with pytest.raises(InputError, match="no axis of its domain is periodic"):
+        Rehearsal("case", start_of(periodic="[false, false, false]"), 1, 1, 0)
+    start = start_of()
+    empty = {name: column[:0] for name, column in start.particles.items()}
+    with pytest.raises(InputError, match="has no particles at its beginning"):
+        Rehearsal("case", Start(start.case, [], empty), 1, 1, 0)
+
+
+def test_walls_are_copied_with_their_tiles():
+    from pdem.scaling.rehearsal import _copied
+
+    square = [[0.01, 0.01, 0.0], [0.02, 0.01, 0.0], [0.02, 0.02, 0.0], [0.01, 0.02, 0.0]]
+    shifts = [np.array([0.05 * i, 0.0, 0.0]) for i in range(3)]
+    box = np.zeros(3), np.array([0.05, 0.04, 0.05])
+    copies = _copied(Mesh(square, [[0, 1, 2, 3]]), shifts, *box)
+    assert copies.facet_count == 3
+    assert copies.vertices[:, 0].max() == pytest.approx(0.12)
+    floor = Mesh(np.array(square) * [100.0, 1.0, 1.0], [[0, 1, 2, 3]])
+    assert _copied(floor, shifts, *box).facet_count == 1
