@@ -172,18 +172,25 @@ def report(folder: Path, plots: bool) -> int:
 
 
 def _report(folder: Path, plots: bool) -> int:
-    from pdem.scaling.report import measured_sections, plan_sections
+    from pdem.scaling.figures import evidence_figure
+    from pdem.scaling.proposal import read_rehearsal
+    from pdem.scaling.report import measured_sections, plan_sections, rehearsal_section
     from pdem.scaling.results import has_results, read_plan, read_results
 
-    plan = read_plan(folder)
-    if plan is not None and not has_results(folder):
-        click.echo(f"{folder} holds a plan and no measured runs; pdem scaling run {plan['case']} adds them\n")
-        return _write_report(folder, "report", f"Plan of {plan['case']}", plan_sections(plan, plots=plots))
-    results = read_results(folder)
-    sections = measured_sections(results, plan, plots=plots)
+    plan, rehearsal, later = read_plan(folder), read_rehearsal(folder), []
+    found = read_results(folder) if has_results(folder) or not (plan or rehearsal) else None
+    if rehearsal is not None:
+        later.append(rehearsal_section(rehearsal))
+        later[-1].picture = evidence_figure(found, plan, rehearsal) if plots else b""
     if plan is not None:
-        sections += plan_sections(plan, plots=plots)
-    return _write_report(folder, "report", f"Scaling of {results.case}", sections)
+        later += plan_sections(plan, plots=plots)
+    if found is None:
+        name = (plan or rehearsal or {})["case"]
+        click.echo(f"{folder} holds no measured runs; pdem scaling run {name} adds them\n")
+        title = f"{'Plan' if plan else 'Rehearsal'} of {name}"
+        return _write_report(folder, "report", title, later)
+    sections = [*measured_sections(found, plan, plots=plots), *later]
+    return _write_report(folder, "report", f"Scaling of {found.case}", sections)
 
 
 @scaling.command(short_help="Predict the time of a step on many ranks.")
@@ -285,6 +292,41 @@ def rehearse(
         if output is not None:
             write_json(output / "rehearsal.json", document)
         return _write_report(output, "rehearsal", f"Rehearsal of {case}", [rehearsal_section(document)])
+
+    return serial(work)
+
+
+@scaling.command(short_help="Write a page for a proposal for computing time.")
+@click.argument("case")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--ranks", type=click.IntRange(min=1), required=True, help="Ranks of a run.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
+)
+@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="How many runs.")
+@click.option("--particles", type=click.IntRange(min=1), help="Of a run; by default those of the case.")
+@click.option("--plots/--no-plots", default=True, help="Pictures need matplotlib.")
+@settings_option
+def proposal(
+    case: str, folder: Path, settings: tuple[str, ...], plots: bool, particles: int | None, **numbers: int
+) -> int:
+    """Write proposal.html and proposal.md into a folder with measured runs, a plan or a rehearsal.
+
+    What the case needs on so many ranks, core hours, memory and storage, and the scaling that this follows from.
+    """
+
+    def work() -> int:
+        from pdem.case.initial import initial_particles
+        from pdem.case.wall_files import read_walls
+        from pdem.cli.common import read_case
+        from pdem.scaling.proposal import Evidence, Request, proposal_sections
+
+        wanted, evidence = read_case(case, settings), Evidence.of(folder)
+        meshes = read_walls(wanted)
+        count = particles or len(initial_particles(wanted, meshes, progress=True)["id"])
+        request = Request(particles=count, **numbers)
+        sections = proposal_sections(wanted, meshes, request, evidence, plots=plots)
+        return _write_report(folder, "proposal", f"Computing time for {wanted.title or case}", sections)
 
     return serial(work)
 

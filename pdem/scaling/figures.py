@@ -107,6 +107,38 @@ def plan_figure(plan: Mapping[str, Any]) -> bytes:
     return _png_of(draw, 2)
 
 
+def evidence_figure(
+    results: Results | None, plan: Mapping[str, Any] | None, rehearsal: Mapping[str, Any] | None
+) -> bytes:
+    """Return a figure of all that is known of efficiency: measured, planned and rehearsed, over the ranks."""
+
+    def draw(axes: Any) -> None:
+        ticks: set[int] = set()
+        if results is not None:
+            ticks |= _draw_measured(results, axes)
+        for name, document, marker in (("plan", plan, "."), ("rehearsal", rehearsal, "s")):
+            rows = [row for row in document["rows"] if "efficiency" in row] if document is not None else []
+            if rows:
+                ranks = [row["ranks"] for row in rows]
+                values = [100.0 * row["efficiency"] for row in rows]
+                axes.plot(ranks, values, "--", marker=marker, label=f"predicted: {name}")
+                ticks |= set(ranks)
+        axes.axhline(100.0, color="black", lw=0.8)
+        _format_axes(axes, "efficiency [%]", sorted(ticks))
+        axes.set_xlabel("ranks")
+
+    return _png_of(draw, 1)
+
+
+def _draw_measured(results: Results, axes: Any) -> set[int]:
+    """Draw measured efficiencies; return the numbers of ranks."""
+    for threads, points in results.series().items():
+        label = f"measured, {threads} thread{'' if threads == 1 else 's'} per rank"
+        values = [100.0 * results.efficiency(point) for point in points]
+        axes.plot([point.ranks for point in points], values, marker="o", label=label)
+    return {point.ranks for point in results.points}
+
+
 def _bar_figure(labels: Sequence[str], heights: Mapping[str, Sequence[float]], along: str, up: str) -> bytes:
     def draw(axes: Any) -> None:
         _stacked_bars(axes, labels, heights)

@@ -8,7 +8,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.case.findings import Finding
 from pdem.case.laws import law_of
@@ -105,23 +105,46 @@ def _duration(steps: int, particles: int, workers: int) -> str:
     )
 
 
-def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
+class DiskNeeds(NamedTuple):
+    """Numbers of outputs, and the bytes of each."""
+
+    snapshots: int
+    snapshot: float
+    lines: int
+    series: float
+    checkpoints: int
+    checkpoint: float
+
+    @property
+    def total(self) -> float:
+        """Bytes of all."""
+        return self.snapshots * self.snapshot + self.series + self.checkpoints * self.checkpoint
+
+
+def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
+    """Return the size of the output of a run of some particles."""
     output, end, law = case.output, case.time.end, law_of(case)
-    snapshots = math.floor(end / output.fields_every) + 1
     fields = sum(field.allocate(1).nbytes for field in written_fields())
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
-    snapshot = fields * particles + 48 * nodes + 40 * facets
     rows = math.floor(end / output.series_every) + 1
-    series = rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls))
-    checkpoint = particles * _checkpoint_bytes(law, bool(meshes))
-    checkpoints = min(
-        CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)
-    )  # one more while the next is written
-    needed = snapshots * snapshot + series + checkpoints * checkpoint
-    text = f"about {_size(needed)} in {output.folder}: {snapshots:,} snapshots of {_size(snapshot)}, "
-    text += f"{rows:,} lines of the series, {checkpoints} checkpoints of {_size(checkpoint)}"
+    return DiskNeeds(
+        math.floor(end / output.fields_every) + 1,
+        fields * particles + 48 * nodes + 40 * facets,
+        rows,
+        rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls)),
+        # one more while the next is written
+        min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)),
+        particles * _checkpoint_bytes(law, bool(meshes)),
+    )
+
+
+def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
+    output, needed = case.output, disk_needs(case, particles, meshes)
+    text = f"about {_size(needed.total)} in {output.folder}: "
+    text += f"{needed.snapshots:,} snapshots of {_size(needed.snapshot)}, "
+    text += f"{needed.lines:,} lines of the series, {needed.checkpoints} checkpoints of {_size(needed.checkpoint)}"
     free = _free(Path(output.folder))
-    if free is not None and needed > free:
+    if free is not None and needed.total > free:
         remedy = "lengthen output.fields_every, or choose another output.folder"
         return Finding("warning", "disk", f"{text}; only {_size(free)} are free there: {remedy}")
     return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))
