@@ -118,7 +118,7 @@ class RankExchange(RankGroup):
         each = extents_of_levels(particles.position, reach(particles.radius), level, len(radii))
         extents = with_levels_below(each)
         space = agree_on_space(self._communicator, extents, self._period)
-        neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each)
+        neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
         copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
         copied = copier.exchange(neighbours, theirs)
         append_ghosts(particles, copied.ghosts)

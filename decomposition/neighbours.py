@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from decomposition.layers import may_meet, with_levels_below
+from decomposition.layers import may_meet
 from decomposition.mpi import load_mpi
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def agree_on_space(communicator: Any, extents: Floats, period: Floats) -> Space:
 
 
 def find_neighbours(
-    messages: Messages, rank: int, parts: Parts, space: Space, extents: Floats
+    messages: Messages, rank: int, parts: Parts, space: Space, each: Floats, extents: Floats
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return the ranks that this rank may have to copy particles to or from, rising, and their extents. Collective.
 
@@ -78,8 +78,8 @@ def find_neighbours(
         Which rank owns which part of space.
     space : Space
         Of all ranks.
-    extents : (L, `EXTENT`) array
-        Of the particles of each level of this rank alone.
+    each, extents : (L, `EXTENT`) arrays
+        Of the particles of each level of this rank alone, and of each level and all below.
 
     Returns
     -------
@@ -88,11 +88,10 @@ def find_neighbours(
     extents : (k, L, `EXTENT`) array
         Of their particles of each level and all below.
     """
-    boxes = extents.copy()
+    boxes = each.copy()
     boxes[:, 6] += space.widest
     found = parts.near(boxes, space.whole, space.period)
-    mine = with_levels_below(extents)
-    others, theirs = messages.introduce(found[found != rank], mine.ravel())
-    theirs = theirs.reshape(-1, *mine.shape)
-    near = may_meet(mine[-1], theirs[:, -1], space.period)
+    others, theirs = messages.introduce(found[found != rank], extents.ravel())
+    theirs = theirs.reshape(-1, *extents.shape)
+    near = may_meet(extents[-1], theirs[:, -1], space.period)
     return others[near], theirs[near]

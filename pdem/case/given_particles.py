@@ -40,6 +40,10 @@ class CheckedParticles(dict[str, Any]):
     """Columns of particles that `pdem.case.preflight` has checked with a case, and that are not checked again."""
 
 
+class PartOfParticles(CheckedParticles):
+    """Columns of checked particles of which each rank has a part."""
+
+
 def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[Mesh]) -> Columns:
     """Return columns of particles from a script, after the same checks as for particles of a case.
 

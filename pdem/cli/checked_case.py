@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.given_particles import CheckedParticles
+from pdem.case.given_particles import PartOfParticles
 from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
@@ -45,7 +45,7 @@ class CheckedCase:
         over = exchange_of(case, self._communicator, threads)
         meshes, _ = once_per_node(self._communicator, lambda: read_walls(case))
         self.meshes = meshes
-        self.particles = CheckedParticles(initial_particles(case, meshes, progress=progress, over=over))
+        self.particles = PartOfParticles(initial_particles(case, meshes, progress=progress, over=over))
         number = int(over.add(np.array([len(self.particles["id"])]))[0])
         return [
             *preflight(case, self.particles, meshes, ranks, threads, over),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.given_particles import given_particles
+from pdem.case.given_particles import PartOfParticles, given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
@@ -166,6 +166,8 @@ class Simulation:
         """Return the rows of the initial state that this rank makes or has been given. Collective."""
         if continued:
             return spread_state(exchange, state)
+        if exchange.rank and not isinstance(particles, PartOfParticles):
+            particles = None
         if not int(exchange.largest(np.array([particles is not None], np.int64))[0]):
             return initial_groups(initial_particles(self.case, self.meshes, over=exchange), exchange)
         columns = on_each_rank(
