@@ -17,7 +17,7 @@ from decomposition.global_order import RankRows
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.messages import Messages
 from decomposition.migration import migrate
-from decomposition.mpi import load_mpi
+from decomposition.mpi import layout_text, load_mpi
 from decomposition.neighbours import agree_on_space, find_neighbours
 from decomposition.packing import GHOST
 from decomposition.partitioners import PARTITIONERS
@@ -67,6 +67,7 @@ class RankExchange:
         self._mpi = load_mpi()
         self.rank, self.size = world.rank, world.size
         self.threads, self.crowded = world.threads, world.crowded
+        self.workers, self.layout = world.workers, layout_text(world.nodes)
         self.on_one_node = world.node_size == world.size
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import platform
 import sys
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from decomposition.failure import Guard, guard_uncaught, run_guarded
 from decomposition.launch import (
@@ -28,18 +29,21 @@ from pdem.foundation.machine import core_quota, default_threads, usable_cores
 from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 __all__ = [
     "Launch",
+    "Node",
     "SignalFlag",
     "World",
     "abort",
     "default_threads",
     "describe",
+    "each_node",
     "guard_script",
     "launched_ranks",
+    "layout_text",
     "node_first",
     "patient_barrier",
     "read_launch",
@@ -48,8 +52,34 @@ __all__ = [
     "warm_up",
 ]
 
+Result = TypeVar("Result")
+
 # A launcher that is told to end the ranks does it within milliseconds.
 _LAUNCHER_SECONDS = 10.0
+_NODES_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a run.
+
+    Attributes
+    ----------
+    host : str
+        Its name.
+    ranks, threads, cores : int
+        Its ranks, the threads of each, and the cores that they may use together.
+    """
+
+    host: str
+    ranks: int
+    threads: int
+    cores: int
+
+    @property
+    def crowded(self) -> bool:
+        """Whether its ranks have more threads than cores."""
+        return self.ranks * self.threads > self.cores
 
 
 @dataclass(frozen=True)
@@ -66,12 +96,15 @@ class World:
         Cores of this node that its ranks may use, together.
     threads : int
         Threads this rank should run its kernels on.
+    nodes : tuple of Node
+        All nodes of the run, that of rank 0 first.
     """
 
     communicator: Any
     node: Any
     cores: int
     threads: int
+    nodes: tuple[Node, ...]
 
     @property
     def rank(self) -> int:
@@ -97,6 +130,11 @@ class World:
     def crowded(self) -> bool:
         """Whether the ranks of this node have more threads than cores."""
         return self.node_size * self.threads > self.cores
+
+    @property
+    def workers(self) -> int:
+        """Threads of all ranks together."""
+        return sum(node.ranks * node.threads for node in self.nodes)
 
 
 def start_world(threads: int | None = None) -> World | None:
@@ -159,7 +197,24 @@ def describe(communicator: Any, threads: int | None = None) -> World:
             f"{threads} threads per rank, but this MPI library was started without thread support: "
             "set PDEM_THREADS=1, or let pdem start MPI"
         )
-    return World(communicator, node, cores, threads)
+    own = Node(platform.node(), node.size, threads, cores) if node.rank == 0 else None
+    nodes = tuple(one for one in communicator.allgather(own) if one is not None)
+    return World(communicator, node, cores, threads, nodes)
+
+
+def layout_text(nodes: Sequence[Node]) -> str:
+    """Return in one line which nodes have how many ranks and threads; empty for a single node."""
+    if len(nodes) == 1:
+        return ""
+    hosts: dict[tuple[int, int], list[str]] = {}
+    for node in nodes:
+        hosts.setdefault((node.ranks, node.threads), []).append(node.host)
+    parts = []
+    for (ranks, threads), names in hosts.items():
+        shown = ", ".join(names[:_NODES_SHOWN]) + (" ..." if len(names) > _NODES_SHOWN else "")
+        share = f"{ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}"
+        parts.append(f"{share} on {'each of ' * (len(names) > 1)}{shown}")
+    return f"{len(nodes)} nodes: {'; '.join(parts)}"
 
 
 def load_mpi(launch: Launch | None = None) -> Any:
@@ -237,6 +292,24 @@ def node_first(
     if not node.allreduce(bool(is_stopped()), op=mpi.LOR) and node.rank != 0:
         function()
     node.Free()
+
+
+def each_node(communicator: Any, function: Callable[[], Result]) -> list[tuple[str, Result]]:
+    """Call `function` on one rank of each node; return names of nodes and results, on all ranks. Collective.
+
+    The node of rank 0 comes first. Names need not differ: containers may all have the same.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm
+        Ranks of a run.
+    function : callable
+        Called without arguments; must not raise.
+    """
+    node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
+    mine = (platform.node(), function()) if node.rank == 0 else None
+    node.Free()
+    return [one for one in communicator.allgather(mine) if one is not None]
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:

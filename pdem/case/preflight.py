@@ -41,7 +41,12 @@ if TYPE_CHECKING:
 
 
 def preflight(
-    case: Case, particles: Particles, meshes: Sequence[Mesh], ranks: int = 1, threads: int = 1
+    case: Case,
+    particles: Particles,
+    meshes: Sequence[Mesh],
+    ranks: int = 1,
+    threads: int = 1,
+    crowded: Sequence[str] | None = None,
 ) -> list[Finding]:
     """Check a run before its first step.
 
@@ -55,6 +60,8 @@ def preflight(
         Of the walls, in the order of the case.
     ranks, threads : int
         Processes, and threads of each.
+    crowded : sequence of str, optional
+        Lines on nodes with more threads than cores, if the nodes of the run are known.
 
     Returns
     -------
@@ -87,7 +94,7 @@ def preflight(
         *driven_findings(case, particles, meshes, step),
         *_intervals(case, step),
         *_memory(particles, meshes, ranks),
-        *_processes(particles, ranks, threads),
+        *_processes(particles, ranks, threads, crowded),
     ]
 
 
@@ -172,16 +179,25 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
 
 
-def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
+def _crowding(ranks: int, threads: int, crowded: Sequence[str] | None) -> Finding:
+    if crowded:
+        more = f" (and {counted(len(crowded) - 1, 'more node')})" if len(crowded) > 1 else ""
+        return Finding("warning", "processes", f"{crowded[0]}{more}: they wait for each other: use fewer")
     cores = cores_of_all_ranks()
-    text = (
-        f"{counted(ranks, 'rank')} x {counted(threads, 'thread')} on {counted(cores, 'core')} of this machine"
-    )
-    if ranks * threads > cores:
-        remedy = "right on several machines; on one they wait for each other: use fewer"
-        yield Finding("warning", "processes", f"{text}: {remedy}")
-    else:
-        yield Finding("info", "processes", text)
+    text = f"{counted(ranks, 'rank')} x {counted(threads, 'thread')}"
+    if crowded is not None:
+        return Finding("info", "processes", text)
+    text += f" on {counted(cores, 'core')} of this machine"
+    if ranks * threads <= cores:
+        return Finding("info", "processes", text)
+    remedy = "right on several machines; on one they wait for each other: use fewer"
+    return Finding("warning", "processes", f"{text}: {remedy}")
+
+
+def _processes(
+    particles: Particles, ranks: int, threads: int, crowded: Sequence[str] | None
+) -> Iterator[Finding]:
+    yield _crowding(ranks, threads, crowded)
     if threads > 1 and not has_openmp():
         text = "no OpenMP library is found: threads fall asleep after each loop, and are slow to wake"
         remedy = "install libgomp (package libgomp1 or libgomp), or use ranks"

@@ -144,10 +144,10 @@ def _stop_flag() -> Iterator[SignalFlag]:
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
     from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
-    from pdem.simulation.ranks import check_same, on_first
+    from pdem.simulation.ranks import on_first
 
     case = read_case(path, settings)
-    _echo_warning(check_same(communicator, case))
+    _check_nodes(communicator, case, threads)
     options.check(communicator)
     check = check_inputs_outside if options.overwrite else lambda _, folder: check_unoccupied(folder)
     on_first(communicator, lambda: check(case, case.output.folder))
@@ -156,14 +156,15 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
 
 def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
-    from pdem.simulation.ranks import on_first, stop_if_signalled
+    from pdem.simulation.ranks import crowded_nodes, on_first, stop_if_signalled
     from pdem.simulation.simulation import Simulation
 
+    crowded = crowded_nodes(communicator, threads)
     start, flag = _CheckedCase(), options.flag
     ranks = 1 if communicator is None else communicator.size
     found = on_first(
         communicator,
-        lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, not options.quiet)),
+        lambda: flag.unless_stopped(lambda: start.prepare(case, ranks, threads, crowded, not options.quiet)),
     )
     stop_if_signalled(communicator, flag)
     findings = found or []
@@ -179,9 +180,16 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
     return options.run_to_end(simulation, findings)
 
 
-def _echo_warning(text: str) -> None:
-    if text:
-        echo_to_stderr(f"warning: {text}")
+def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
+    """Refuse ranks that would run something else, or nodes that do not share the files of a run, before any work."""
+    from pdem.output.shared_folder import require_shared
+    from pdem.simulation.ranks import check_same, exchange_of
+
+    warning = check_same(communicator, case)
+    if warning:
+        echo_to_stderr(f"warning: {warning}")
+    exchange = exchange_of(case, communicator, threads)  # compares the files of the case
+    require_shared(case.output.folder, exchange)
 
 
 class _CheckedCase:
@@ -190,7 +198,9 @@ class _CheckedCase:
     particles: Mapping[str, NDArray[Any]] | None = None
     meshes: list[Mesh] | None = None
 
-    def prepare(self, case: Case, ranks: int, threads: int, progress: bool) -> list[Finding]:
+    def prepare(
+        self, case: Case, ranks: int, threads: int, crowded: list[str] | None, progress: bool
+    ) -> list[Finding]:
         """Read walls, make particles and return the findings of the checks."""
         from pdem.case.given_particles import CheckedParticles
         from pdem.case.initial import initial_particles
@@ -201,7 +211,7 @@ class _CheckedCase:
         self.meshes = read_walls(case)
         self.particles = CheckedParticles(initial_particles(case, self.meshes, progress=progress))
         return [
-            *preflight(case, self.particles, self.meshes, ranks, threads),
+            *preflight(case, self.particles, self.meshes, ranks, threads, crowded),
             *forecast(case, self.particles, self.meshes, ranks, threads),
         ]
 
@@ -253,13 +263,13 @@ def _continue_or_start(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
-    from pdem.simulation.ranks import check_same, on_first
+    from pdem.simulation.ranks import on_first
 
     groups: list[Any] = []
     case = read_case(path, settings)
     point, may_overwrite = on_first(communicator, lambda: _find_restart_point(case, groups))
     if point is None:
-        _echo_warning(check_same(communicator, case))
+        _check_nodes(communicator, case, threads)
         options.check(communicator)
         return _start_run(communicator, threads, case, options._replace(overwrite=may_overwrite))
     if is_root(communicator) and not options.quiet:
@@ -333,14 +343,14 @@ def _continue_run(
     from pdem.case.differences import physical_differences
     from pdem.case.restart_checks import check_continuable, check_end
     from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.ranks import check_same, on_first, stop_if_signalled
+    from pdem.simulation.ranks import on_first, stop_if_signalled
     from pdem.simulation.rebase_ledger import rebase_ledger
     from pdem.simulation.simulation import Simulation
 
     then = point.case()
     beginning = RestartPoint(point.path.parent, then, point.step)
     check_continuable(then, case)
-    _echo_warning(check_same(communicator, case))
+    _check_nodes(communicator, case, threads)
     echo = echo_to_stderr if is_root(communicator) else _no_echo
     changes = physical_differences(then, case)
     for key, old, new in changes:

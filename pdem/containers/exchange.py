@@ -95,6 +95,10 @@ class Exchange(Protocol):
         Whether the ranks of this node have more threads than cores.
     on_one_node : bool
         Whether all ranks are on this node.
+    workers : int
+        Threads of all ranks together; nodes may differ.
+    layout : str
+        Which nodes have how many ranks and threads, in a line; empty if there is one.
     """
 
     rank: int
@@ -102,6 +106,8 @@ class Exchange(Protocol):
     threads: int
     crowded: bool
     on_one_node: bool
+    workers: int
+    layout: str
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:
         """Return which of all particles, the same columns on every rank, this rank shall own."""
@@ -226,9 +232,10 @@ class Alone:
     rank = 0
     size = 1
     on_one_node = True
+    layout = ""
 
     def __init__(self, threads: int = 1) -> None:
-        self.threads = threads
+        self.threads = self.workers = threads
         self.crowded = threads > available_cores()
 
     def divide(self, columns: Columns) -> NDArray[np.int64]:

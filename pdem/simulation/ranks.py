@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from pdem.foundation.machine import default_threads
 from pdem.foundation.signals import signal_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pdem.foundation.signals import SignalFlag
 
 Result = TypeVar("Result")
+
+_HOSTS_SHOWN = 4
 
 
 def communicator(threads: int | None = None) -> Any:
@@ -89,10 +92,17 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
         The ranks of the run.
     threads : int, optional
         Threads per rank; by default those of the environment, else cores / ranks of the node.
+
+    Raises
+    ------
+    LaunchError
+        On all ranks, if nodes do not see the same files of the case.
     """
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
         return world
+    if len(world.nodes) > 1:
+        _check_same_files(communicator, case)
     from decomposition.exchange import RankExchange
 
     domain = case.domain
@@ -192,15 +202,28 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
     """
     if communicator is None or communicator.size == 1:
         return function(), ""
+    from decomposition.mpi import each_node
     from decomposition.node_memory import once_per_node as make_once
 
     result, memory = make_once(communicator, function)
-    if memory.lacking:
-        return result, (
-            f"each rank has its own {memory.lacking / 2**20:.4g} MiB: there is no room for them in the shared memory "
-            "of the node; enlarge /dev/shm (containers: --shm-size)"
+    nodes = each_node(communicator, lambda: memory)
+    hosts = [host for host, held in nodes if held.lacking]
+    size = max(memory.shared, memory.copied) / 2**20
+    notices = []
+    if len(hosts) < len(nodes) and any(held.shared for _, held in nodes):
+        notices.append(f"{size:.4g} MiB once per node")
+    if hosts:
+        notices.append(
+            f"each rank on {_shown_hosts(hosts)} has its own {size:.4g} MiB: there is no room for them in the shared "
+            "memory of the node; enlarge /dev/shm (containers: --shm-size)"
         )
-    return result, f"{memory.shared / 2**20:.4g} MiB once per node" if memory.shared else ""
+    return result, "; but ".join(notices)
+
+
+def _shown_hosts(hosts: Sequence[str]) -> str:
+    """Return the first of some names of nodes, and how many more there are."""
+    more = len(hosts) - _HOSTS_SHOWN
+    return ", ".join(hosts[:_HOSTS_SHOWN]) + (f" and {more} more nodes" if more > 0 else "")
 
 
 def release(communicator: Any) -> None:
@@ -222,6 +245,52 @@ def warm_up(
     from decomposition.mpi import warm_up as warm_up_ranks
 
     return warm_up_ranks(communicator, function, tag, announce, is_stopped)
+
+
+def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
+    """Return a line on each node whose ranks have more threads than cores; None if this process is alone. Collective.
+
+    Parameters
+    ----------
+    communicator : mpi4py communicator or None
+        The ranks.
+    threads : int
+        Threads of this rank.
+    """
+    world = _world_of(communicator, threads)
+    if isinstance(world, Alone):
+        return None
+    return [
+        f"{one.host}: {one.ranks} rank{'s' * (one.ranks > 1)} x {one.threads} thread{'s' * (one.threads > 1)} on "
+        f"{one.cores} core{'s' * (one.cores > 1)}"
+        for one in world.nodes
+        if one.crowded
+    ]
+
+
+def _check_same_files(communicator: Any, case: Case) -> None:
+    """Refuse nodes on which a file that the case names is another than on that of rank 0: most are read on each."""
+    from decomposition.mpi import each_node
+    from pdem.case.input_files import content_of_file, input_files
+
+    files = input_files(case)
+    (first, expected), *others = each_node(
+        communicator, lambda: {key: content_of_file(path) for key, path in files.items()}
+    )
+    wrong = [
+        (host, key, content)
+        for host, found in others
+        for key, content in found.items()
+        if content != expected.get(key)
+    ]
+    if wrong:
+        host, key, content = wrong[0]
+        what = "has another content there than" if content else "cannot be read there, but"
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise LaunchError(
+            f"{key} = {str(files[key])!r}, as seen on {host}, {what} on {first}, the node of rank 0{more}: let all "
+            "nodes see the same files, in a folder that they share"
+        )
 
 
 def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
@@ -260,19 +329,22 @@ def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = No
         error = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
     else:
         warning = changes_since(first, mine, "there") or None
-    found = communicator.allgather((error, warning))
-    others = [(rank, one) for rank, (one, _) in enumerate(found) if one is not None]
+    found = communicator.allgather((platform.node(), error, warning))
+    names = [
+        f"rank {rank}{'' if one[0] == found[0][0] else f' on {one[0]}'}" for rank, one in enumerate(found)
+    ]
+    others = [(name, one) for name, (_, one, _) in zip(names, found, strict=True) if one is not None]
     if others:
-        rank, what = others[0]
+        name, what = others[0]
         raise LaunchError(
-            f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
+            f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; {name} has {what}"
         )
-    mixed = [(rank, one) for rank, (_, one) in enumerate(found) if one is not None]
+    mixed = [(name, one) for name, (_, _, one) in zip(names, found, strict=True) if one is not None]
     if communicator.rank or not mixed:
         return ""
-    rank, what = mixed[0]
+    name, what = mixed[0]
     return (
-        f"{len(mixed)} of {communicator.size} ranks differ from rank 0, rank {rank} in {what}: the results are valid, "
+        f"{len(mixed)} of {communicator.size} ranks differ from rank 0, {name} in {what}: the results are valid, "
         "but their bits depend on how particles are divided; where bits matter, use nodes of one type"
     )
 
