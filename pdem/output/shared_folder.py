@@ -42,21 +42,22 @@ def require_shared(folder: Path | str, ranks: Ranks) -> None:
         return
     token = ranks.share(uuid.uuid4().hex)
     levels, problem = ranks.share(_write(Path(folder), token) if ranks.rank == 0 else None)
-    if levels is not None:
-        path = _place(Path(folder), levels, token)  # of this rank, whose working folder may be another
-        lacking, where = _problem_with(path, token), platform.node()
-        problem = ranks.first(lacking and f"rank {ranks.rank} on {where} {lacking}")
-        problem = ranks.share(problem and f"{problem} what rank 0 on {where} writes into {path.parent}")
-        if ranks.rank == 0:
-            with suppress(OSError):
-                path.unlink()
-        if problem:
-            problem = (
-                f"output.folder = {str(folder)!r} is not one folder for all ranks: {problem}; each rank writes its "
-                "part of every file: name a folder that all nodes share, none on a disk of their own such as /tmp"
-            )
     if problem is not None:
         raise InputError(problem)
+    if levels is None:
+        return
+    path = _place(Path(folder), levels, token)  # of this rank, whose working folder may be another
+    problem, host = _problem_with(path, token), platform.node()
+    problem = ranks.first(None if problem is None else f"rank {ranks.rank} on {host} {problem}")
+    if ranks.rank == 0:
+        with suppress(OSError):
+            path.unlink()
+    if problem is not None:
+        where = ranks.share(f"what rank 0 on {host} writes into {path.parent}")
+        raise InputError(
+            f"output.folder = {str(folder)!r} is not one folder for all ranks: {problem} {where}; each rank writes its "
+            "part of every file: name a folder that all nodes share, none on a disk of their own such as /tmp"
+        )
 
 
 def _place(folder: Path, levels: int, token: str) -> Path:
@@ -77,19 +78,17 @@ def _write(folder: Path, token: str) -> tuple[int | None, str | None]:
     return levels, None
 
 
-def _problem_with(path: Path, token: str) -> str:
-    """Return what keeps this process from changing a file that another has written, empty if nothing does."""
-    problem = ""
+def _problem_with(path: Path, token: str) -> str | None:
+    """Return what keeps this process from changing a file that another has written, None if nothing does."""
     for look in range(_LOOKS):
         if look:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         try:
             with open(os.open(path, os.O_RDWR), "rb") as file:
                 if file.read() == token.encode("ascii"):
-                    return ""
-            problem = "does not see"
+                    return None
         except FileNotFoundError:
-            problem = "does not see"
+            continue
         except OSError as error:
             return f"may not change ({reason(error)})"
-    return problem
+    return "does not see"
