@@ -145,8 +145,9 @@ def _stop_flag() -> Iterator[SignalFlag]:
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
     from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
     from pdem.simulation.ranks import on_first
+    from pdem.simulation.same_on_ranks import on_all
 
-    case = read_case(path, settings)
+    case = on_all(communicator, lambda: read_case(path, settings))
     _check_nodes(communicator, case, threads)
     options.check(communicator)
     check = check_inputs_outside if options.overwrite else lambda _, folder: check_unoccupied(folder)
@@ -183,7 +184,8 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
 def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
     """Refuse ranks that would run something else, or nodes that do not share the files of a run, before any work."""
     from pdem.output.shared_folder import require_shared
-    from pdem.simulation.ranks import check_same, exchange_of
+    from pdem.simulation.ranks import exchange_of
+    from pdem.simulation.same_on_ranks import check_same
 
     warning = check_same(communicator, case)
     if warning:
@@ -264,9 +266,10 @@ def _continue_or_start(
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
     from pdem.simulation.ranks import on_first
+    from pdem.simulation.same_on_ranks import on_all
 
     groups: list[Any] = []
-    case = read_case(path, settings)
+    case = on_all(communicator, lambda: read_case(path, settings))
     point, may_overwrite = on_first(communicator, lambda: _find_restart_point(case, groups))
     if point is None:
         _check_nodes(communicator, case, threads)

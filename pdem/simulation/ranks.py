@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -291,62 +290,6 @@ def _check_same_files(communicator: Any, case: Case) -> None:
             f"{key} = {str(files[key])!r}, as seen on {host}, {what} on {first}, the node of rank 0{more}: let all "
             "nodes see the same files, in a folder that they share"
         )
-
-
-def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
-    """Refuse ranks whose sources of pdem or whose case differ from those of rank 0. Collective.
-
-    Parameters
-    ----------
-    communicator, case
-        Of the run.
-    now : mapping, optional
-        In place of `pdem.output.provenance.provenance`.
-
-    Returns
-    -------
-    str
-        On rank 0 a warning, if ranks differ in something else that changes bits; else empty.
-
-    Raises
-    ------
-    LaunchError
-        On all ranks.
-    """
-    if communicator is None or communicator.size == 1:
-        return ""
-    from pdem.case.differences import differences
-    from pdem.output.provenance import changes_since, provenance
-
-    mine, own = provenance() if now is None else now, case.to_toml()
-    first, text = communicator.bcast((dict(mine), own))
-    error = warning = None
-    if mine["pdem"] != first["pdem"] or mine["sources"] != first["sources"]:
-        versions = [f"pdem {one['pdem']} (sources {one['sources']})" for one in (mine, first)]
-        error = f"{versions[0]}, and rank 0 {versions[1]}: load the same environment on all nodes"
-    elif own != text:
-        key, then, here = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
-        error = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
-    else:
-        warning = changes_since(first, mine, "there") or None
-    found = communicator.allgather((platform.node(), error, warning))
-    names = [
-        f"rank {rank}{'' if one[0] == found[0][0] else f' on {one[0]}'}" for rank, one in enumerate(found)
-    ]
-    others = [(name, one) for name, (_, one, _) in zip(names, found, strict=True) if one is not None]
-    if others:
-        name, what = others[0]
-        raise LaunchError(
-            f"{len(others)} of {communicator.size} ranks would not run what rank 0 runs; {name} has {what}"
-        )
-    mixed = [(name, one) for name, (_, _, one) in zip(names, found, strict=True) if one is not None]
-    if communicator.rank or not mixed:
-        return ""
-    name, what = mixed[0]
-    return (
-        f"{len(mixed)} of {communicator.size} ranks differ from rank 0, {name} in {what}: the results are valid, "
-        "but their bits depend on how particles are divided; where bits matter, use nodes of one type"
-    )
 
 
 def compile_rank_kernels() -> None:
