@@ -17,8 +17,9 @@ from decomposition.global_order import RankRows
 from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.messages import Messages
 from decomposition.migration import migrate
-from decomposition.mpi import layout_text, load_mpi
+from decomposition.mpi import load_mpi
 from decomposition.neighbours import agree_on_space, find_neighbours
+from decomposition.nodes import layout_text
 from decomposition.packing import GHOST
 from decomposition.partitioners import PARTITIONERS
 

@@ -24,17 +24,17 @@ from decomposition.launch import (
     read_launch,
     yield_when_crowded,
 )
+from decomposition.nodes import Node
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.machine import core_quota, default_threads, usable_cores
 from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import NoReturn
 
 __all__ = [
     "Launch",
-    "Node",
     "SignalFlag",
     "World",
     "abort",
@@ -43,7 +43,6 @@ __all__ = [
     "each_node",
     "guard_script",
     "launched_ranks",
-    "layout_text",
     "node_first",
     "patient_barrier",
     "read_launch",
@@ -56,30 +55,6 @@ Result = TypeVar("Result")
 
 # A launcher that is told to end the ranks does it within milliseconds.
 _LAUNCHER_SECONDS = 10.0
-_NODES_SHOWN = 4
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node of a run.
-
-    Attributes
-    ----------
-    host : str
-        Its name.
-    ranks, threads, cores : int
-        Its ranks, the threads of each, and the cores that they may use together.
-    """
-
-    host: str
-    ranks: int
-    threads: int
-    cores: int
-
-    @property
-    def crowded(self) -> bool:
-        """Whether its ranks have more threads than cores."""
-        return self.ranks * self.threads > self.cores
 
 
 @dataclass(frozen=True)
@@ -200,21 +175,6 @@ def describe(communicator: Any, threads: int | None = None) -> World:
     own = Node(platform.node(), node.size, threads, cores) if node.rank == 0 else None
     nodes = tuple(one for one in communicator.allgather(own) if one is not None)
     return World(communicator, node, cores, threads, nodes)
-
-
-def layout_text(nodes: Sequence[Node]) -> str:
-    """Return in one line which nodes have how many ranks and threads; empty for a single node."""
-    if len(nodes) == 1:
-        return ""
-    hosts: dict[tuple[int, int], list[str]] = {}
-    for node in nodes:
-        hosts.setdefault((node.ranks, node.threads), []).append(node.host)
-    parts = []
-    for (ranks, threads), names in hosts.items():
-        shown = ", ".join(names[:_NODES_SHOWN]) + (" ..." if len(names) > _NODES_SHOWN else "")
-        share = f"{ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}"
-        parts.append(f"{share} on {'each of ' * (len(names) > 1)}{shown}")
-    return f"{len(nodes)} nodes: {'; '.join(parts)}"
 
 
 def load_mpi(launch: Launch | None = None) -> Any:

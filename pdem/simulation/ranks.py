@@ -259,12 +259,9 @@ def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
         return None
-    return [
-        f"{one.host}: {one.ranks} rank{'s' * (one.ranks > 1)} x {one.threads} thread{'s' * (one.threads > 1)} on "
-        f"{one.cores} core{'s' * (one.cores > 1)}"
-        for one in world.nodes
-        if one.crowded
-    ]
+    from decomposition.nodes import crowded_text
+
+    return crowded_text(world.nodes)
 
 
 def _check_same_files(communicator: Any, case: Case) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from pdem.simulation.run import run
 ROOT = Path(__file__).resolve().parents[2]
 PDEM = [sys.executable, "-m", "pdem"]
 STEPS = 200
+SECONDS_TO_END = 30.0
 OUTPUT = """
 fields_every = 0.005
 series_every = 0.001
@@ -106,8 +110,9 @@ import os, platform, sys
 from pathlib import Path
 import numpy as np
 from decomposition.messages import Messages
-from decomposition.mpi import each_node, layout_text, start_world, warm_up
+from decomposition.mpi import each_node, start_world, warm_up
 from decomposition.node_memory import once_per_node, release
+from decomposition.nodes import crowded_text, layout_text
 
 counts = [int(one) for one in sys.argv[1:]]
 world = start_world()
@@ -123,6 +128,9 @@ assert world.workers == counts[0] * threads[0] + counts[1] * threads[1]
 assert [(one.host, one.ranks, one.threads) for one in world.nodes] == [
     ("host-a", counts[0], threads[0]), ("host-b", counts[1], threads[1])]
 assert layout_text(world.nodes).startswith("2 nodes: ")
+crowded = [f"{host}: {count} ranks x 1 thread on {cores} core{'s' * (cores > 1)}"
+    for host, count in zip(("host-a", "host-b"), counts) if count > cores]
+assert crowded_text(world.nodes) == crowded  # by the share of each node, not of all ranks
 
 (Path("/dev/shm") / host).touch()  # which the other does not see
 ranks.Barrier()
@@ -258,3 +266,41 @@ def test_a_case_that_one_host_does_not_have_is_refused(hosts, folder):
         errors, "2 of 4 ranks fail where others do not, rank 2 on host-b by: case.toml: no such case file"
     )
     assert not (folder / "out").exists()
+
+
+def wait_for_checkpoint(folder, process):
+    """Return the newest checkpoint of a run, as soon as it has one."""
+    while not CheckpointFolder(folder).paths():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    return CheckpointFolder(folder).paths()[-1]
+
+
+def go_on_alone(inputs, folder):
+    """Restart on one host, and require the bits of a run that nothing has happened to."""
+    assert not list((folder / "out").glob("*.torn-*"))
+    continued = pdem.Simulation.restart(folder / "out", threads=1)
+    assert 0 < continued.step < STEPS
+    run(continued, quiet=True)
+    require_last_state(inputs, folder)
+
+
+@pytest.mark.parametrize("what", ["ranks", "host"])
+def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, hosts, what):
+    """Its ranks alone, or all that runs there: the launcher ends the others at once."""
+    words = [*PDEM, "run", "case.toml", "--quiet"]
+    with hosts.start(*words, folder=folder, environment=environment()) as process:
+        wait_for_checkpoint(folder / "out", process)
+        if what == "host":
+            hosts.b.kill()
+        else:
+            for number, command in hosts.b.processes().items():
+                if Path(command[0]).name.startswith("python"):
+                    os.kill(number, signal.SIGKILL)
+        since = time.monotonic()
+        process.communicate(timeout=SECONDS_TO_END)
+        assert process.returncode != 0
+        while any("pdem" in words for words in hosts.a.processes().values()):
+            assert time.monotonic() < since + SECONDS_TO_END
+            time.sleep(0.01)
+    go_on_alone(inputs, folder)
