@@ -304,3 +304,24 @@ def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, ho
             assert time.monotonic() < since + SECONDS_TO_END
             time.sleep(0.01)
     go_on_alone(inputs, folder)
+
+
+@pytest.mark.parametrize("heals", [True, False], ids=["short", "for good"])
+def test_a_cut_cable_loses_nothing(inputs, folder, hosts, heals):
+    """MPI over TCP waits: when the cable is back the run goes on, and who ends it finds whole checkpoints."""
+    with hosts.start(
+        *PDEM, "run", "case.toml", "--quiet", folder=folder, environment=environment()
+    ) as process:
+        wait_for_checkpoint(folder / "out", process)
+        hosts.b.cut()
+        time.sleep(1.0)
+        assert process.poll() is None
+        if heals:
+            hosts.b.heal()
+            _, errors = process.communicate(timeout=120.0)
+            assert process.returncode == 0, errors
+            require_last_state(inputs, folder)
+            return
+        hosts.end()  # as a batch system does on every node
+        process.communicate(timeout=SECONDS_TO_END)
+    go_on_alone(inputs, folder)
