@@ -113,6 +113,9 @@ from decomposition.messages import Messages
 from decomposition.mpi import each_node, start_world, warm_up
 from decomposition.node_memory import once_per_node, release
 from decomposition.nodes import crowded_text, layout_text
+from pdem.case.model import Case
+from pdem.output.provenance import provenance
+from pdem.simulation.same_on_ranks import check_same
 
 counts = [int(one) for one in sys.argv[1:]]
 world = start_world()
@@ -160,6 +163,13 @@ for turn in range(40):
     sources, found = messages.notify(targets, rows)
     assert sources.tolist() == np.flatnonzero(told[:, ranks.rank]).tolist(), turn
     assert found.tolist() == [[turn, source, ranks.rank] for source in sources], turn
+
+case = Case.from_text(
+    "[time]\\nstep = 1.0\\nend = 9.0\\n[output]\\nfolder = 'out'\\n"
+    "[domain]\\nlower = [0.0, 0.0, 0.0]\\nupper = [1.0, 1.0, 1.0]")
+text = check_same(ranks, case, {**provenance(), "processor": "abacus"} if place else None)
+mixed = f"{counts[1]} of 4 ranks differ from rank 0, rank {counts[0]} on host-b in processor type"
+assert text.startswith(mixed) if ranks.rank == 0 else not text, text
 
 done = Path(os.environ["NUMBA_CACHE_DIR"]) / "done"  # of this host alone, or of both
 def compile():
@@ -285,7 +295,7 @@ def go_on_alone(inputs, folder):
     require_last_state(inputs, folder)
 
 
-@pytest.mark.parametrize("what", ["ranks", "host"])
+@pytest.mark.parametrize("what", [pytest.param("ranks", marks=pytest.mark.slow), "host"])
 def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, hosts, what):
     """Its ranks alone, or all that runs there: the launcher ends the others at once."""
     words = [*PDEM, "run", "case.toml", "--quiet"]
@@ -306,7 +316,9 @@ def test_a_host_that_dies_ends_all_and_leaves_its_checkpoints(inputs, folder, ho
     go_on_alone(inputs, folder)
 
 
-@pytest.mark.parametrize("heals", [True, False], ids=["short", "for good"])
+@pytest.mark.parametrize(
+    "heals", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["short", "for good"]
+)
 def test_a_cut_cable_loses_nothing(inputs, folder, hosts, heals):
     """MPI over TCP waits: when the cable is back the run goes on, and who ends it finds whole checkpoints."""
     with hosts.start(
