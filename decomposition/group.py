@@ -9,6 +9,7 @@ import numpy as np
 from decomposition.global_order import RankRows
 from decomposition.messages import Messages
 from decomposition.mpi import load_mpi
+from decomposition.nodes import layout_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,7 @@ class RankGroup:
         self._mpi = load_mpi()
         self.rank, self.size = world.rank, world.size
         self.threads, self.crowded = world.threads, world.crowded
+        self.workers, self.layout = world.workers, layout_text(world.nodes)
         self.on_one_node = world.node_size == world.size
         self._messages = Messages(self._communicator)
 

@@ -1,11 +1,12 @@
 """Messages between ranks of which no rank knows all: to those that are named, from those that turn up.
 
-Nothing here has the length of the number of ranks, and nothing asks again and again whether something has come.
+Nothing here has the length of the number of ranks.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,41 +24,46 @@ if TYPE_CHECKING:
 # Tags; of notices there are two, for a round and the next.
 _NOTICE, _ANSWER, _SWAP, _DELIVERY, _TELL = 10, 12, 13, 14, 15
 _ROOM = 32
+_EAGER_PROBES = 100
+_PAUSE_SECONDS = 2e-5
 
 
 class _Inbox:
-    """Rows of one length that come from anywhere, received while something else is waited for."""
+    """Rows of one length that come from anywhere, received while something else is waited for.
+
+    It probes for messages rather than have a receive from any source wait for them: of such a receive MPICH over UCX
+    (5.0) loses what arrives while it is cancelled, and what comes from the own node while others send from outside.
+    """
 
     def __init__(self, communicator: Any, row: tuple[int, Any], tag: int) -> None:
         self._communicator, self._tag, self._mpi = communicator, tag, load_mpi()
         width, kind = row
         self._rows, self._sources, self._count = np.empty((_ROOM, width), kind), np.empty(_ROOM, np.int64), 0
         self._status = self._mpi.Status()
-        self._receive()
 
-    def _receive(self) -> None:
+    def _receive(self) -> bool:
+        """Receive a row if one is there; return whether there was."""
+        if not self._communicator.Iprobe(self._mpi.ANY_SOURCE, self._tag, self._status):
+            return False
         if self._count == len(self._rows):
             self._rows = np.concatenate((self._rows, np.empty_like(self._rows)))
             self._sources = np.concatenate((self._sources, np.empty_like(self._sources)))
-        row = self._rows[self._count]
-        self._request = self._communicator.Irecv(row, self._mpi.ANY_SOURCE, self._tag)
-
-    def _keep(self) -> None:
-        self._sources[self._count] = self._status.Get_source()
+        source = self._status.Get_source()
+        self._communicator.Recv(self._rows[self._count], source, self._tag)
+        self._sources[self._count] = source
         self._count += 1
+        return True
 
     def wait(self, request: Any) -> None:
         """Receive until a request is done."""
-        while self._mpi.Request.Waitany([self._request, request], self._status) == 0:
-            self._keep()
-            self._receive()
+        idle = 0
+        while not request.Test():
+            idle = 0 if self._receive() else idle + 1
+            if idle > _EAGER_PROBES:  # what is waited for may need this core
+                time.sleep(_PAUSE_SECONDS)
 
-    def close(self) -> tuple[Integers, NDArray[Any]]:
+    def received(self) -> tuple[Integers, NDArray[Any]]:
         """Return who has sent something, rising, and what; nothing may be on its way any more."""
-        self._request.Cancel()
-        self._request.Wait(self._status)
-        if not self._status.Is_cancelled():
-            self._keep()
         order = np.argsort(self._sources[: self._count])
         return self._sources[: self._count][order], self._rows[: self._count][order]
 
@@ -104,7 +110,7 @@ class Messages:
         for send in sends:
             inbox.wait(send)
         inbox.wait(self._communicator.Ibarrier())
-        return inbox.close()
+        return inbox.received()
 
     def introduce(self, targets: Integers, row: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         """Send a row to some ranks, and to those that send theirs here; return all of these, and theirs. Collective.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import platform
 import sys
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from decomposition.failure import Guard, guard_uncaught, run_guarded
 from decomposition.launch import (
@@ -23,6 +24,7 @@ from decomposition.launch import (
     read_launch,
     yield_when_crowded,
 )
+from decomposition.nodes import Node
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.machine import core_quota, default_threads, usable_cores
 from pdem.foundation.signals import SignalFlag
@@ -38,6 +40,7 @@ __all__ = [
     "abort",
     "default_threads",
     "describe",
+    "each_node",
     "guard_script",
     "launched_ranks",
     "node_first",
@@ -47,6 +50,8 @@ __all__ = [
     "start_world",
     "warm_up",
 ]
+
+Result = TypeVar("Result")
 
 # A launcher that is told to end the ranks does it within milliseconds.
 _LAUNCHER_SECONDS = 10.0
@@ -66,12 +71,15 @@ class World:
         Cores of this node that its ranks may use, together.
     threads : int
         Threads this rank should run its kernels on.
+    nodes : tuple of Node
+        All nodes of the run, that of rank 0 first.
     """
 
     communicator: Any
     node: Any
     cores: int
     threads: int
+    nodes: tuple[Node, ...]
 
     @property
     def rank(self) -> int:
@@ -97,6 +105,11 @@ class World:
     def crowded(self) -> bool:
         """Whether the ranks of this node have more threads than cores."""
         return self.node_size * self.threads > self.cores
+
+    @property
+    def workers(self) -> int:
+        """Threads of all ranks together."""
+        return sum(node.ranks * node.threads for node in self.nodes)
 
 
 def start_world(threads: int | None = None) -> World | None:
@@ -159,7 +172,9 @@ def describe(communicator: Any, threads: int | None = None) -> World:
             f"{threads} threads per rank, but this MPI library was started without thread support: "
             "set PDEM_THREADS=1, or let pdem start MPI"
         )
-    return World(communicator, node, cores, threads)
+    own = Node(platform.node(), node.size, threads, cores) if node.rank == 0 else None
+    nodes = tuple(one for one in communicator.allgather(own) if one is not None)
+    return World(communicator, node, cores, threads, nodes)
 
 
 def load_mpi(launch: Launch | None = None) -> Any:
@@ -237,6 +252,24 @@ def node_first(
     if not node.allreduce(bool(is_stopped()), op=mpi.LOR) and node.rank != 0:
         function()
     node.Free()
+
+
+def each_node(communicator: Any, function: Callable[[], Result]) -> list[tuple[str, Result]]:
+    """Call `function` on one rank of each node; return names of nodes and results, on all ranks. Collective.
+
+    The node of rank 0 comes first. Names need not differ: containers may all have the same.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Intracomm
+        Ranks of a run.
+    function : callable
+        Called without arguments; must not raise.
+    """
+    node = communicator.Split_type(load_mpi().COMM_TYPE_SHARED)
+    mine = (platform.node(), function()) if node.rank == 0 else None
+    node.Free()
+    return [one for one in communicator.allgather(mine) if one is not None]
 
 
 def run_or_abort(function: Callable[[], int | None], communicator: Any = None) -> int:

@@ -10,7 +10,6 @@ import ctypes
 import gc
 import os
 import pickle
-import uuid
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,7 +39,6 @@ _RESERVE = 1.1
 class _Window:
     """A window that some arrays of this rank may lie in."""
 
-    token: str
     node: Any
     window: Any
     memory: weakref.ref[Any]
@@ -104,12 +102,11 @@ def once_per_node(communicator: Any, make: Callable[[], Made]) -> tuple[Made, He
     made: list[Made] = []
     problem = _attempt(make, made) if node.rank == 0 else None
     patient_barrier(node)
-    said = communicator.allgather((problem, uuid.uuid4().hex if communicator.rank == 0 else ""))
-    problems = [one for one, _ in said if one is not None]
+    problems = [one for one in communicator.allgather(problem) if one is not None]
     if problems:
         node.Free()
         raise problems[0]
-    return _spread(communicator, node, said[0][1], made)
+    return _spread(communicator, node, made)
 
 
 def _attempt(make: Callable[[], Made], made: list[Made]) -> PdemError | None:
@@ -120,7 +117,7 @@ def _attempt(make: Callable[[], Made], made: list[Made]) -> PdemError | None:
     return None
 
 
-def _spread(communicator: Any, node: Any, token: str, made: list[Made]) -> tuple[Made, Held]:
+def _spread(communicator: Any, node: Any, made: list[Made]) -> tuple[Made, Held]:
     """Hand what the first rank of a node has made to its others."""
     buffers: list[memoryview] = []
     plan = None
@@ -138,7 +135,7 @@ def _spread(communicator: Any, node: Any, token: str, made: list[Made]) -> tuple
             node.Bcast([one, load_mpi().BYTE])
         node.Free()
         return pickle.loads(content, buffers=copies), Held(copied=total, lacking=lacking)
-    views = _in_window(communicator, node, token, sizes, buffers)
+    views = _in_window(communicator, node, sizes, buffers)
     return pickle.loads(content, buffers=views), Held(shared=total)
 
 
@@ -169,7 +166,7 @@ def _lacking(size: int) -> int:
 
 
 def _in_window(
-    communicator: Any, node: Any, token: str, sizes: Sequence[int], buffers: Sequence[memoryview]
+    communicator: Any, node: Any, sizes: Sequence[int], buffers: Sequence[memoryview]
 ) -> list[memoryview]:
     """Copy the buffers of the first rank into a new window; return views of them there. Collective on the node."""
     mpi, places = load_mpi(), _places(sizes)
@@ -184,19 +181,21 @@ def _in_window(
     for view, buffer in zip(views, buffers, strict=False):
         view[:] = buffer
     window.Fence(mpi.MODE_NOSUCCEED)
-    _windows_of(communicator).append(_Window(token, node, window, weakref.ref(memory)))
+    _windows_of(communicator).append(_Window(node, window, weakref.ref(memory)))
     return views
 
 
 def release(communicator: Any) -> int:
-    """Give memory back that no rank has arrays in any more; return how many windows are left. Collective."""
+    """Give memory back that no rank of this node has arrays in any more; return how many windows are left. Collective.
+
+    The ranks of a node have the same windows, in the same order; those of another may have none, for lack of room.
+    """
     windows = _windows_of(communicator)
     if any(one.memory() is not None for one in windows):
         gc.collect()  # what is left over in cycles
-    unused = {one.token for one in windows if one.memory() is None}
-    agreed = set.intersection(*communicator.allgather(unused))
-    for one in [one for one in windows if one.token in agreed]:
-        one.window.Free()
-        one.node.Free()
-        windows.remove(one)
+    for one in list(windows):
+        if one.node.allreduce(one.memory() is None, op=load_mpi().LAND):
+            one.window.Free()
+            one.node.Free()
+            windows.remove(one)
     return len(windows)

@@ -17,6 +17,7 @@ import numpy as np
 from rank_cases import owned_rows
 
 from decomposition.exchange import RankExchange
+from decomposition.messages import _Inbox
 from decomposition.mpi import describe, start_world
 from pdem.containers.particles import Particles
 from pdem.containers.records import PairRecords, WallRecords
@@ -32,6 +33,9 @@ COLLECTIVE = {
     "Scatter", "Scatterv", "Bcast", "Reduce_scatter", "Exscan", "Scan", "allgather", "allreduce", "alltoall", "bcast",
     "gather", "scatter", "exscan", "Split", "Dup",
 }  # fmt: skip
+
+
+PROBE, WAITS = _Inbox._receive.__code__, ("Test", "sleep")
 
 
 @dataclass
@@ -160,12 +164,18 @@ class Bed:
 
 
 def functions_called(work):
-    """Return how many functions Python calls, its own and compiled ones."""
-    number = 0
+    """Return how many functions Python calls, its own and compiled ones, besides those that repeat while it waits."""
+    number = before = 0
 
     def count(frame, event, argument):
-        nonlocal number
-        number += event in ("call", "c_call")
+        nonlocal number, before
+        is_probe = frame.f_code is PROBE
+        if event == "call" and is_probe:
+            before = number
+        if event == "return" and is_probe and not argument:  # nothing was there
+            number = before
+        waits = event == "c_call" and argument.__name__ in WAITS
+        number += event in ("call", "c_call") and not waits
 
     sys.setprofile(count)
     try:

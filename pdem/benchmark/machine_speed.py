@@ -116,7 +116,7 @@ def machine_speed(exchange: Exchange, array_bytes: int) -> MachineSpeed:
         Size of the arrays of the triad on all ranks, at most `LARGEST_TRIAD`. It should be that of the measured case,
         because caches are faster than memory.
     """
-    workers = exchange.size * exchange.threads
+    workers = exchange.workers
     size_per_worker = min(array_bytes, LARGEST_TRIAD) // (TRIAD_BYTES * workers) + 1
     together = [
         _sum_over_ranks(exchange, partial(_rate, loop, size), per_number)

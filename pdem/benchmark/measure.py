@@ -217,7 +217,7 @@ def result_of(
         name=name,
         particles=measured.particles,
         steps=steps,
-        cores=exchange.size * exchange.threads,
+        cores=exchange.workers,
         facets=sum(len(mesh.facet_start) - 1 for mesh in simulation.meshes),
         contacts_per_particle=measured.contacts_per_particle,
         rate=median(rates),

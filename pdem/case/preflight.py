@@ -48,6 +48,7 @@ def preflight(
     ranks: int = 1,
     threads: int = 1,
     over: Exchange | None = None,
+    crowded: Sequence[str] | None = None,
 ) -> list[Finding]:
     """Check a run before its first step. Collective.
 
@@ -63,6 +64,8 @@ def preflight(
         Processes, and threads of each.
     over : Exchange, optional
         The ranks; this process alone unless given.
+    crowded : sequence of str, optional
+        Lines on nodes with more threads than cores, if the nodes of the run are known.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def preflight(
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),
             *_memory(population.count, meshes, ranks),
-            *_processes(population.count, ranks, threads),
+            *_processes(population.count, ranks, threads, crowded),
         ]
 
     found: list[Finding] = over.share(on_each_rank(over, lambda: all_findings() if over.rank == 0 else []))
@@ -210,16 +213,23 @@ def _memory(count: int, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
 
 
-def _processes(count: int, ranks: int, threads: int) -> Iterator[Finding]:
+def _crowding(ranks: int, threads: int, crowded: Sequence[str] | None) -> Finding:
+    if crowded:
+        more = f" (and {counted(len(crowded) - 1, 'more node')})" if len(crowded) > 1 else ""
+        return Finding("warning", "processes", f"{crowded[0]}{more}: they wait for each other: use fewer")
     cores = cores_of_all_ranks()
-    text = (
-        f"{counted(ranks, 'rank')} x {counted(threads, 'thread')} on {counted(cores, 'core')} of this machine"
-    )
-    if ranks * threads > cores:
-        remedy = "right on several machines; on one they wait for each other: use fewer"
-        yield Finding("warning", "processes", f"{text}: {remedy}")
-    else:
-        yield Finding("info", "processes", text)
+    text = f"{counted(ranks, 'rank')} x {counted(threads, 'thread')}"
+    if crowded is not None:
+        return Finding("info", "processes", text)
+    text += f" on {counted(cores, 'core')} of this machine"
+    if ranks * threads <= cores:
+        return Finding("info", "processes", text)
+    remedy = "right on several machines; on one they wait for each other: use fewer"
+    return Finding("warning", "processes", f"{text}: {remedy}")
+
+
+def _processes(count: int, ranks: int, threads: int, crowded: Sequence[str] | None) -> Iterator[Finding]:
+    yield _crowding(ranks, threads, crowded)
     if threads > 1 and not has_openmp():
         text = "no OpenMP library is found: threads fall asleep after each loop, and are slow to wake"
         remedy = "install libgomp (package libgomp1 or libgomp), or use ranks"

@@ -14,7 +14,7 @@ from pdem.simulation.forecast import forecast
 from pdem.simulation.ranks import exchange_of, on_first, once_per_node, release
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,8 +30,8 @@ class CheckedCase:
     particles: Mapping[str, NDArray[Any]] | None = None
     meshes: list[Mesh] | None = None
 
-    def __init__(self, communicator: Any, threads: int) -> None:
-        self._communicator, self._threads = communicator, threads
+    def __init__(self, communicator: Any, threads: int, crowded: Sequence[str] | None) -> None:
+        self._communicator, self._threads, self._crowded = communicator, threads, crowded
 
     def prepare_unless_stopped(self, case: Case, flag: SignalFlag, *, progress: bool) -> list[Finding]:
         """Prepare; leave that at once if a stop signal comes and no other rank is waiting."""
@@ -48,7 +48,7 @@ class CheckedCase:
         self.particles = PartOfParticles(initial_particles(case, meshes, progress=progress, over=over))
         number = int(over.add(np.array([len(self.particles["id"])]))[0])
         return [
-            *preflight(case, self.particles, meshes, ranks, threads, over),
+            *preflight(case, self.particles, meshes, ranks, threads, over, self._crowded),
             *on_first(self._communicator, lambda: list(forecast(case, number, meshes, ranks, threads))),
         ]
 

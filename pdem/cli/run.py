@@ -142,10 +142,11 @@ def _stop_flag() -> Iterator[SignalFlag]:
 
 def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
     from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
-    from pdem.simulation.ranks import check_same, on_first
+    from pdem.simulation.ranks import on_first
+    from pdem.simulation.same_on_ranks import on_all
 
-    case = read_case(path, settings)
-    _echo_warning(check_same(communicator, case))
+    case = on_all(communicator, lambda: read_case(path, settings))
+    _check_nodes(communicator, case, threads)
     options.check(communicator)
     check = check_inputs_outside if options.overwrite else lambda _, folder: check_unoccupied(folder)
     on_first(communicator, lambda: check(case, case.output.folder))
@@ -156,10 +157,11 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
     from pdem.cli.checked_case import CheckedCase
     from pdem.simulation.prepare_kernels import prepare_start_kernels
-    from pdem.simulation.ranks import stop_if_signalled
+    from pdem.simulation.ranks import crowded_nodes, stop_if_signalled
     from pdem.simulation.simulation import Simulation
 
-    start, flag = CheckedCase(communicator, threads), options.flag
+    crowded = crowded_nodes(communicator, threads)
+    start, flag = CheckedCase(communicator, threads, crowded), options.flag
     prepare_start_kernels(communicator, flag)
     stop_if_signalled(communicator, flag)
     findings = start.prepare_unless_stopped(case, flag, progress=not options.quiet)
@@ -176,9 +178,17 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
     return options.run_to_end(simulation, findings)
 
 
-def _echo_warning(text: str) -> None:
-    if text:
-        echo_to_stderr(f"warning: {text}")
+def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
+    """Refuse ranks that would run something else, or nodes that do not share the files of a run, before any work."""
+    from pdem.output.shared_folder import require_shared
+    from pdem.simulation.ranks import exchange_of
+    from pdem.simulation.same_on_ranks import check_same
+
+    warning = check_same(communicator, case)
+    if warning:
+        echo_to_stderr(f"warning: {warning}")
+    exchange = exchange_of(case, communicator, threads)  # compares the files of the case
+    require_shared(case.output.folder, exchange)
 
 
 def _refuse_errors(case: Case, findings: Sequence[Finding]) -> None:
@@ -223,13 +233,14 @@ def _continue_or_start(
     communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
-    from pdem.simulation.ranks import check_same, on_first
+    from pdem.simulation.ranks import on_first
+    from pdem.simulation.same_on_ranks import on_all
 
     groups: list[StatePart] = []
-    case = read_case(path, settings)
+    case = on_all(communicator, lambda: read_case(path, settings))
     holds_run, may_overwrite = on_first(communicator, lambda: _find_run(case))
     if not holds_run:
-        _echo_warning(check_same(communicator, case))
+        _check_nodes(communicator, case, threads)
         options.check(communicator)
         return _start_run(communicator, threads, case, options._replace(overwrite=may_overwrite))
     point = _read_restart_point(communicator, case.output.folder, groups)
@@ -326,14 +337,14 @@ def _continue_run(
     from pdem.case.differences import physical_differences
     from pdem.case.restart_checks import check_continuable, check_end
     from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.ranks import check_same, on_first, stop_if_signalled
+    from pdem.simulation.ranks import on_first, stop_if_signalled
     from pdem.simulation.rebase_ledger import rebase_ledger
     from pdem.simulation.simulation import Simulation
 
     then = point.case()
     beginning = RestartPoint(point.path.parent, then, point.step)
     check_continuable(then, case)
-    _echo_warning(check_same(communicator, case))
+    _check_nodes(communicator, case, threads)
     echo = echo_to_stderr if is_root(communicator) else _no_echo
     changes = physical_differences(then, case)
     for key, old, new in changes:

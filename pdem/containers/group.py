@@ -36,6 +36,10 @@ class Group(Protocol):
         Whether the ranks of this node have more threads than cores.
     on_one_node : bool
         Whether all ranks are on this node.
+    workers : int
+        Threads of all ranks together; nodes may differ.
+    layout : str
+        Which nodes have how many ranks and threads, in a line; empty if there is one.
     """
 
     rank: int
@@ -43,6 +47,8 @@ class Group(Protocol):
     threads: int
     crowded: bool
     on_one_node: bool
+    workers: int
+    layout: str
 
     def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:
         """Send each row of some columns to a rank; return the rows that come, in the order of the ranks they are from.
@@ -106,9 +112,10 @@ class OneRank:
     rank = 0
     size = 1
     on_one_node = True
+    layout = ""
 
     def __init__(self, threads: int = 1) -> None:
-        self.threads = threads
+        self.threads = self.workers = threads
         self.crowded = threads > available_cores()
 
     def route(self, columns: Columns, targets: NDArray[np.int64]) -> Columns:

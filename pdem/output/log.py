@@ -81,8 +81,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def header(case: str, ranks: int, threads: int, details: Iterable[str] = ()) -> str:
-    """Return the first lines of a log: version, case, ranks and threads, versions, processor, `details`."""
+def header(case: str, ranks: int, workers: int, details: Iterable[str] = ()) -> str:
+    """Return the first lines of a log: version, case, ranks and threads of all, versions, processor, `details`."""
     found = environment()
     started = datetime.now().astimezone().isoformat(timespec="seconds")
     lines = [
@@ -90,7 +90,7 @@ def header(case: str, ranks: int, threads: int, details: Iterable[str] = ()) -> 
             (
                 f"pdem {found['pdem']}",
                 case,
-                f"{counted(ranks, 'rank')} x {counted(threads, 'thread')}",
+                _workers_text(ranks, workers),
                 started,
             )
         ),
@@ -99,6 +99,12 @@ def header(case: str, ranks: int, threads: int, details: Iterable[str] = ()) -> 
         *details,
     ]
     return "\n".join(lines)
+
+
+def _workers_text(ranks: int, workers: int) -> str:
+    if workers % ranks:  # nodes differ
+        return f"{counted(ranks, 'rank')}, {counted(workers, 'thread')} in all"
+    return f"{counted(ranks, 'rank')} x {counted(workers // ranks, 'thread')}"
 
 
 def table_heading() -> str:

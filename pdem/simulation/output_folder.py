@@ -28,6 +28,7 @@ from pdem.output.run_folder import (
     unusable_folder_text,
 )
 from pdem.output.series import TABLE, read_series_head
+from pdem.output.shared_folder import require_shared
 from pdem.simulation.engine import Engine, RestartPoint
 
 if TYPE_CHECKING:
@@ -274,6 +275,7 @@ def prepare_output_folder(
         On all ranks; the folder is unchanged then.
     """
     exchange, notes, problem = simulation.system.exchange, list[str](), None
+    require_shared(simulation.case.output.folder, exchange)
     if exchange.rank == 0:
         try:
             notes = _prepare_on_rank_0(simulation, overwrite, conflict, commands)

@@ -125,6 +125,7 @@ class Outputs:
         exchange, step = simulation.system.exchange, simulation.step
         self._log = RunLog(self._folder, resume=step > 0, console=not self._quiet)
         details = [
+            *([exchange.layout] if exchange.layout else []),
             f"{len(case.walls)} walls, time step {simulation.system.constants.step:.4g} s, from step {step}",
             str(simulation.system.skins),
             *(str(finding) for finding in findings),
@@ -134,7 +135,7 @@ class Outputs:
             tqdm.write(
                 f"pdem: {counted(steps, 'step')} to {case.time.end:g} s; log in {self._log.path}", sys.stderr
             )
-        self._log.text(header(case.title or case.source, exchange.size, exchange.threads, details))
+        self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
         self._particles.open()
@@ -238,7 +239,7 @@ class Outputs:
                 "largest_overlap": measured.largest_overlap, "kinetic_energy": measured.kinetic,
                 "dissipated_energy": measured.dissipated, "ledger_residual": residual,
                 "detections": simulation.system.detections,
-                "steps_per_second_per_core": rate / (exchange.size * exchange.threads),
+                "steps_per_second_per_core": rate / exchange.workers,
                 **({"seconds_left": left * measured.particles / rate} if rate > 0 else {}),
             }
         )  # fmt: skip

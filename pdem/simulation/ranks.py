@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_HOSTS_SHOWN = 4
+
 
 def communicator(threads: int | None = None) -> Any:
     """Return the communicator of all ranks that a launcher has started, None for a serial run.
@@ -91,10 +93,17 @@ def exchange_of(case: Case, communicator: Any = None, threads: int | None = None
         The ranks of the run.
     threads : int, optional
         Threads per rank; by default those of the environment, else cores / ranks of the node.
+
+    Raises
+    ------
+    LaunchError
+        On all ranks, if nodes do not see the same files of the case.
     """
     world = _world_of(communicator, threads)
     if isinstance(world, Alone):
         return world
+    if len(world.nodes) > 1:
+        _check_same_files(communicator, case)
     from decomposition.exchange import RankExchange
 
     domain = case.domain
@@ -224,15 +233,28 @@ def once_per_node(communicator: Any, function: Callable[[], Result]) -> tuple[Re
     """
     if communicator is None or communicator.size == 1:
         return function(), ""
+    from decomposition.mpi import each_node
     from decomposition.node_memory import once_per_node as make_once
 
     result, memory = make_once(communicator, function)
-    if memory.lacking:
-        return result, (
-            f"each rank has its own {memory.lacking / 2**20:.4g} MiB: there is no room for them in the shared memory "
-            "of the node; enlarge /dev/shm (containers: --shm-size)"
+    nodes = each_node(communicator, lambda: memory)
+    hosts = [host for host, held in nodes if held.lacking]
+    size = max(memory.shared, memory.copied) / 2**20
+    notices = []
+    if len(hosts) < len(nodes) and any(held.shared for _, held in nodes):
+        notices.append(f"{size:.4g} MiB once per node")
+    if hosts:
+        notices.append(
+            f"each rank on {_shown_hosts(hosts)} has its own {size:.4g} MiB: there is no room for them in the shared "
+            "memory of the node; enlarge /dev/shm (containers: --shm-size)"
         )
-    return result, f"{memory.shared / 2**20:.4g} MiB once per node" if memory.shared else ""
+    return result, "; but ".join(notices)
+
+
+def _shown_hosts(hosts: Sequence[str]) -> str:
+    """Return the first of some names of nodes, and how many more there are."""
+    more = len(hosts) - _HOSTS_SHOWN
+    return ", ".join(hosts[:_HOSTS_SHOWN]) + (f" and {more} more nodes" if more > 0 else "")
 
 
 def release(communicator: Any) -> None:
@@ -256,67 +278,54 @@ def warm_up(
     return warm_up_ranks(communicator, function, tag, announce, is_stopped)
 
 
-def check_same(communicator: Any, case: Case, now: Mapping[str, str] | None = None) -> str:
-    """Refuse ranks whose sources of pdem or whose case differ from those of rank 0. Collective.
+def crowded_nodes(communicator: Any, threads: int) -> list[str] | None:
+    """Return a line on each node whose ranks have more threads than cores; None if this process is alone. Collective.
 
     Parameters
     ----------
-    communicator, case
-        Of the run.
-    now : mapping, optional
-        In place of `pdem.output.provenance.provenance`.
-
-    Returns
-    -------
-    str
-        On rank 0 a warning, if ranks differ in something else that changes bits; else empty.
-
-    Raises
-    ------
-    LaunchError
-        On all ranks.
+    communicator : mpi4py communicator or None
+        The ranks.
+    threads : int
+        Threads of this rank.
     """
-    if communicator is None or communicator.size == 1:
-        return ""
-    from pdem.case.differences import differences
-    from pdem.output.provenance import changes_since, provenance
-
-    mine, own = provenance() if now is None else now, case.to_toml()
-    first, text = communicator.bcast((dict(mine), own))
-    error = warning = None
-    if mine["pdem"] != first["pdem"] or mine["sources"] != first["sources"]:
-        versions = [f"pdem {one['pdem']} (sources {one['sources']})" for one in (mine, first)]
-        error = f"{versions[0]}, and rank 0 {versions[1]}: load the same environment on all nodes"
-    elif own != text:
-        key, then, here = (differences(case.from_text(text), case) or [("the case", "another", "this")])[0]
-        error = f"{key} = {here}, and rank 0 {then}: let all ranks read the same case file"
-    else:
-        warning = changes_since(first, mine, "there") or None
-    refused = _first_of(communicator, error)
-    if refused is not None:
-        number, rank, what = refused
-        raise LaunchError(
-            f"{number} of {communicator.size} ranks would not run what rank 0 runs; rank {rank} has {what}"
-        )
-    mixed = _first_of(communicator, warning)
-    if communicator.rank or mixed is None:
-        return ""
-    number, rank, what = mixed
-    return (
-        f"{number} of {communicator.size} ranks differ from rank 0, rank {rank} in {what}: the results are valid, "
-        "but their bits depend on how particles are divided; where bits matter, use nodes of one type"
-    )
-
-
-def _first_of(communicator: Any, text: str | None) -> tuple[int, int, str] | None:
-    """Return how many ranks have a text, and the first of them with its own; None if none has any. Collective."""
-    from decomposition.mpi import largest_on_ranks
-
-    number = communicator.allreduce(int(text is not None))
-    if not number:
+    world = _world_of(communicator, threads)
+    if isinstance(world, Alone):
         return None
-    first = -largest_on_ranks(communicator, -communicator.rank if text is not None else -communicator.size)
-    return number, first, communicator.bcast(text, first)
+    from decomposition.nodes import crowded_text
+
+    return crowded_text(world.nodes)
+
+
+def _check_same_files(communicator: Any, case: Case) -> None:
+    """Refuse nodes on which a file that the case names is another than on that of rank 0: most are read on each."""
+    from decomposition.mpi import each_node
+    from pdem.case.input_files import content_of_file, input_files
+
+    files = input_files(case)
+    (first, expected), *others = each_node(
+        communicator, lambda: {key: content_of_file(path) for key, path in files.items()}
+    )
+    wrong = [
+        (host, key, content)
+        for host, found in others
+        for key, content in found.items()
+        if content != expected.get(key)
+    ]
+    if wrong:
+        host, key, content = wrong[0]
+        what = "has another content there than" if content else "cannot be read there, but"
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise LaunchError(
+            f"{key} = {str(files[key])!r}, as seen on {host}, {what} on {first}, the node of rank 0{more}: let all "
+            "nodes see the same files, in a folder that they share"
+        )
+
+
+def largest_on_ranks(communicator: Any, number: int) -> int:
+    """Return the largest of the numbers that ranks give, on all of them. Collective; None is this process alone."""
+    from decomposition.mpi import largest_on_ranks as largest
+
+    return largest(communicator, number)
 
 
 def compile_rank_kernels() -> None:
@@ -334,8 +343,6 @@ def stop_if_signalled(communicator: Any, flag: SignalFlag) -> None:
     Interrupted
         On all ranks.
     """
-    from decomposition.mpi import largest_on_ranks
-
     number = largest_on_ranks(communicator, flag.requested)
     if number:
         raise Interrupted(

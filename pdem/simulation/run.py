@@ -234,13 +234,13 @@ class _Run:
         joined = exchange.collect(mine)
         if joined is None:
             return
-        record_speed(measured.particles, simulation.step - step, seconds, exchange.size * exchange.threads)
+        record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
         rows = joined["seconds"].reshape(exchange.size, -1)
         table: dict[str, Any] = {name: rows[:, column].tolist() for column, name in enumerate(names)}
         self.outputs.report(
             end_report(
                 table, measured.particles * (simulation.step - step), seconds,
-                exchange.size * exchange.threads, measured.energies,
+                exchange.workers, measured.energies,
                 measured.balance - simulation.first_balance
                 if simulation.system.constants.law.has_ledger
                 else None,

@@ -14,7 +14,8 @@ from pdem.foundation.errors import Interrupted, LaunchError
 from pdem.foundation.signals import SignalFlag
 from pdem.foundation.version import VERSION
 from pdem.output.provenance import provenance
-from pdem.simulation.ranks import check_same, stop_if_signalled
+from pdem.simulation.ranks import stop_if_signalled
+from pdem.simulation.same_on_ranks import check_same
 
 pytestmark = pytest.mark.ranks(1, 2, 4)
 

@@ -52,7 +52,7 @@ def test_a_detection_costs_the_same_on_many_ranks(ranks, communicator, name):
     check(communicator, name)
 
 
-POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Mprobe", "Send_init", "Recv_init"}
+POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Recv", "Iprobe", "Mprobe", "Send_init", "Recv_init"}
 
 
 @pytest.mark.ranks(8, timeout=300)

@@ -28,7 +28,7 @@ VALUES = {
 
 def test_run_log_holds_header_table_and_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunLog(tmp_path / "new") as run_log:
-        run_log.text(header("mixer.toml", 2, 4, ["bisection  100 particles"]))
+        run_log.text(header("mixer.toml", 2, 8, ["bisection  100 particles"]))
         run_log.row(VALUES)
         run_log.row(VALUES)
         run_log.warning("the time step is long")

@@ -1,0 +1,45 @@
+"""The files that a case names besides its own: meshes, particles, tables, contact laws."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.laws import FROM_FILE
+from pdem.case.messages import shown_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pdem.case.schema import CaseData
+
+_FILE_KEYS = ("file", "mesh")
+_LAW_KEY = "law"
+
+
+def input_files(case: CaseData) -> dict[str, Path]:
+    """Return the paths of all files that a case names, there or not, by their keys."""
+    return {
+        shown_key(list(key)): case.file(name) for key, name in _names(case.model_dump(exclude_none=True), ())
+    }
+
+
+def _names(value: Any, key: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the keys below `key` that name a file, and the names."""
+    if isinstance(value, dict | list | tuple):
+        for part, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _names(inner, (*key, part))
+    elif isinstance(value, str) and key[-1] in _FILE_KEYS:
+        yield key, value
+    elif isinstance(value, str) and key[-1] == _LAW_KEY and value.startswith(FROM_FILE):
+        yield key, value.removeprefix(FROM_FILE).rpartition(":")[0]
+
+
+def content_of_file(path: Path) -> str:
+    """Return a digest of the content of a file, empty if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,94 @@
+"""Is the output folder the same folder on all nodes? Every rank writes its own part of each file there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import InputError
+from pdem.output.run_folder import unusable_folder_text
+from pdem.output.storage import reason
+
+if TYPE_CHECKING:
+    from pdem.output.parallel_hdf5 import Ranks
+
+_LOOKS, _SECONDS_BETWEEN_LOOKS = 10, 0.2  # a network file system may be late
+
+
+def require_shared(folder: Path | str, ranks: Ranks) -> None:
+    """Require that all ranks see and may change what rank 0 writes into a folder, or where it will be made. Collective.
+
+    Rank 0 writes a small file, all look for it, and it is removed: nothing else in the folder changes. If rank 0 can
+    write nothing there, other checks say so.
+
+    Parameters
+    ----------
+    folder : path
+        Folder for the output.
+    ranks : Ranks
+        All that will write there.
+
+    Raises
+    ------
+    InputError
+        On all ranks, if one of them does not.
+    """
+    if ranks.on_one_node:
+        return
+    token = ranks.share(uuid.uuid4().hex)
+    levels, problem = ranks.share(_write(Path(folder), token) if ranks.rank == 0 else None)
+    if problem is not None:
+        raise InputError(problem)
+    if levels is None:
+        return
+    path = _place(Path(folder), levels, token)  # of this rank, whose working folder may be another
+    problem, host = _problem_with(path, token), platform.node()
+    problem = ranks.first(None if problem is None else f"rank {ranks.rank} on {host} {problem}")
+    if ranks.rank == 0:
+        with suppress(OSError):
+            path.unlink()
+    if problem is not None:
+        where = ranks.share(f"what rank 0 on {host} writes into {path.parent}")
+        raise InputError(
+            f"output.folder = {str(folder)!r} is not one folder for all ranks: {problem} {where}; each rank writes its "
+            "part of every file: name a folder that all nodes share, none on a disk of their own such as /tmp"
+        )
+
+
+def _place(folder: Path, levels: int, token: str) -> Path:
+    """Return the path of the file in a folder, or so many levels above it."""
+    return [folder.absolute(), *folder.absolute().parents][levels] / f".pdem-{token}.tmp"
+
+
+def _write(folder: Path, token: str) -> tuple[int | None, str | None]:
+    """Write a file into a folder or the nearest that there is above it; return how far up, or what the problem is."""
+    places = [folder.absolute(), *folder.absolute().parents]
+    levels = next(number for number, place in enumerate(places) if place.is_dir())
+    try:
+        _place(folder, levels, token).write_text(token, encoding="ascii")
+    except PermissionError:
+        return None, None
+    except OSError as error:
+        return None, unusable_folder_text(folder, reason(error))
+    return levels, None
+
+
+def _problem_with(path: Path, token: str) -> str | None:
+    """Return what keeps this process from changing a file that another has written, None if nothing does."""
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        try:
+            with open(os.open(path, os.O_RDWR), "rb") as file:
+                if file.read() == token.encode("ascii"):
+                    return None
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"may not change ({reason(error)})"
+    return "does not see"
