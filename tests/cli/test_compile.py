@@ -44,8 +44,9 @@ def held():
 PROGRAM = (
     HELD
     + """
-case = Case.read(sys.argv[1])
-compile_kernels(case)
+from decomposition.mpi import node_first, start_world
+case, world = Case.read(sys.argv[1]), start_world()
+node_first(world and world.communicator, lambda: compile_kernels(case))  # as a run does: or each compiled all of it
 built = held()
 for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.0012"]):
     try:
