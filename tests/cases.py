@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GRAIN = {"density": 1000.0, "youngs_modulus": 1e7, "poisson_ratio": 0.2}
 RIGID: dict[str, Any] = {}
 ELASTIC = {"friction": 0.0, "restitution": 1.0}
+USUAL = {"friction": 0.5, "restitution": 0.5}
 
 
 @dataclass

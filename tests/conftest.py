@@ -1,4 +1,4 @@
-"""What all tests share: threads, hypothesis, and tests on several ranks (see `rank_harness`)."""
+"""What all tests share: threads, hypothesis, tests on several ranks and in two processes (see `rank_harness`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 from decomposition.launch import launched_ranks
-from rank_harness import RANKS_VARIABLE
+from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 
 IS_STARTED_BY_HARNESS = RANKS_VARIABLE in os.environ
 IS_UNDER_MPIRUN = launched_ranks() > 1 or IS_STARTED_BY_HARNESS
@@ -29,6 +29,15 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("pdem")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--processes",
+        type=int,
+        choices=(1, 2),
+        help="that share the tests on one rank; by default two if these are many",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     if IS_STARTED_BY_HARNESS:
@@ -39,10 +48,16 @@ def pytest_configure(config):
         from rank_harness.child import KeepTogether
 
         config.pluginmanager.register(KeepTogether())
+    elif BESIDE_VARIABLE in os.environ:
+        from rank_harness import beside
+
+        beside.register(config)
     else:
+        from rank_harness.beside import First
         from rank_harness.parent import Parent
 
         config.pluginmanager.register(Parent())
+        config.pluginmanager.register(First(config.option.processes))
 
 
 def pytest_generate_tests(metafunc):

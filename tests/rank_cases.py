@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pdem
+from decomposition.mpi import patient_barrier
 from pdem.simulation.state import gather_groups, local_groups
 
 CLOUD = """
@@ -98,7 +99,10 @@ def require_same_bits(found, expected):
 
 
 def compare(case, steps, **options):
-    """Run on all ranks and alone; the state, the ledger and the wall loads must have the same bits."""
+    """Run on all ranks and alone; the state, the ledger and the wall loads must have the same bits.
+
+    Ranks that wait for the one that runs alone are asleep: awake they would take most of its time on a few cores.
+    """
     comm = communicator()
     shared = pdem.Simulation(case, comm, **options)
     shared.advance(steps)
@@ -114,6 +118,7 @@ def compare(case, steps, **options):
             assert np.array_equal(load["force"], expected[wall]["force"])
             assert np.array_equal(load["torque"], expected[wall]["torque"])
             assert load["power"] == expected[wall]["power"]
+    patient_barrier(comm)
     compare_nodal_forces(shared, alone if comm.rank == 0 else None)
     comm.Barrier()
     return shared

@@ -164,7 +164,7 @@ def compile_wall_kernels(text: str, directory: str) -> None:
 
 
 class _Laws(NamedTuple):
-    """Materials and interactions as text, and the folder of files of contact laws.
+    """Materials, interactions and whether contacts keep accounts as text, and the folder of files of contact laws.
 
     They use all contact laws of a case, so that the kernels are the same.
     """
@@ -183,6 +183,7 @@ class _Laws(NamedTuple):
         tables = tables or [_USUAL]
         different = {tomli_w.dumps(table): table for table in tables}
         document: dict[str, Any] = {"materials": {}, "interactions": {}}
+        document["output"] = {"energies": case is None or case.output.energies}
         for number, table in enumerate(different.values()):  # of materials without particles
             document["materials"][f"other{number}"] = {}
             document["interactions"][f"other{number}-other{number}"] = table

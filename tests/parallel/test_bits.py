@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decomposition.mpi import patient_barrier
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
@@ -86,14 +87,14 @@ def check_same_bits(ranks, example, communicator, shared_path):
     if first:
         write_example(example, shared_path)
         alone = run_variant(small_case(example, shared_path, "alone"), None, Variant(1))
-    communicator.Barrier()
+    patient_barrier(communicator)
     counts = run_variant(small_case(example, shared_path, "shared"), comm, variant)
     part = communicator.Split(communicator.rank < fewer)
     middle = CheckpointFolder(shared_path / "shared").paths()[0]
     if communicator.rank < fewer:
         other = Variant(fewer, 3 - variant.threads, METHODS[variant.method == METHODS[0]], "always", ranks)
         run_variant(small_case(example, shared_path, "again"), None if fewer == 1 else part, other, middle)
-    communicator.Barrier()
+    patient_barrier(communicator)
     if first:
         expected = {path.name: path for path in CheckpointFolder(shared_path / "alone").paths()}
         shared, again = (CheckpointFolder(shared_path / name).paths() for name in ("shared", "again"))
@@ -105,7 +106,7 @@ def check_same_bits(ranks, example, communicator, shared_path):
         assert (alone.twice, alone.listed_twice) == (0, 0)
         assert counts.divisions >= 3 if variant.balance == "always" and ranks > 1 else counts.divisions == 0
         assert example != "hopper" or counts.particles < 250
-    communicator.Barrier()
+    patient_barrier(communicator)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -119,7 +120,7 @@ def test_every_value_of_every_axis_occurs_with_every_case(example):
 def test_contacts_of_two_ranks_are_counted_once(ranks, communicator, shared_path):
     if communicator.rank == 0:
         write_example("h2_mixer", shared_path)
-    communicator.Barrier()
+    patient_barrier(communicator)
     case = small_case("h2_mixer", shared_path, "shared")
     counts = run_variant(case, communicator, Variant(ranks, method="slabs"))
     if communicator.rank == 0:

@@ -60,7 +60,9 @@ POINT_TO_POINT = {"Isend", "Issend", "Irecv", "Recv", "Iprobe", "Mprobe", "Send_
 def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside):
     """One all-reduce for each step, four for each detection; two more where particles leave the box."""
     text = CLOUD.replace("gravity", f'outside = "{outside}"\ngravity')
-    text = text.replace("[output]", "[detection]\nskin = 0.03\n[output]")
+    text = text.replace("[output]", "[detection]\nskin = 0.1\n[output]").replace(
+        "random = 1.0", "random = 2.0"
+    )
     counts = Counts()
     case = divided(text, "bisection", "never")
     simulation = Simulation(case, CountingCommunicator(communicator, counts), threads=1)
@@ -68,11 +70,11 @@ def test_a_run_asks_all_ranks_for_nothing_but_sums(ranks, communicator, outside)
     system = simulation.system
     detections, particles = system.detections, communicator.allreduce(system.particles.count)
     counts.calls.clear()
-    simulation.advance(300)
+    simulation.advance(130)
     calls = dict(counts.calls)
     gone = particles - communicator.allreduce(system.particles.count)
     detections = system.detections - detections
-    least = 1 + 300 + 4 * detections  # one for the call
+    least = 1 + 130 + 4 * detections  # one for the call
     assert detections > 3
     assert (gone > 0) == (outside == "remove")
     assert least <= calls.pop("Allreduce") <= least + 2 * min(gone, detections)
@@ -86,7 +88,7 @@ def test_who_is_told_knows_it(ranks, communicator, seed):
     """Random targets, many rounds one after the other, some ranks with nothing to say."""
     messages = Messages(communicator.Dup())
     rng = np.random.default_rng(seed)
-    for turn in range(30):
+    for turn in range(10):
         told = rng.random((ranks, ranks)) < rng.random()  # the same on every rank
         targets = np.flatnonzero(told[communicator.rank])
         rows = np.array([[turn, communicator.rank, target] for target in targets], np.int64).reshape(-1, 3)

@@ -30,7 +30,7 @@ positions = [[-0.15, 0.0, 0.0], [-0.05, 0.0, 0.0], [0.05, 0.0, 0.0], [0.15, 0.0,
 name = "floor"
 mesh = "given"
 material = "steel"
-translation = {velocity = [0.0, 0.0, 1.0]}
+translation = {velocity = [0.0, 0.0, 4.0]}
 [output]
 folder = "unused"
 """
@@ -51,7 +51,7 @@ def state(run):
 def test_insertions_are_refused_alike(ranks):
     comm = communicator()
     run = pdem.Simulation(pdem.Case.from_text(CASE), comm, meshes=[FLOOR])
-    run.advance(500)  # the floor is at -0.09
+    run.advance(125)  # the floor is at -0.09
     before = state(run)
     wrong = [
         ([[0.149, 0.0, 0.0]], 0.005, "grain"), ([[-0.151, 0.0, 0.0]], 0.005, "grain"),

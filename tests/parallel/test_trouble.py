@@ -8,6 +8,7 @@ import pytest
 
 import pdem
 from cases import quad
+from decomposition.mpi import patient_barrier
 from pdem.foundation.errors import BlowUpError
 from pdem.simulation.simulation import Simulation
 
@@ -78,4 +79,4 @@ def test_the_same_words_on_every_rank_and_number_of_ranks(ranks, positions, move
     assert re.search(words, texts[0]), texts[0]
     if comm.rank == 0:
         assert said(None) == texts[0]
-    comm.Barrier()
+    patient_barrier(comm)

@@ -6,6 +6,9 @@ is pytest again, in every rank, and reports each test through a file as soon as 
 crashes or hangs ends that mpirun; what had not run yet goes on in a new one. So each test passes or fails for
 itself alone.
 
+All other tests are shared by two processes if there are many of them, see `beside`; ranks have the machine for
+themselves.
+
 The same tests also run under an outer mpirun, with pytest-mpi:
 `mpirun -n 2 pytest --with-mpi tests/parallel`.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 RANKS_VARIABLE = "PDEM_TEST_RANKS"
 FOLDER_VARIABLE = "PDEM_TEST_FOLDER"
+BESIDE_VARIABLE = "PDEM_TEST_BESIDE"
 DEFAULT_TIMEOUT = 180.0  # s; generous, because on a new machine the first test also compiles kernels
 
 

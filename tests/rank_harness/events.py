@@ -1,4 +1,4 @@
-"""What a rank tells the pytest that started it: one line of JSON per event, in a file per rank."""
+"""What a rank, or a second pytest, tells the one that started it: one line of JSON per event, in a file for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Event:
-    """`kind` is "hello" (test: process id), "start" or "end"; `outcome` is one of pytest's, or "xfailed"."""
+    """`kind` is "hello" (test: process id), "start" or "end"; `outcome` is one of pytest's, or "xfailed".
+
+    A second pytest also says "report" (text: pytest's, as JSON), and "module" (test: a file) when a file is done.
+    """
 
     kind: str
     test: str
@@ -24,6 +27,11 @@ def event_file(folder: Path, rank: int) -> Path:
 def dump_file(folder: Path, rank: int) -> Path:
     """Return the file for the stacks of a rank that crashed or hung."""
     return folder / f"rank-{rank}.stacks"
+
+
+def tail_of(path: Path, lines: int = 60) -> str:
+    """Return the last lines of a file, nothing if there is none."""
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
 
 
 class EventWriter:

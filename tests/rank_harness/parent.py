@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 
 from rank_harness import FOLDER_VARIABLE, RANKS_VARIABLE, time_limit
-from rank_harness.events import Event, EventReader, dump_file
+from rank_harness.events import Event, EventReader, dump_file, tail_of
 
 # From the start of mpirun to its first test, and from the last test to its end: imports on a busy machine.
 START_SECONDS = 120.0
 _POLL_SECONDS = 0.02
-_SHOWN_LINES = 60
 
 
 def mpirun() -> str:
@@ -151,11 +150,11 @@ class Job:
         waiting = [rank for rank in range(self._ranks) if rank not in ended]
         notes = [f"{self._ranks} ranks: {reason}; not finished: {_named(waiting) or 'none'}"]
         for rank in waiting:
-            stacks = _tail(dump_file(self._folder, rank))
+            stacks = tail_of(dump_file(self._folder, rank))
             if stacks:
                 notes.append(f"--- stack of rank {rank} ---\n{stacks}")
         if len(notes) == 1:
-            notes.append(_tail(self._output))
+            notes.append(tail_of(self._output))
         return "\n".join(notes)
 
 
@@ -266,9 +265,3 @@ def _ranks_of(item):
 
 def _named(ranks):
     return ", ".join(f"rank {rank}" for rank in ranks)
-
-
-def _tail(path):
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import GRAIN, Grains, make_case, quad, simulate, state_of
+from cases import GRAIN, USUAL, Grains, make_case, quad, simulate, state_of
 from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
 from pdem.foundation.errors import CaseError, InputError
@@ -23,7 +23,6 @@ PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-
     0.0, 1e-4, (27, 3)
 )
 GRAINS = Grains(PLACES, 1e-3, CROWD.normal(0.0, 0.1, (27, 3)), CROWD.normal(0.0, 20.0, (27, 3)))
-USUAL = {"friction": 0.5, "restitution": 0.5}
 
 
 def case_with(folder, **law):
@@ -258,16 +257,24 @@ STICKY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("law", [USUAL, STICKY], ids=["usual", "sticky"])
-def test_the_motion_is_the_same_without_the_ledger(tmp_path, law):
-    found = []
+@pytest.mark.parametrize(
+    ("law", "walls"),
+    [
+        pytest.param(USUAL, True, id="usual"),
+        pytest.param(STICKY, False, id="sticky"),
+        pytest.param(STICKY, True, id="sticky-walls", marks=pytest.mark.slow),
+    ],
+)
+def test_the_motion_is_the_same_without_the_ledger(tmp_path, law, walls):
+    """The parts of the law are the same for walls, whose kernels take the longest to compile."""
+    meshes, found = [quad(0.1, -1.02e-3)] if walls else [], []
     for energies in ("true", "false"):
         case = make_case(
             tmp_path, GRAINS, law=law, step=2e-6, gravity=(0.0, 0.0, -9.81),
-            walls=({"mesh": quad(0.1, -1.02e-3)},),
+            walls=tuple({"mesh": mesh} for mesh in meshes),
         )  # fmt: skip
         case.override(f"output.energies={energies}")
-        run = pdem.Simulation(case, threads=1, meshes=[quad(0.1, -1.02e-3)])
+        run = pdem.Simulation(case, threads=1, meshes=meshes)
         run.advance(80)
         found.append(run)
     with_ledger, without = found
