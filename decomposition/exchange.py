@@ -62,6 +62,7 @@ class RankExchange(RankGroup):
         super().__init__(world)
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
+        self._lower = np.asarray(lower, np.float64)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
         self._ghosts = Ghosts(self._communicator)
         self._balance = Balance(balance)
@@ -78,8 +79,12 @@ class RankExchange(RankGroup):
         self, position: NDArray[np.float64], reach: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each. Collective."""
-        whole = self.largest(np.concatenate((-position, position), axis=1).max(axis=0, initial=-np.inf))
+        # Parts hold more than these positions: outer ones end where nothing is within reach any more.
+        ends = np.concatenate((-position, position), axis=1) + reach[:, None]
+        whole = self.largest(ends.max(axis=0, initial=-np.inf))
         whole[:3] *= -1.0
+        periodic = np.tile(self._period > 0.0, 2)
+        whole[periodic] = np.concatenate((self._lower, self._lower + self._period))[periodic]
         return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._period)
 
     def rebalance(

@@ -6,7 +6,6 @@ They depend on the case alone: random sizes, positions and velocities are keyed 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,7 +127,7 @@ def _placed_groups(
             groups.append(lattice_group(_request(case, index), first_id, placed, surroundings, over))
             placed.append(groups[-1])
         first_id += int(over.add(np.array([len(groups[-1].radius)]))[0])
-    _fill_randomly(random, placed, surroundings, progress, over)
+    fill_randomly(random, placed, surroundings, progress=progress, over=over)
     for one, group in zip(groups, case.particles, strict=True):
         _set_velocities(one, group, case.domain.dimension)
     return groups
@@ -141,43 +140,6 @@ def _unplaced_group(case: Case, index: int, first_id: int, over: Exchange) -> Fi
     begin, end = part_of(count, over.rank, over.size)
     radii = random_radii(request.sizes, first_id + begin, end - begin, request.fill.seed)
     return FillGroup(first_id + begin, radii, np.full((len(radii), 3), np.nan), request=request)
-
-
-def _fill_randomly(
-    random: list[FillGroup],
-    placed: list[PlacedGroup],
-    surroundings: Surroundings,
-    progress: bool,
-    over: Exchange,
-) -> None:
-    """Place the particles of random fills on rank 0; each rank gets the positions of its own."""
-    wholes = [_on_rank_0(one, over) for one in random]
-    others = [_on_rank_0(one, over) for one in placed]
-
-    def fill() -> None:
-        if over.rank == 0:
-            fill_randomly(wholes, others, surroundings, progress=progress)
-
-    on_each_rank(over, fill)
-    for whole, one in zip(wholes, random, strict=True):
-        ends = np.cumsum(_numbers(len(one.radius), over))
-        target = np.searchsorted(ends, np.arange(len(whole.position)), side="right")
-        one.position = over.route({"position": whole.position}, target)["position"]
-
-
-def _numbers(count: int, over: Exchange) -> NDArray[np.int64]:
-    """Return the numbers that all ranks give, by rank."""
-    numbers = np.zeros(over.size, np.int64)
-    numbers[over.rank] = count
-    return over.add(numbers)
-
-
-def _on_rank_0(group: Any, over: Exchange) -> Any:
-    """Return a whole group on rank 0, an empty one elsewhere."""
-    joined = over.collect({"radius": group.radius, "position": group.position})
-    if joined is None:
-        joined = {"radius": np.zeros(0), "position": np.zeros((0, 3))}
-    return replace(group, **joined)
 
 
 def _request(case: Case, index: int) -> FillRequest:

@@ -31,8 +31,13 @@ def size_classes(radii: Floats) -> list[Indices]:
     """Return the indices of spheres by class: radii within a factor of two, the largest class first."""
     if radii.size == 0:
         return []
-    octave = np.floor(np.log2(radii.max() / radii) + 1e-9).astype(np.int64)
+    octave = octaves(radii, float(radii.max()))
     return [np.flatnonzero(octave == value) for value in np.unique(octave)]
+
+
+def octaves(radii: Floats, largest: float) -> Indices:
+    """Return the number of the class of sizes of each sphere (n,): 0 for radii above half of the largest, and so on."""
+    return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
 
 
 def wrap_positions(positions: Floats, domain: Domain) -> Floats:
@@ -165,7 +170,8 @@ def touching_walls(
 def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)
-    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
+    # A little more, so that rounding decides nothing: `reach` depends on the other spheres.
+    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach * (1.0 + 1e-9)
     some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
     counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
     batch = np.cumsum(counts) // _PAIRS_AT_ONCE

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions
-from pdem.particles.clearance import size_classes
+from pdem.particles.clearance import octaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.containers.group import Group
     from pdem.particles.filling import FillRequest
 
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
@@ -34,37 +36,64 @@ USUAL_FRACTION = {2: 0.5, 3: 0.3}
 """Volume fraction that random placement reaches in most regions: less at walls, more if sizes differ widely."""
 
 
-def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: int) -> None:
-    """Refuse a random fill whose particles have too much volume for random placement in its region.
+_UNITS, _LOW = 40, 20
+"""Bits of the volume of the largest sphere of a class in whole units, and how many of them are added up apart."""
+
+
+def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: int, over: Group) -> None:
+    """Refuse a random fill whose particles have too much volume for random placement in its region. Collective.
+
+    `radii` (n,) are those of this rank's part of the fill.
 
     Raises
     ------
     CaseError
-        With their volume fraction, and the number that would fit.
+        On all ranks, with the volume fraction of the particles, and the number that would fit.
     """
-    volumes = np.pi * radii**2 if dimension == 2 else 4.0 / 3.0 * np.pi * radii**3
+    largest = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
+    counts, volumes = _class_volumes(radii, largest, dimension, over)
     lower, upper = regions.bounds(request.region)
     room = regions.size(request.region, dimension)
-    narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * radii.max(initial=0.0)
-    if _fits(radii, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
+    narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * largest
+    if _fits(counts, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return
     key = "volume_fraction" if request.fill.volume_fraction is not None else "count"
     given = getattr(request.fill, key)
-    usual = USUAL_FRACTION[dimension]
-    number = int(np.searchsorted(np.cumsum(volumes), usual * room))
+    usual, total, volume = USUAL_FRACTION[dimension], sum(counts), math.fsum(volumes)
     what = "area" if dimension == 2 else "volume"
     raise CaseError(
-        f"{request.where}.{key} = {given:g}: these {len(radii)} particles have {volumes.sum() / room:.3g} of the "
-        f"region's {what}; random places hold about {usual:g}, {number} of them: make the region larger, "
-        'or use arrangement = "hexagonal" and let it settle'
+        f"{request.where}.{key} = {given:g}: these {total} particles have {volume / room:.3g} of the "
+        f"region's {what}; random places hold about {usual:g}, {int(total * usual * room / volume)} of them: "
+        'make the region larger, or use arrangement = "hexagonal" and let it settle'
     )
 
 
-def _fits(radii: NDArray[np.float64], volumes: NDArray[np.float64], room: float, most: float) -> bool:
+def _class_volumes(
+    radii: NDArray[np.float64], largest: float, dimension: int, over: Group
+) -> tuple[list[int], list[float]]:
+    """Return the number of spheres on all ranks in each class of sizes, the largest first, and their volume.
+
+    Volumes are added up in whole units, so that it does not matter which rank has what.
+    """
+    octave = octaves(radii, largest)
+    highest = int(over.largest(np.array([octave.max(initial=-1)]))[0])
+    sums = np.zeros((highest + 1, 3), np.int64)
+    units = np.rint(2.0**_UNITS * (radii / largest * 2.0**octave) ** dimension).astype(np.int64)
+    for column, values in enumerate((np.ones_like(units), units >> _LOW, units & ((1 << _LOW) - 1))):
+        np.add.at(sums[:, column], octave, values)
+    sums = over.add(sums)
+    unit = math.pi * largest**2 if dimension == 2 else 4.0 / 3.0 * math.pi * largest**3
+    volumes = [
+        ((int(high) << _LOW) + int(low)) / 2**_UNITS * unit * 0.5 ** (dimension * number)
+        for number, (_, high, low) in enumerate(sums)
+    ]
+    return sums[:, 0].tolist(), volumes
+
+
+def _fits(counts: list[int], volumes: list[float], room: float, most: float) -> bool:
     """Return whether each class of sizes fills at most the fraction `most` of the volume free of larger ones."""
-    for members in size_classes(radii):
-        volume = float(volumes[members].sum())
-        if len(members) > 1 and volume > most * room:  # a single sphere may fill its region
+    for count, volume in zip(counts, volumes, strict=True):
+        if count > 1 and volume > most * room:  # a single sphere may fill its region
             return False
         room -= volume
     return room > 0.0

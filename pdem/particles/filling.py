@@ -173,14 +173,19 @@ class Surroundings:
         self._meshes = walls
         self._walls: Mesh | None = None
 
-    def free(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
-        """Return which spheres lie inside the region of a fill, clear of its excluded regions and of walls."""
+    def inside(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
+        """Return which spheres lie inside the region of a fill, clear of its excluded regions."""
         region = request.region
         unbounded = regions.open_axes(region, self.domain)
         unbounded[self.domain.dimension :] = True
-        free = regions.contains(region, positions, radii, unbounded)
+        inside = regions.contains(region, positions, radii, unbounded)
         for excluded in request.fill.exclude:
-            free &= regions.distance(excluded, positions) >= radii
+            inside &= regions.distance(excluded, positions) >= radii
+        return inside
+
+    def free(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
+        """Return which spheres lie inside the region of a fill, clear of its excluded regions and of walls."""
+        free = self.inside(request, positions, radii)
         if request.fill.avoid_walls and self._meshes is not None:
             candidates = np.flatnonzero(free)
             walls = self._joined_walls(self._meshes)

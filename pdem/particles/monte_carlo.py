@@ -8,17 +8,12 @@ at a volume fraction of 0.384 of equal spheres in space (Torquato, Uche, Stillin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pdem.foundation.random import keyed_vectors
 from pdem.particles.clearance import wrap_positions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Indices = NDArray[np.int64]
 
 REACHES = (1.0, 0.5, 0.25)
 """Largest move along each axis over the radius, in turn for each sweep: long for loose spheres, short for dense."""
@@ -26,31 +21,29 @@ REACHES = (1.0, 0.5, 0.25)
 _MOVE_STREAM = 1 << 40
 
 
-def monte_carlo_sweep(filling: Any, spheres: Indices, number: int) -> None:
-    """Move each placed sphere of a fill to a random position nearby, if it overlaps nothing there.
+def monte_carlo_sweep(filling: Any, number: int) -> None:
+    """Move each placed sphere of a fill to a random position nearby, if it overlaps nothing there. Collective.
+
+    They move one after the other, in the order of their numbers; none moves to where another was before the sweep.
 
     Parameters
     ----------
     filling : `pdem.particles.random_filling._Filling`
-        The fill, whose table and groups are changed.
-    spheres : (k,) int array
-        The spheres.
+        The fill, whose positions and places are changed.
     number : int
         Number of the sweep, which keys random numbers together with ids.
     """
-    domain, slots = filling.domain, filling.slots[spheres]
-    reach = REACHES[number % len(REACHES)] * filling.radii[spheres, None]
-    old, moves = np.zeros((len(spheres), 3)), np.zeros((len(spheres), 3))
-    for group, one in enumerate(filling.groups):
-        mine = np.flatnonzero(filling.owners[spheres] == group)
-        rows = filling.rows[spheres[mine]]
-        old[mine] = one.position[rows]
-        moves[mine] = (
-            2.0 * keyed_vectors(one.request.fill.seed, _MOVE_STREAM + 3 * number, one.ids[rows]) - 1.0
-        )
+    domain, spheres = filling.domain, np.flatnonzero(filling.is_placed)
+    radii, numbers, old = (column[spheres] for column in (filling.radii, filling.numbers, filling.positions))
+    moves = np.zeros((len(spheres), 3))
+    for request, ids, mine in filling.by_group(numbers):
+        moves[mine] = 2.0 * keyed_vectors(request.fill.seed, _MOVE_STREAM + 3 * number, ids) - 1.0
     moves[:, domain.dimension :] = 0.0
+    reach = REACHES[number % len(REACHES)] * radii[:, None]
     positions = wrap_positions(old + reach * moves, domain)
-    movable = np.flatnonzero(filling.table.clear(positions, filling.radii[spheres], slots))
-    movable = movable[filling.free(spheres[movable], positions[movable])]
-    movable = movable[filling.table.move(slots[movable], positions[movable])]
-    filling.set_positions(spheres[movable], positions[movable])
+    some = np.flatnonzero(filling.places.clear(positions, radii, numbers))
+    some = some[filling.free(positions[some], radii[some], numbers[some])]
+    candidates = {"position": positions, "radius": radii, "number": numbers, "turn": numbers}
+    some = some[filling.places.movable({name: column[some] for name, column in candidates.items()})]
+    filling.positions[spheres[some]] = positions[some]
+    filling.places.renew(filling.positions[spheres], radii, numbers)

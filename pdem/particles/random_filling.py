@@ -13,22 +13,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from pdem.containers.exchange import Alone
+from pdem.containers.group import on_each_rank
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
-from pdem.particles.clearance import size_classes, wrap_positions
+from pdem.particles.clearance import octaves, wrap_positions
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
 from pdem.particles.monte_carlo import monte_carlo_sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from pdem.containers.exchange import Exchange
+    from pdem.foundation.errors import CaseError
     from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings
-    from pdem.particles.sphere_table import SphereTable
+    from pdem.particles.sphere_places import SpherePlaces
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
+    Columns = dict[str, NDArray[Any]]
 
 PROGRESS_AFTER = 5.0
 """Time after which a fill shows its progress [s]."""
@@ -47,170 +54,284 @@ WALL_WORK = 14
 
 _PLACE_STREAM = 64
 _CANDIDATES_AT_ONCE = 4096
+_SAMPLES = 16384  # particles of a rank, about, by which space is divided
 
 
 def fill_randomly(
-    groups: list[FillGroup], placed: list[PlacedGroup], surroundings: Surroundings, *, progress: bool = False
+    groups: list[FillGroup],
+    placed: list[PlacedGroup],
+    surroundings: Surroundings,
+    *,
+    progress: bool = False,
+    over: Exchange | None = None,
 ) -> None:
-    """Place the particles of all random fills together, the largest first.
+    """Place the particles of all random fills together, the largest first. Collective.
+
+    Positions depend on the whole groups alone, not on how these are divided among ranks. Space is divided anew.
 
     Parameters
     ----------
     groups : list of FillGroup
-        Groups to be placed; their positions are written.
+        Of each group to be placed this rank's part, whose positions are written.
     placed : list of PlacedGroup
-        Groups that are placed already.
+        Parts of groups that are placed already.
     surroundings : Surroundings
         The domain and the walls.
     progress : bool
-        Show the progress on standard error, if it takes some seconds.
+        Show the progress on the standard error of rank 0, if it takes some seconds.
+    over : Exchange, optional
+        The ranks that place them together; this process alone unless given.
 
     Raises
     ------
     CaseError
-        Before placement, if particles have too much volume, see `pdem.particles.fill_limits`; later, if some cannot be
-        placed, with the number of placed ones.
+        On all ranks: before placement, if particles have too much volume, see `pdem.particles.fill_limits`; later, if
+        some cannot be placed, with the number of placed ones.
+    MeshError
+        On all ranks, if a wall cannot be read.
     """
-    if not any(len(one.radius) for one in groups):
+    over = Alone() if over is None else over
+    count = int(over.add(np.array([sum(len(one.radius) for one in groups)]))[0])
+    if not count:
         return
     for one in groups:
-        require_volume(one.request, one.radius, surroundings.domain.dimension)
-    count = sum(len(one.radius) for one in groups)
+        require_volume(one.request, one.radius, surroundings.domain.dimension, over)
     with tqdm(
         total=count,
         desc="placing particles",
         delay=PROGRESS_AFTER,
-        disable=not progress,
+        disable=not progress or over.rank > 0,
         leave=False,
         unit="",
     ) as bar:
-        _Filling(groups, placed, surroundings, bar).fill()
+        _Filling(groups, placed, surroundings, bar, over).fill()
 
 
 class _Filling:
-    """The particles of all random fills during placement.
+    """Particles of all random fills during placement: of each rank those of its parts of the groups.
+
+    A rank makes positions for its particles, and the ranks whose parts of space they touch test them. Particles have
+    numbers: one group after the other, in each by id.
 
     Attributes
     ----------
-    radii : (n,) array
-        Of all of them [m].
-    owners, rows : (n,) int arrays
-        Number of the group of each, and its row there.
-    slots : (n,) int array
-        Its number in the table of spheres, -1 if not placed.
-    work : int
-        Positions tried, moves, and tests against walls since the first sweep of the class.
+    radii, numbers : (n,) arrays
+        Of this rank's particles, radii in m.
+    positions : (n, 3) array
+        In m, NaN for those that are not placed.
+    is_placed : (n,) array of bool
+        Whether they are.
+    places : SpherePlaces
+        The placed particles of all ranks.
     """
 
     def __init__(
-        self, groups: list[FillGroup], placed: list[PlacedGroup], surroundings: Surroundings, bar: Any
+        self,
+        groups: list[FillGroup],
+        placed: list[PlacedGroup],
+        surroundings: Surroundings,
+        bar: Any,
+        over: Exchange,
     ) -> None:
-        self.domain, self.groups, self.surroundings, self._bar = (
-            surroundings.domain,
-            groups,
-            surroundings,
-            bar,
-        )
+        self.domain, self._groups, self._surroundings = surroundings.domain, groups, surroundings
+        self._bar, self._over = bar, over
+        counts = np.array([len(one.radius) for one in groups])
+        begins = [over.before(count) for count in counts.tolist()]
+        totals = over.add(counts)
+        self._begins, self._total = np.cumsum(totals) - totals, int(totals.sum())
+        firsts = [
+            one.first_id - begin if len(one.radius) else -1 for one, begin in zip(groups, begins, strict=True)
+        ]
+        self._first_ids = over.largest(np.array(firsts, np.int64))
         self.radii = np.concatenate([one.radius for one in groups])
-        self.owners = np.repeat(np.arange(len(groups)), [len(one.radius) for one in groups])
-        self.rows = np.concatenate([np.arange(len(one.radius)) for one in groups])
-        self.slots = np.full(len(self.radii), -1, np.int64)
-        self.table = _sphere_table(self.domain, self.radii, placed)
-        self.work = 0
+        self.numbers = np.concatenate([np.arange(count) for count in counts]) + np.repeat(
+            self._begins + begins, counts
+        )
+        self.positions = np.full((len(self.radii), 3), np.nan)
+        self.is_placed = np.zeros(len(self.radii), np.bool_)
+        self._work = self._tested = 0
+        self.places = self._prepared(placed)
+
+    def _prepared(self, placed: list[PlacedGroup]) -> SpherePlaces:
+        """Divide space among the ranks, and return the places of spheres, of which those of some groups are known."""
+        from pdem.particles.sphere_places import SpherePlaces  # imported late: it needs the compiler
+
+        ends = self._over.largest(np.array([self.radii.max(initial=0.0), -self.radii.min(initial=np.inf)]))
+        self._largest = float(ends[0])
+        joined = np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)])
+        radii = np.concatenate([np.zeros(0), *(one.radius for one in placed)])
+        joined = wrap_positions(joined, self.domain)
+        every = max(1, self._total // (_SAMPLES * self._over.size))
+        first, inside = self._tries(self.numbers[::every], self.radii[::every], 0)
+        self._over.divide(np.concatenate((first[inside], joined[::every])))
+        share = -(-self._total // self._over.size)
+        places = SpherePlaces(self.domain, -float(ends[1]), self._largest, share, self._over)
+        places.fix(joined, radii)
+        return places
 
     def fill(self) -> None:
         """Place all particles, one class of sizes after the other."""
-        for members in size_classes(self.radii):
-            pending = members[np.argsort(-self.radii[members], kind="stable")]
-            pending, first = self._add_sequentially(pending)
-            if len(pending):
-                self._add_between_sweeps(pending, first)
+        octave = octaves(self.radii, self._largest)
+        highest = int(self._over.largest(np.array([octave.max(initial=0)]))[0])
+        for number in range(highest + 1):
+            members = np.flatnonzero(octave == number)
+            self._pending = members[np.argsort(-self.radii[members], kind="stable")]
+            self._count()
+            first = self._add_sequentially()
+            if self._pending_count:
+                self._add_between_sweeps(first)
+        begin = 0
+        for one in self._groups:
+            one.position[:] = self.positions[begin : begin + len(one.radius)]
+            begin += len(one.radius)
 
-    def _add_sequentially(self, pending: Indices) -> tuple[Indices, int]:
-        """Try random positions for spheres; return those not placed, and the number of their next attempt."""
+    def _count(self) -> None:
+        """Count the pending and placed spheres of all ranks, and add up the work of tests against walls."""
+        counts = self._over.add(np.array([len(self._pending), self.is_placed.sum(), self._tested]))
+        self._bar.update(int(counts[1]) - self._bar.n)
+        self._pending_count, self._placed_count = int(counts[0]), int(counts[1])
+        self._work += WALL_WORK * int(counts[2])
+        self._tested = 0
+
+    def _add_sequentially(self) -> int:
+        """Try random positions for the pending spheres; return the number of their next attempt."""
         first, candidates = 0, 0
-        most = max(MIN_CANDIDATES, CANDIDATES_PER_SPHERE * len(pending))
-        attempts = min(self._request(number).fill.attempts for number in np.unique(self.owners[pending]))
-        while len(pending) and first < attempts and candidates < most:
+        most = max(MIN_CANDIDATES, CANDIDATES_PER_SPHERE * self._pending_count)
+        attempts = self._fewest_attempts()
+        while self._pending_count and first < attempts and candidates < most:
             # several attempts at once: else the last few particles would need many small passes
-            at_once = max(1, _CANDIDATES_AT_ONCE // len(pending))
-            candidates += at_once * len(pending)
-            pending = self._attempt(pending, first, at_once)
+            at_once = max(1, _CANDIDATES_AT_ONCE // self._pending_count)
+            candidates += at_once * self._pending_count
+            self._attempt(first, at_once)
             first += at_once
-        return pending, first
+        return first
 
-    def _add_between_sweeps(self, pending: Indices, first: int) -> None:
+    def _fewest_attempts(self) -> int:
+        """Return the least attempts that a group with pending spheres on any rank allows, 0 if none is pending."""
+        which = self._groups_of(self.numbers[self._pending])
+        counts = self._over.add(np.bincount(which, minlength=len(self._groups)))
+        return min(
+            (self._groups[number].request.fill.attempts for number in np.flatnonzero(counts)), default=0
+        )
+
+    def _add_between_sweeps(self, first: int) -> None:
         """Move placed spheres by Monte Carlo sweeps and try the others again, until all are placed.
 
         Raises
         ------
         CaseError
-            If some cannot be placed.
+            On all ranks, if some cannot be placed.
         """
-        most = max(MIN_WORK, WORK_PER_SPHERE * len(self.radii))
-        number, self.work = 0, 0
-        placed = np.flatnonzero(self.slots >= 0)
-        while len(pending) and len(placed) and self.work < most and number < MAX_SWEEPS_OF_CLASS:
-            monte_carlo_sweep(self, placed, number)
-            at_once = max(1, max(_CANDIDATES_AT_ONCE, 2 * len(placed)) // len(pending))
-            pending = self._attempt(pending, first, at_once)
-            placed = np.flatnonzero(self.slots >= 0)
+        most = max(MIN_WORK, WORK_PER_SPHERE * self._total)
+        number, self._work = 0, 0
+        while (
+            self._pending_count and self._placed_count and self._work < most and number < MAX_SWEEPS_OF_CLASS
+        ):
+            monte_carlo_sweep(self, number)
+            at_once = max(1, max(_CANDIDATES_AT_ONCE, 2 * self._placed_count) // self._pending_count)
+            self._attempt(first, at_once)
             number, first = number + 1, first + at_once
-            self.work += len(placed) + at_once * len(pending)
-        if not len(pending):
-            return
-        one = self.groups[self.owners[pending[0]]]
-        raise unplaced_error(one.request, int(np.isfinite(one.position[:, 0]).sum()), len(one.radius))
+            self._work += self._placed_count + at_once * self._pending_count
+        if self._pending_count:
+            raise self._unplaced()
 
-    def _attempt(self, pending: Indices, first: int, number: int) -> Indices:
-        """Try `number` random positions of each sphere; return those not placed."""
-        attempts = np.arange(first, first + number)
-        which = np.tile(np.arange(len(pending)), number)
-        attempt, tried = np.repeat(attempts, len(pending)), pending[which]
-        positions, allowed = self._candidates(tried, attempt)
-        before = self.table.count
-        winners = self.table.place(positions, self.radii[tried], allowed, which)
-        won = np.flatnonzero(winners >= 0)
-        self.slots[pending[won[np.argsort(winners[won])]]] = before + np.arange(len(won))
-        self.set_positions(pending[won], positions[winners[won]])
-        self._bar.update(len(won))
-        return pending[winners < 0]
+    def _unplaced(self) -> CaseError:
+        """Return the error for the group of the first sphere that is pending on any rank."""
+        radius = self.radii[self._pending].max(initial=0.0)
+        largest = float(self._over.largest(np.array([radius]))[0])
+        numbers = self.numbers[self._pending[self.radii[self._pending] == largest]]
+        first = -self._over.largest(-np.array([numbers.min(initial=self._total)]))
+        which = int(self._groups_of(first)[0])
+        mine = self._groups_of(self.numbers) == which
+        counts = self._over.add(np.array([(self.is_placed & mine).sum(), mine.sum()]))
+        return unplaced_error(self._groups[which].request, int(counts[0]), int(counts[1]))
 
-    def set_positions(self, spheres: Indices, positions: Floats) -> None:
-        """Write positions (k, 3) [m] of some spheres into their groups."""
-        for number, one in enumerate(self.groups):
-            mine = self.owners[spheres] == number
-            one.position[self.rows[spheres[mine]]] = positions[mine]
+    def _attempt(self, first: int, number: int) -> None:
+        """Try `number` random positions of each pending sphere.
 
-    def free(self, spheres: Indices, positions: Floats) -> Booleans:
-        """Return which spheres would be inside their regions and clear of walls at positions (k, 3) [m]."""
-        allowed = np.zeros(len(spheres), np.bool_)
-        self.work += WALL_WORK * len(spheres)
-        for number in range(len(self.groups)):
-            mine = self.owners[spheres] == number
-            if mine.any():
-                radii = self.radii[spheres[mine]]
-                allowed[mine] = self.surroundings.free(self._request(number), positions[mine], radii)
-        return allowed
+        First those of a few attempts, then of twice as many and so on: it is rare that many are free at last.
+        """
+        at_once, last = max(1, _CANDIDATES_AT_ONCE // self._pending_count), first + number
+        while self._pending_count and first < last:
+            now = min(at_once, last - first)
+            self._attempt_at_once(first, now)
+            first, at_once = first + now, 2 * at_once
 
-    def _request(self, number: int) -> FillRequest:
-        return self.groups[number].request
+    def _attempt_at_once(self, first: int, number: int) -> None:
+        candidates = self._free_candidates(first, number)
+        row = candidates.pop("row")
+        won = self.places.place(candidates)
+        spheres = self._pending[row[won]]
+        self.positions[spheres] = candidates["position"][won]
+        self.is_placed[spheres] = True
+        self._pending = self._pending[~self.is_placed[self._pending]]
+        self._count()
 
-    def _candidates(self, tried: Indices, attempt: Indices) -> tuple[Floats, Booleans]:
-        """Return a random position for each sphere, shape (n, 3) [m], and whether it is free."""
-        positions = np.zeros((len(tried), 3))
-        for number, one in enumerate(self.groups):
-            mine = np.flatnonzero(self.owners[tried] == number)
+    def _free_candidates(self, first: int, number: int) -> Columns:
+        """Return random positions of this rank's pending spheres that are free, each sphere's in a row by attempt."""
+        tried = self._tried(first, number)
+        tried["position"], free = self._tries(tried["number"], tried["radius"], tried["turn"])
+        # The cheaper tests, which reject most, come before that of walls.
+        for test in (self.places.clear, self.free):
+            some = np.flatnonzero(free)
+            free[some] = test(*(tried[name][some] for name in ("position", "radius", "number")))
+        found = {name: column[free] for name, column in tried.items()}
+        rank = found.pop("rank")
+        if number == 1:
+            return found
+        found = self._over.route(found, rank)
+        order = np.lexsort((found["turn"], found["row"]))
+        return {name: column[order] for name, column in found.items()}
+
+    def _tried(self, first: int, number: int) -> Columns:
+        """Return the spheres and attempts that this rank is to try; several attempts are divided among the ranks."""
+        size, rows = self._over.size, np.arange(len(self._pending))
+        ranks = min(size, number)
+        row, part = np.repeat(rows, ranks), np.tile(np.arange(ranks), len(rows))
+        spheres = self._pending[row]
+        columns = {"number": self.numbers[spheres], "radius": self.radii[spheres], "row": row}
+        columns["rank"], columns["turn"] = np.full(len(row), self._over.rank), first + part
+        if number == 1:
+            return columns
+        columns = self._over.route(columns, (self._over.rank + part) % size)
+        attempts = (first + number - columns["turn"] + ranks - 1) // ranks
+        again = np.arange(attempts.sum()) - np.repeat(np.cumsum(attempts) - attempts, attempts)
+        columns = {name: np.repeat(column, attempts) for name, column in columns.items()}
+        columns["turn"] += ranks * again
+        return columns
+
+    def _groups_of(self, numbers: Indices) -> Indices:
+        return np.searchsorted(self._begins, numbers, side="right") - 1
+
+    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices]]:
+        """Yield the request of each group that has some of these spheres, their ids, and which they are."""
+        which = self._groups_of(numbers)
+        for group, one in enumerate(self._groups):
+            mine = np.flatnonzero(which == group)
             if len(mine):
-                rows = self.rows[tried[mine]]
-                positions[mine] = _random_positions(
-                    self.domain, self._request(number), one.ids[rows], one.radius[rows], attempt[mine]
-                )
-        allowed = self.table.clear(
-            positions, self.radii[tried]
-        )  # the cheaper test, which rejects most, comes before that of walls
-        allowed[allowed] = self.free(tried[allowed], positions[allowed])
-        return positions, allowed
+                yield one.request, numbers[mine] - self._begins[group] + self._first_ids[group], mine
+
+    def _tries(self, numbers: Indices, radii: Floats, attempts: Any) -> tuple[Floats, Booleans]:
+        """Return a random position for each sphere, shape (n, 3) [m], and whether it is inside its region."""
+        positions, inside = np.zeros((len(numbers), 3)), np.zeros(len(numbers), np.bool_)
+        attempts = np.broadcast_to(attempts, len(numbers))
+        for request, ids, mine in self.by_group(numbers):
+            own = _random_positions(self.domain, request, ids, radii[mine], attempts[mine])
+            positions[mine] = own
+            inside[mine] = self._surroundings.inside(request, own, radii[mine])
+        return positions, inside
+
+    def free(self, positions: Floats, radii: Floats, numbers: Indices) -> Booleans:
+        """Return which spheres would be inside their regions and clear of walls at positions (k, 3) [m]. Collective."""
+        free = np.zeros(len(numbers), np.bool_)
+        self._tested += len(numbers)
+
+        def test() -> None:
+            for request, _, mine in self.by_group(numbers):
+                free[mine] = self._surroundings.free(request, positions[mine], radii[mine])
+
+        on_each_rank(self._over, test)
+        return free
 
 
 def _random_positions(
@@ -226,15 +347,3 @@ def _random_positions(
     if domain.dimension == 2:
         uniform[:, 2] = 0.5
     return wrap_positions(low + uniform * (high - low), domain)
-
-
-def _sphere_table(domain: regions.Domain, radii: Floats, placed: list[PlacedGroup]) -> SphereTable:
-    from pdem.particles.sphere_table import SphereTable  # imported late: it needs the compiler
-
-    sizes = np.concatenate([radii, *(one.radius for one in placed)])
-    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
-    periodic = np.asarray(domain.periodic)
-    table = SphereTable(len(sizes), sizes.min(), sizes.max(), lower, upper, periodic)
-    for one in placed:
-        table.add(wrap_positions(one.position, domain), one.radius)
-    return table

@@ -141,5 +141,6 @@ def _direction(region: Cylinder) -> NDArray[np.float64]:
 
 def _cylindrical(region: Cylinder, offset: NDArray[np.float64]) -> Bounds:
     axis = _direction(region)
-    along = offset @ axis
+    # Term by term: bits of a product of matrices may depend on how many rows there are.
+    along = offset[:, 0] * axis[0] + offset[:, 1] * axis[1] + offset[:, 2] * axis[2]
     return along, np.linalg.norm(offset - along[:, None] * axis, axis=1)

@@ -1,7 +1,8 @@
 """Table of placed spheres, with the test whether a candidate overlaps any of them.
 
 It is a hash table of cells, with one cell size per class of radii, so that the work per candidate does not grow with
-the number of spheres or with their size ratio.
+the number of spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that
+tables of a part of the spheres say of these what a table of all would.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.foundation.kernels import inlined, kernel
+from pdem.particles.clearance import octaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +20,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
+    States = NDArray[np.int8]
+
+UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
+"""States of candidates: nothing is known; clear of all that could come before; placed; overlaps one placed before."""
+
+_GROWTH = 1.5
+_WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
 
 
 @inlined
@@ -46,8 +55,8 @@ class Table(NamedTuple):
         Largest radius of each level so far [m].
     heads, next : int64 arrays
         First sphere of each bucket, and the next one after each sphere; -1 for none.
-    centres, sizes : (n, 3) and (n,) arrays
-        Offsets from the corner of the domain, and radii [m].
+    centres, sizes, keys : (n, 3) and (n,) arrays
+        Offsets from the corner of the domain, radii [m], and whose place it is: no sphere is in its own way.
     """
 
     period: Floats
@@ -58,6 +67,16 @@ class Table(NamedTuple):
     next: Indices
     centres: Floats
     sizes: Floats
+    keys: Indices
+
+
+class Spheres(NamedTuple):
+    """Spheres as kernels take them: offsets from the corner of the domain (n, 3) [m], radii [m], levels, keys (n,)."""
+
+    offsets: Floats
+    radii: Floats
+    levels: Indices
+    keys: Indices
 
 
 @inlined
@@ -75,10 +94,10 @@ def _overlaps(place: tuple[float, float, float], radius: float, other: int, tabl
 
 @kernel
 def _chain_is_free(
-    other: int, itself: int, place: tuple[float, float, float], radius: float, table: Table
+    other: int, key: int, place: tuple[float, float, float], radius: float, table: Table
 ) -> bool:
     while other >= 0:
-        if other != itself and _overlaps(place, radius, other, table):
+        if _overlaps(place, radius, other, table) and table.keys[other] != key:
             return False
         other = table.next[other]
     return True
@@ -92,9 +111,9 @@ def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, i
 
 
 @kernel
-def _is_free(itself: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
-    """Whether a sphere at an offset from the corner of the domain overlaps none of one level but `itself`."""
-    mask, span = table.heads.shape[0] - 1, radius + table.largest_radii[level]
+def _is_free(key: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
+    """Whether a sphere at an offset from the corner of the domain overlaps none of one level but that of its key."""
+    mask, span = table.heads.shape[0] - 1, _WIDER * (radius + table.largest_radii[level])
     sizes, wraps = table.cells[level], table.wraps[level]
     low_x, high_x = _cells_around(place[0], span, sizes[0], wraps[0])
     low_y, high_y = _cells_around(place[1], span, sizes[1], wraps[1])
@@ -106,97 +125,77 @@ def _is_free(itself: int, place: tuple[float, float, float], radius: float, leve
             for k in range(low_z, high_z + 1):
                 cell_z = k % wraps[2] if wraps[2] > 0 else k
                 other = table.heads[_bucket(level, cell_x, cell_y, cell_z, mask)]
-                if not _chain_is_free(other, itself, place, radius, table):
+                if not _chain_is_free(other, key, place, radius, table):
                     return False
     return True
 
 
 @kernel
-def _is_clear(itself: int, place: tuple[float, float, float], radius: float, table: Table) -> bool:
-    """Whether a sphere overlaps none of any level but `itself`."""
+def _is_clear(key: int, place: tuple[float, float, float], radius: float, table: Table) -> bool:
+    """Whether a sphere overlaps none of any level but that of its key."""
     free = True
     for level in range(table.cells.shape[0]):
         if free and table.largest_radii[level] > 0.0:
-            free = _is_free(itself, place, radius, level, table)
+            free = _is_free(key, place, radius, level, table)
     return free
 
 
 @kernel
-def _find_free(offsets: Floats, radii: Floats, selves: Indices, free: Booleans, table: Table) -> None:
-    """Write which spheres overlap none in the table but themselves."""
+def _find_free(offsets: Floats, radii: Floats, keys: Indices, free: Booleans, table: Table) -> None:
+    """Write which spheres overlap none in the table but those of their keys."""
     for new in range(offsets.shape[0]):
         place = offsets[new, 0], offsets[new, 1], offsets[new, 2]
-        free[new] = _is_clear(selves[new], place, radii[new], table)
+        free[new] = _is_clear(keys[new], place, radii[new], table)
 
 
-@kernel
-def _bucket_of(place: tuple[float, float, float], level: int, table: Table) -> int:
-    cell_x = _cell(place[0], table.cells[level, 0], table.wraps[level, 0])
-    cell_y = _cell(place[1], table.cells[level, 1], table.wraps[level, 1])
-    cell_z = _cell(place[2], table.cells[level, 2], table.wraps[level, 2])
-    return _bucket(level, cell_x, cell_y, cell_z, table.heads.shape[0] - 1)
-
-
-@kernel
-def _insert(sphere: int, place: tuple[float, float, float], level: int, table: Table) -> None:
-    """Insert a sphere into the table."""
-    bucket = _bucket_of(place, level, table)
+@inlined
+def _insert(sphere: int, row: int, spheres: Spheres, table: Table) -> None:
+    """Write row `row` of some spheres into the table, as its sphere `sphere`."""
+    level, mask = spheres.levels[row], table.heads.shape[0] - 1
+    cell_x = _cell(spheres.offsets[row, 0], table.cells[level, 0], table.wraps[level, 0])
+    cell_y = _cell(spheres.offsets[row, 1], table.cells[level, 1], table.wraps[level, 1])
+    cell_z = _cell(spheres.offsets[row, 2], table.cells[level, 2], table.wraps[level, 2])
+    bucket = _bucket(level, cell_x, cell_y, cell_z, mask)
     for axis in range(3):
-        table.centres[sphere, axis] = place[axis]
+        table.centres[sphere, axis] = spheres.offsets[row, axis]
+    table.sizes[sphere], table.keys[sphere] = spheres.radii[row], spheres.keys[row]
+    table.largest_radii[level] = max(table.largest_radii[level], spheres.radii[row])
     table.next[sphere] = table.heads[bucket]
     table.heads[bucket] = sphere
 
 
 @kernel
-def _remove(sphere: int, level: int, table: Table) -> None:
-    """Remove a sphere from its bucket."""
-    place = table.centres[sphere, 0], table.centres[sphere, 1], table.centres[sphere, 2]
-    bucket = _bucket_of(place, level, table)
-    if table.heads[bucket] == sphere:
-        table.heads[bucket] = table.next[sphere]
-        return
-    before = table.heads[bucket]
-    while table.next[before] != sphere:
-        before = table.next[before]
-    table.next[before] = table.next[sphere]
+def _insert_all(spheres: Spheres, table: Table, count: int) -> None:
+    """Insert spheres into a table that has `count`."""
+    for row in range(spheres.radii.shape[0]):
+        _insert(count + row, row, spheres, table)
 
 
 @kernel
-def _move(offsets: Floats, levels: Indices, selves: Indices, table: Table, moved: Booleans) -> None:
-    """Move spheres of the table one after the other to their offsets, if they overlap none there."""
-    for row in range(offsets.shape[0]):
-        place, itself = (offsets[row, 0], offsets[row, 1], offsets[row, 2]), selves[row]
-        moved[row] = _is_clear(itself, place, table.sizes[itself], table)
-        if moved[row]:
-            _remove(itself, levels[row], table)
-            _insert(itself, place, levels[row], table)
-
-
-@kernel
-def _place(
-    offsets: Floats,
-    radii: Floats,
-    levels: Indices,
-    allowed: Booleans,
-    owners: Indices,
-    check: bool,
-    accepted: Indices,
-    table: Table,
-    count: int,
+def _settle(
+    spheres: Spheres, is_shared: Booleans, state: States, table: Table, count: int, waiting: Table
 ) -> int:
-    """Place candidates one by one, one for each owner, and return the number of spheres in the table."""
-    for new in range(offsets.shape[0]):
-        place, radius = (offsets[new, 0], offsets[new, 1], offsets[new, 2]), radii[new]
-        free = allowed[new] and accepted[owners[new]] < 0
-        if check and free:
-            free = _is_clear(-1, place, radius, table)
-        if not free:
-            continue
-        accepted[owners[new]], level = new, levels[new]
-        table.sizes[count] = radius
-        table.largest_radii[level] = max(table.largest_radii[level], radius)
-        _insert(count, place, level, table)
-        count += 1
+    """Decide on candidates one after the other, as far as is known; return the number of spheres in the table.
+
+    One that overlaps an earlier one of which nothing is known waits, and so do those that are shared and clear, until
+    it is known whether they are placed. `waiting` is an empty table for these.
+    """
+    held = 0
+    for row in range(spheres.radii.shape[0]):
+        place = spheres.offsets[row, 0], spheres.offsets[row, 1], spheres.offsets[row, 2]
+        key, radius = spheres.keys[row], spheres.radii[row]
+        if state[row] == UNDECIDED:
+            if not _is_clear(key, place, radius, table):
+                state[row] = REFUSED
+                continue
+            if held == 0 or _is_clear(key, place, radius, waiting):
+                state[row] = CLEAR if is_shared[row] else PLACED
+        if state[row] == PLACED:
+            _insert(count, row, spheres, table)
+            count += 1
+        else:
+            _insert(held, row, spheres, waiting)
+            held += 1
     return count
 
 
@@ -206,7 +205,7 @@ class SphereTable:
     Parameters
     ----------
     capacity : int
-        Largest number of spheres.
+        Room for spheres at first; it grows.
     smallest, largest : float
         Range of all radii, in m.
     lower, upper : ndarray, shape (3,)
@@ -224,13 +223,18 @@ class SphereTable:
         upper: Floats,
         periodic: Booleans,
     ) -> None:
-        self._largest = largest
-        levels = self._level(np.array([smallest]))[0] + 1
-        diameters = 2.0 * largest * 0.5 ** np.arange(levels)
-        width = upper - lower
+        self._smallest, self._largest = smallest, largest
+        self._lower, self._upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
+        self._periodic = np.asarray(periodic)
+        self._table = self._empty(capacity)
+        self._count = 0
+
+    def _empty(self, capacity: int) -> Table:
+        levels = int(octaves(np.array([self._smallest]), self._largest)[0]) + 1
+        diameters = 2.0 * self._largest * 0.5 ** np.arange(levels)
+        width, periodic = self._upper - self._lower, self._periodic
         fitting = np.maximum(1.0, np.floor(width / diameters[:, None]))
-        self._lower = np.ascontiguousarray(lower, dtype=np.float64)
-        self._table = Table(
+        return Table(
             period=np.where(periodic, width, 0.0),
             cells=np.where(periodic, width / fitting, diameters[:, None]),
             wraps=np.where(periodic, fitting, 0.0).astype(np.int64),
@@ -239,73 +243,76 @@ class SphereTable:
             next=np.zeros(capacity, dtype=np.int64),
             centres=np.zeros((capacity, 3)),
             sizes=np.zeros(capacity),
+            keys=np.zeros(capacity, dtype=np.int64),
         )
-        self._count = 0
 
-    def _level(self, radii: Floats) -> Indices:
-        return np.floor(np.log2(self._largest / radii) + 1e-9).astype(np.int64)
-
-    def add(self, centres: Floats, radii: Floats) -> None:
-        """Add spheres, centres (n, 3) and radii (n,) in m, without a test of overlaps."""
-        count = len(radii)
-        self._run(centres, radii, np.ones(count, dtype=np.bool_), np.arange(count), count, False)
+    def empty_like(self, capacity: int) -> SphereTable:
+        """Return an empty table for spheres of the same sizes in the same domain."""
+        ends = self._smallest, self._largest
+        return SphereTable(capacity, *ends, self._lower, self._upper, self._periodic)
 
     @property
     def count(self) -> int:
-        """Number of spheres, which are numbered from 0 in the order of insertion."""
+        """Number of spheres."""
         return self._count
 
-    def clear(self, centres: Floats, radii: Floats, itself: Indices | None = None) -> Booleans:
-        """Return which spheres, centres (n, 3) and radii (n,) in m, overlap none in the table.
+    @property
+    def capacity(self) -> int:
+        """Number of spheres for which there is room."""
+        return len(self._table.sizes)
 
-        `itself` (n,) are the numbers of spheres that are in the table already, at other positions.
-        """
-        free = np.zeros(len(radii), np.bool_)
-        selves = np.full(len(radii), -1, np.int64) if itself is None else itself
-        _find_free(self._offsets(centres), np.ascontiguousarray(radii), selves, free, self._table)
-        return free
+    def _reserve(self, more: int) -> None:
+        """Make room for so many more spheres."""
+        count, old = self._count, self._table
+        if count + more <= self.capacity:
+            return
+        self._table = self._empty(max(count + more, int(_GROWTH * self.capacity)))
+        held = self._spheres(old.centres[:count], old.sizes[:count], old.keys[:count])
+        _insert_all(held, self._table, 0)
 
-    def move(self, itself: Indices, centres: Floats) -> Booleans:
-        """Move spheres, numbers (n,), one after the other to new centres (n, 3) in m; return which were free there."""
-        moved = np.zeros(len(itself), np.bool_)
-        levels = self._level(self._table.sizes[itself])
-        _move(self._offsets(centres), levels, itself, self._table, moved)
-        return moved
+    def _spheres(self, offsets: Floats, radii: Floats, keys: Indices) -> Spheres:
+        return Spheres(
+            offsets, np.ascontiguousarray(radii), octaves(radii, self._largest), np.ascontiguousarray(keys)
+        )
 
     def _offsets(self, centres: Floats) -> Floats:
         return np.ascontiguousarray(centres - self._lower)
 
-    def place(self, centres: Floats, radii: Floats, allowed: Booleans, owners: Indices) -> Indices:
-        """Place spheres that overlap none placed before, trying the candidates one after the other.
+    def add(self, centres: Floats, radii: Floats, keys: Indices) -> None:
+        """Add spheres, centres (n, 3) and radii (n,) in m, keys (n,), without a test of overlaps."""
+        self._reserve(len(radii))
+        _insert_all(self._spheres(self._offsets(centres), radii, keys), self._table, self._count)
+        self._count += len(radii)
+
+    def clear(self, centres: Floats, radii: Floats, keys: Indices) -> Booleans:
+        """Return which spheres, centres (n, 3) and radii (n,) in m, overlap none in the table of other keys (n,)."""
+        free = np.zeros(len(radii), np.bool_)
+        arrays = np.ascontiguousarray(radii), np.ascontiguousarray(keys)
+        _find_free(self._offsets(centres), *arrays, free, self._table)
+        return free
+
+    def settle(
+        self, centres: Floats, radii: Floats, keys: Indices, shared: Booleans, states: States
+    ) -> States:
+        """Decide on candidates in their order, as far as the table and the candidates tell, and add those placed.
 
         Parameters
         ----------
-        centres, radii : ndarray
-            Of the candidates, shapes (n, 3) and (n,), in m.
-        allowed : ndarray of bool, shape (n,)
-            Candidates that may be placed.
-        owners : ndarray of int64, shape (n,)
-            Number from 0 of the sphere of each candidate; the first free one is placed.
+        centres, radii, keys : ndarray
+            Of the candidates, as for `clear`.
+        shared : ndarray of bool, shape (n,)
+            Those that are not placed here, but only found to be clear.
+        states : ndarray of int8, shape (n,)
+            `UNDECIDED`, or `CLEAR` for one that was found to be so before.
 
         Returns
         -------
-        ndarray of int64
-            The placed candidate of each sphere, -1 if none is free; shape ``(owners.max() + 1,)``.
+        ndarray of int8
+            States after that, shape (n,).
         """
-        return self._run(centres, radii, allowed, owners, int(owners.max(initial=-1)) + 1, True)
-
-    def _run(
-        self,
-        centres: Floats,
-        radii: Floats,
-        allowed: Booleans,
-        owners: Indices,
-        owner_count: int,
-        check: bool,
-    ) -> Indices:
-        accepted = np.full(owner_count, -1, dtype=np.int64)
-        self._count = _place(
-            self._offsets(centres), np.ascontiguousarray(radii), self._level(radii), allowed, owners, check, accepted,
-            self._table, self._count,
-        )  # fmt: skip
-        return accepted
+        after, count = states.copy(), len(radii)
+        self._reserve(count - int(np.count_nonzero(shared)))
+        waiting = self._empty(count if shared.any() else 0)
+        spheres = self._spheres(self._offsets(centres), radii, keys)
+        self._count = _settle(spheres, np.ascontiguousarray(shared), after, self._table, self._count, waiting)
+        return after

@@ -1,0 +1,132 @@
+"""Which of many candidates that overlap one another are placed: as if they came one after the other, over many ranks.
+
+A candidate is placed when none that comes before it and overlaps it is, nor another of the same sphere: a rule that
+speaks of neighbours alone, and has one solution, that of placement one by one. It is found in rounds. A candidate is
+known to all ranks whose parts of space it touches. Each of them tells the rank that the candidate is from when it is
+clear there of all that could come before, or overlaps one that is placed; once that rank knows enough, it decides, and
+tells the others. The first of all that are undecided is decided in every round; in practice most are in the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.particles.sphere_table import CLEAR, PLACED, REFUSED, UNDECIDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.exchange import Exchange
+    from pdem.particles.sphere_table import SphereTable
+
+    Booleans = NDArray[np.bool_]
+    Columns = dict[str, NDArray[Any]]
+    Message = tuple[Columns, NDArray[np.int64]]
+
+
+def place_first_come(candidates: Columns, table: SphereTable, over: Exchange) -> Booleans:
+    """Return which candidates of this rank are placed. Collective.
+
+    Parameters
+    ----------
+    candidates : columns
+        ``position`` (n, 3) and ``radius`` (n,) in m, ``number`` (n,) of the sphere, and ``turn`` (n,): the order is by
+        turn, then the largest first, then by number. Those of a sphere are on one rank in a row, in order.
+    table : SphereTable
+        Those that touch this rank's part of space are added to it.
+    over : Exchange
+        The ranks.
+    """
+    own = _Own(candidates, over)
+    here = _Here(own.copies(candidates, over), table)
+    while True:
+        here.hear(over.route(*own.answer(over.route(*here.report()))))
+        if not int(over.add(np.array([own.undecided]))[0]):
+            return own.state == PLACED
+
+
+class _Own:
+    """Candidates of this rank, which decides on them.
+
+    Attributes
+    ----------
+    state : (n,) int8 array
+        Of each.
+    """
+
+    def __init__(self, candidates: Columns, over: Exchange) -> None:
+        number = candidates["number"]
+        self.state = np.full(len(number), UNDECIDED, np.int8)
+        self._rows, self._ranks = over.near(candidates["position"], candidates["radius"])
+        self._copies = np.bincount(self._rows, minlength=len(number))
+        self._clear = np.zeros(len(number), np.int64)
+        self._sphere = np.zeros(len(number), np.int64)
+        self._sphere[1:] = np.cumsum(number[1:] != number[:-1])
+        self._rivals = np.bincount(self._sphere)[self._sphere] > 1
+        self._shared = self._rivals | (self._copies > 1)
+        self._first = over.before(len(number))
+
+    @property
+    def undecided(self) -> int:
+        """Number of candidates that are not decided."""
+        return int(np.count_nonzero(self.state == UNDECIDED))
+
+    def copies(self, candidates: Columns, over: Exchange) -> Columns:
+        """Return the candidates of all ranks that touch this rank's part of space. Collective."""
+        columns = {name: column[self._rows] for name, column in candidates.items()}
+        columns["shared"] = self._shared[self._rows]
+        columns["ticket"] = self._first + self._rows
+        columns["rank"] = np.full(len(self._rows), over.rank)
+        return over.route(columns, self._ranks)
+
+    def answer(self, reports: Columns) -> Message:
+        """Decide by what ranks have found; return what is decided of shared candidates, and the ranks sharing them."""
+        before, rows = self.state.copy(), reports["ticket"] - self._first
+        self.state[rows[~reports["clear"]]] = REFUSED
+        self._clear += np.bincount(rows[reports["clear"]], minlength=len(self.state))
+        left = np.flatnonzero(self.state != REFUSED)
+        leads = np.ones(len(left), np.bool_)
+        leads[1:] = self._sphere[left[1:]] != self._sphere[left[:-1]]
+        self.state[left[leads & (self._clear[left] == self._copies[left])]] = PLACED
+        rivals = left[self._rivals[left]]
+        has_place = np.zeros(len(self._copies), np.bool_)
+        has_place[self._sphere[rivals[self.state[rivals] == PLACED]]] = True
+        self.state[rivals[has_place[self._sphere[rivals]] & (self.state[rivals] != PLACED)]] = REFUSED
+        told = ((self.state != before) & self._shared)[self._rows]
+        some = self._rows[told]
+        return {"ticket": self._first + some, "placed": self.state[some] == PLACED}, self._ranks[told]
+
+
+class _Here:
+    """Candidates that touch this rank's part of space, in their order."""
+
+    def __init__(self, copies: Columns, table: SphereTable) -> None:
+        order = np.lexsort((copies["number"], -copies["radius"], copies["turn"]))
+        self._tickets = copies["ticket"]  # rising: they come in the order of ranks
+        self._place = np.empty_like(order)
+        self._place[order] = np.arange(len(order))
+        self._columns = {name: column[order] for name, column in copies.items()}
+        self._state = np.full(len(order), UNDECIDED, np.int8)
+        self._table = table
+
+    def _spheres(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        columns = self._columns
+        return columns["position"][rows], columns["radius"][rows], columns["number"][rows]
+
+    def report(self) -> Message:
+        """Place what only this rank has to do with; return what is new of candidates, and the ranks they are from."""
+        rows = np.flatnonzero((self._state == UNDECIDED) | (self._state == CLEAR))
+        before, shared = self._state[rows], self._columns["shared"][rows]
+        after = self._table.settle(*self._spheres(rows), shared, before)
+        self._state[rows] = after
+        new = rows[after != before]
+        clear = self._state[new] != REFUSED
+        return {"ticket": self._columns["ticket"][new], "clear": clear}, self._columns["rank"][new]
+
+    def hear(self, answers: Columns) -> None:
+        """Take note of candidates that are decided elsewhere."""
+        rows = self._place[np.searchsorted(self._tickets, answers["ticket"])]
+        self._state[rows] = np.where(answers["placed"], PLACED, REFUSED)
+        self._table.add(*self._spheres(rows[answers["placed"]]))
