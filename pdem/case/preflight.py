@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
+from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
@@ -74,6 +75,7 @@ def preflight(
         *particle_findings(case, particles, step, impact_conditions(case), partial(particle_name, particles)),
         *overlap_findings(case, particles),
         *wall_findings(case, particles, meshes),
+        *insertion_findings(case, step, len(particles["radius"])),
     ]
     findings += [
         Finding("warning", subject, text) for subject, text in wall_unit_warnings(case, meshes, particles)
@@ -86,8 +88,8 @@ def preflight(
         *speed_findings(case, particles, meshes, step),
         *driven_findings(case, particles, meshes, step),
         *_intervals(case, step),
-        *_memory(particles, meshes, ranks),
-        *_processes(particles, ranks, threads),
+        *_memory(len(particles["radius"]) + inserted_number(case), meshes, ranks),
+        *_processes(len(particles["radius"]) + inserted_number(case), ranks, threads),
     ]
 
 
@@ -108,7 +110,7 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
     else:
         source = "automatic: the interval of the series, since nothing but walls can ever move"
     yield Finding("info", "time step", f"{step:.4g} s, {source}; {round(case.time.end / step):,} steps")
-    if not count:
+    if not count and not case.insertions:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
 
 
@@ -158,10 +160,10 @@ def _intervals(case: Case, step: float) -> Iterator[Finding]:
             yield Finding("warning", "output", text)
 
 
-def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
+def _memory(particles: int, meshes: Sequence[Mesh], ranks: int) -> Iterator[Finding]:
     facets = sum(mesh.facet_count for mesh in meshes)
     each = facets * BYTES_PER_FACET_AND_RANK + BYTES_PER_PROCESS
-    needed = len(particles["radius"]) * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
+    needed = particles * BYTES_PER_PARTICLE + facets * BYTES_PER_FACET + ranks * each
     available = memory_size()
     level: Level = "info" if available is None else level_of(needed / available, 0.8, 1.0)
     text = f"about {needed / 2**30:.2g} GiB in all"
@@ -172,7 +174,7 @@ def _memory(particles: Particles, meshes: Sequence[Mesh], ranks: int) -> Iterato
     yield Finding("warning" if level == "error" and ranks > 1 else level, "memory", text)
 
 
-def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Finding]:
+def _processes(count: int, ranks: int, threads: int) -> Iterator[Finding]:
     cores = cores_of_all_ranks()
     text = (
         f"{counted(ranks, 'rank')} x {counted(threads, 'thread')} on {counted(cores, 'core')} of this machine"
@@ -186,6 +188,5 @@ def _processes(particles: Particles, ranks: int, threads: int) -> Iterator[Findi
         text = "no OpenMP library is found: threads fall asleep after each loop, and are slow to wake"
         remedy = "install libgomp (package libgomp1 or libgomp), or use ranks"
         yield Finding("warning", "processes", f"{text}; {remedy}")
-    count = len(particles["radius"])
     if ranks > max(count, 1):
         yield Finding("warning", "processes", f"{ranks} ranks for {count} particles: some have nothing to do")

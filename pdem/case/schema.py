@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
+from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
@@ -36,6 +37,8 @@ class CaseData(Section):
         The groups; ids run from one group to the next.
     walls : tuple of Wall
         The meshes.
+    insertions : tuple of Insertion
+        What comes in while the case runs.
     motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
     """
@@ -47,6 +50,7 @@ class CaseData(Section):
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
     walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()

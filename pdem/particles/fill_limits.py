@@ -48,7 +48,9 @@ def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: 
     narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * radii.max(initial=0.0)
     if _fits(radii, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return
-    key = "volume_fraction" if request.fill.volume_fraction is not None else "count"
+    key = next(
+        name for name in ("volume_fraction", "mass", "count") if getattr(request.fill, name) is not None
+    )
     given = getattr(request.fill, key)
     usual = USUAL_FRACTION[dimension]
     number = int(np.searchsorted(np.cumsum(volumes), usual * room))

@@ -44,11 +44,14 @@ class FillRequest:
         Of the radii.
     fill : Any
         The region with the settings of the fill, see `pdem.case.particles.FillKeys`.
+    density : float
+        Of the particles [kg/m^3].
     """
 
     where: str
     sizes: SizeDistribution
     fill: Any
+    density: float = 1.0
 
     @property
     def region(self) -> regions.Region:
@@ -100,12 +103,23 @@ class FillGroup(PlacedGroup):
 def fill_radii(request: FillRequest, first_id: int, dimension: int) -> Floats:
     """Return the radii in m, shape (n,), of a fill.
 
-    With a volume fraction, their number is the smallest that reaches it.
+    With a volume fraction, their number is the smallest that reaches it; with a mass, that which is nearest to it.
     """
     fill = request.fill
+    if fill.mass is not None:
+        target = fill.mass / request.density
+        radii = _radii_of_volume(request, first_id, target, 3)
+        filled = np.cumsum(_volumes(radii, 3))
+        nearest = int(np.searchsorted(filled - 0.5 * _volumes(radii, 3), target, side="right"))
+        return radii[:nearest]
     if fill.volume_fraction is None:
         return _random_radii(request, first_id, fill.count or 0)
     target = fill.volume_fraction * regions.size(request.region, dimension)
+    return _radii_of_volume(request, first_id, target, dimension)
+
+
+def _radii_of_volume(request: FillRequest, first_id: int, target: float, dimension: int) -> Floats:
+    """Return the fewest random radii whose particles reach a volume [m^3], in 2D their discs an area [m^2]."""
     count = _DRAWN_AT_ONCE
     while True:
         _require_memory(request, count)
@@ -192,7 +206,7 @@ def lattice_group(
     """
     fill = request.fill
     sites = _free_sites(request, placed, surroundings)
-    if fill.count is None and fill.volume_fraction is None:
+    if fill.count is None and fill.volume_fraction is None and fill.mass is None:
         radii = _random_radii(request, first_id, len(sites))
     else:
         radii = fill_radii(request, first_id, surroundings.domain.dimension)

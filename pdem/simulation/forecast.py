@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.findings import Finding
+from pdem.case.insertion_preflight import inserted_number
 from pdem.case.laws import law_of
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
@@ -54,7 +55,8 @@ def forecast(
     threads: int = 1,
 ) -> Iterator[Finding]:
     """Yield findings on the duration of a run with some ranks and threads, and on the disk space for its output."""
-    steps, number = round(case.time.end / case.resolved_step()), len(particles["radius"])
+    steps = round(case.time.end / case.resolved_step())
+    number = len(particles["radius"]) + inserted_number(case)
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
     yield _disk(case, number, meshes)
 
@@ -114,7 +116,9 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     snapshot = fields * particles + 48 * nodes + 40 * facets
     rows = math.floor(end / output.series_every) + 1
-    series = rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls))
+    series = (
+        rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls) + 3 * len(case.insertions))
+    )
     checkpoint = particles * _checkpoint_bytes(law, bool(meshes))
     checkpoints = min(
         CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)

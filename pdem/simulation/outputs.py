@@ -164,7 +164,8 @@ class Outputs:
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
         law = self._simulation.system.constants.law
         energies = [(name, "J") for name in (*terms_of(law), *(["residual"] if law.has_ledger else []))]
-        return [*_FIRST_COLUMNS, *energies, *_LAST_COLUMNS, *self._load_columns(), *driven]
+        inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
+        return [*_FIRST_COLUMNS, *energies, *_LAST_COLUMNS, *self._load_columns(), *driven, *inserted]
 
     def _load_columns(self) -> list[tuple[str, str]]:
         return [
@@ -212,6 +213,8 @@ class Outputs:
         ]
         row.update(zip((name for name, _ in self._load_columns()), map(float, values), strict=True))
         row.update({name: value for name, (value, _) in self._driven_columns().items()})
+        for one in simulation.system.insertions.sources:
+            row.update(one.report())
         self._series.append(row)
         self._progress.update(
             simulation.time,

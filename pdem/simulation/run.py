@@ -15,6 +15,7 @@ from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
+from pdem.simulation.insertions import report_lines
 from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.state import local_groups, tables_of
@@ -252,6 +253,7 @@ class _Run:
                     f"{simulation.system.settings_tuner.value('chunk')} candidates evaluated at a time, on "
                     f"{simulation.system.settings_tuner.value('threads')} of {exchange.threads} threads",
                     *exchange_lines,
+                    *report_lines(simulation.system.insertions),
                     f"results in {simulation.case.output.folder}",
                 ],
             )
