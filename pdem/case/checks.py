@@ -18,6 +18,7 @@ from pdem.case.motions import RotationKind
 from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.region_checks import region_problems
+from pdem.case.sensor_rules import sensor_problems
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _particles,
         _walls,
         _insertions,
+        sensor_problems,
         _motions,
         _detection,
     )
@@ -72,6 +74,8 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _numbers(wall, ("walls", index))
     for index, insertion in enumerate(case.insertions):
         values += _numbers(insertion, ("insertions", index))
+    for index, sensor in enumerate(case.sensors):
+        values += _numbers(sensor, ("sensors", index))
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
     for where, value in values:
@@ -96,6 +100,8 @@ def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, floa
     """Yield every number of a section with its location."""
     for key, part in section:
         if key == "inertia":  # may be much smaller: that of a grain of dust
+            continue
+        if isinstance(part, tuple) and any(isinstance(one, str) for one in part):
             continue
         if isinstance(part, Section):
             yield from _numbers(part, (*where, key))

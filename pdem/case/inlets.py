@@ -38,17 +38,34 @@ def face_of(case: CaseData, index: int) -> Face | None:
         If it is no plane, or its mesh cannot be read.
     """
     given = case.insertions[index].face
-    where: list[str | int] = ["insertions", index, "face"]
-    if given is None:
-        return None
+    return None if given is None else face_at(case, given, ["insertions", index, "face"])
+
+
+def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace, where: list[str | int]) -> Face:
+    """Return the face that a case gives at a location.
+
+    Raises
+    ------
+    CaseError
+        If it is no plane, or its mesh cannot be read.
+    """
     try:
-        if isinstance(given, DiscFace):
-            return disc(given.centre, given.normal, given.radius)
-        if isinstance(given, PolygonFace):
-            return polygon(given.corners)
-        return _face_of_file(case, given, where)
+        return _face_of_file(case, given, where) if isinstance(given, MeshFace) else face_given(given)
     except (InputError, MeshError) as error:
         raise CaseError(f"{case.source}: {shown_key(where)}: {error}") from None
+
+
+def face_given(given: PolygonFace | DiscFace) -> Face:
+    """Return a face that needs no file.
+
+    Raises
+    ------
+    InputError
+        If it is no plane.
+    """
+    if isinstance(given, DiscFace):
+        return disc(given.centre, given.normal, given.radius)
+    return polygon(given.corners)
 
 
 def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Face:

@@ -15,6 +15,7 @@ from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.sections import OUTPUT_SHARES
+from pdem.case.sensor_preflight import sensor_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, wall_unit_warnings
@@ -76,6 +77,7 @@ def preflight(
         *overlap_findings(case, particles),
         *wall_findings(case, particles, meshes),
         *insertion_findings(case, step, len(particles["radius"])),
+        *sensor_findings(case, step),
     ]
     findings += [
         Finding("warning", subject, text) for subject, text in wall_unit_warnings(case, meshes, particles)

@@ -14,6 +14,7 @@ from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
+from pdem.case.sensor_sections import Sensor
 from pdem.case.walls import Wall
 
 TEXT_SOURCE = "case"
@@ -39,6 +40,8 @@ class CaseData(Section):
         The meshes.
     insertions : tuple of Insertion
         What comes in while the case runs.
+    sensors : tuple of Sensor
+        What is counted, and where particles are taken out.
     motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
     """
@@ -51,6 +54,7 @@ class CaseData(Section):
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
     walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
+    sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()

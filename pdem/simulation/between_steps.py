@@ -1,4 +1,4 @@
-"""Steps, and what happens between them: events of insertions."""
+"""Steps, and what happens between them: events of sensors, which also take particles out, and of insertions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
 from pdem.simulation.insertion_events import act_insertions
+from pdem.simulation.sensor_events import act_sensors
 
 if TYPE_CHECKING:
     from pdem.simulation.phases import Phases
@@ -22,7 +23,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     """
     last, requested = system.step + steps, 0
     while system.step < last and not requested:
-        stop = min(last, system.insertions.next_step)
+        stop = min(last, next_event(system))
         while system.step < stop and not requested:
             requested = time_step.advance(system, phases, ahead=system.step + 1 < stop)
         act(system, phases)
@@ -31,8 +32,17 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     return requested
 
 
+def next_event(system: System) -> int:
+    """Return the step of the next event."""
+    return min(system.insertions.next_step, system.sensors.next_step)
+
+
 def act(system: System, phases: Phases) -> None:
     """Let the events of the present step happen, if it has any. Collective."""
+    if system.step != next_event(system):
+        return
+    time_step.allreduce_status_or_stop(system, False)
+    if system.step == system.sensors.next_step:
+        act_sensors(system, phases)
     if system.step == system.insertions.next_step:
-        time_step.allreduce_status_or_stop(system, False)
         act_insertions(system, phases)

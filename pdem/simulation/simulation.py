@@ -31,6 +31,8 @@ from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
 from pdem.simulation.ranks import exchange_of, once_per_node
+from pdem.simulation.sensor_report import reported
+from pdem.simulation.sensors import sensors_of
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.state import initial_groups, load_state
 from pdem.simulation.system import System
@@ -116,6 +118,7 @@ class Simulation:
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         self.system.insertions = insertions_of(case, exchange, self.system.constants.step)
+        self.system.sensors = sensors_of(case, exchange, self.system.constants.step)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         del groups, state  # before lists are built, which take as much memory again
         if moving_walls is not None:
@@ -375,6 +378,10 @@ class Simulation:
         """What comes in while the case runs, by the name of the insertion; the same on every rank."""
         insertions = self.system.insertions
         return {one.name: InsertionControl(insertions, one) for one in insertions.sources}
+
+    def sensors(self) -> dict[str, dict[str, float]]:
+        """Return what each sensor counts now: the values of its columns without its name. Collective."""
+        return reported(self.system)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:
         """Return the motion of each wall that particles drive, the same on every rank.

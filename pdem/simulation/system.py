@@ -19,6 +19,7 @@ from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.simulation.insertions import Insertions
+from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
 
@@ -98,8 +99,8 @@ class System:
     carriers : Carriers or None
         Bodies that move particles in place of the forces on each, see `pdem.motion.carriers`; to be set before lists
         are built.
-    insertions : Insertions
-        What comes in while the case runs; to be set before the state is loaded.
+    insertions, sensors : Insertions, Sensors
+        What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class System:
         self.pending_drift: int | None = None
         self.columns_are_current = True
         self.carriers: Carriers | None = None
-        self.insertions = Insertions()
+        self.insertions, self.sensors = Insertions(), Sensors()
         self.stop_requested: Callable[[], int] = no_stop_requested
 
     def set_levels(self, skins: Skins, population: int) -> None:

@@ -65,3 +65,36 @@ def test_cases_are_written_and_read_again(ranks):
     case = case_of(*TWO)
     assert pdem.Case.from_text(case.to_toml()).insertions == case.insertions
     assert tomli_w.dumps(case.model_dump(mode="python", exclude_none=True)) == case.to_toml()
+
+
+SENSORS = [
+    {
+        "name": "gate",
+        "plane": {"point": [0.0, 0.0, 0.01], "normal": [0.0, 0.0, -1.0]},
+        "by": {"radii": [0.003]},
+    },
+    {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.0]}, "remove": True},
+    {
+        "name": "fall",
+        "region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, 0.04]},
+        "residence": True,
+        "every": 4e-4,
+    },
+]
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+def test_sensors_and_outlets_on_any_number_of_ranks(ranks):
+    comm = communicator()
+    case = case_of(inlet(mass_rate=2.0, radius=SIZES, velocity={"mean": 4.0, "random": 1.0}), sensors=SENSORS)
+    run = compare(case, 1000)
+    seen = run.sensors()
+    assert len({repr(one) for one in comm.allgather(seen)}) == 1
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None)
+        alone.advance(1000)
+        assert repr(alone.sensors()) == repr(seen)
+    assert seen["out"]["removed_count"] > 5
+    assert seen["gate"]["passed_count"] > 20
+    assert seen["fall"]["stays"] > 5
+    comm.Barrier()
