@@ -10,11 +10,15 @@ import numpy as np
 
 from pdem.case.base import Section
 from pdem.case.driven_wall_checks import direction_problems, driven_problems, table_problems
+from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.motions import RotationKind
-from pdem.case.particles import BoxRegion, CylinderRegion, FillKeys, ParticleGroup
+from pdem.case.particle_sources import largest_given_radius, particle_materials
+from pdem.case.particles import FillKeys, ParticleGroup
+from pdem.case.region_checks import region_problems
+from pdem.case.sensor_rules import sensor_problems
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -42,6 +46,8 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _interaction_keys,
         _particles,
         _walls,
+        _insertions,
+        sensor_problems,
         _motions,
         _detection,
     )
@@ -66,6 +72,10 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _group_magnitudes(group, ("particles", index))
     for index, wall in enumerate(case.walls):
         values += _numbers(wall, ("walls", index))
+    for index, insertion in enumerate(case.insertions):
+        values += _numbers(insertion, ("insertions", index))
+    for index, sensor in enumerate(case.sensors):
+        values += _numbers(sensor, ("sensors", index))
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
     for where, value in values:
@@ -77,12 +87,7 @@ def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[L
     if isinstance(group.radius, float):
         yield (*where, "radius"), group.radius
     elif group.radius is not None:
-        values = {key: value for key, value in group.radius if key in ("min", "max", "median")}
-        yield from (((*where, "radius", key), value) for key, value in values.items())
-        yield from (
-            ((*where, "radius", "radii", at), one)
-            for at, one in enumerate(getattr(group.radius, "radii", ()))
-        )
+        yield from _numbers(group.radius, (*where, "radius"))
     velocity = group.velocity
     parts = velocity if isinstance(velocity, tuple) else () if velocity is None else (velocity.random,)
     yield from (((*where, "velocity"), part) for part in parts)
@@ -96,8 +101,13 @@ def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, floa
     for key, part in section:
         if key == "inertia":  # may be much smaller: that of a grain of dust
             continue
+        if isinstance(part, tuple) and any(isinstance(one, str) for one in part):
+            continue
         if isinstance(part, Section):
             yield from _numbers(part, (*where, key))
+        elif isinstance(part, tuple) and any(isinstance(one, Section) for one in part):
+            for number, one in enumerate(part):
+                yield from _numbers(one, (*where, key, number))
         elif isinstance(part, (float, int, tuple)):
             for index, number in np.ndenumerate(np.array(part)):
                 yield (*where, key, *index), float(number)
@@ -174,6 +184,15 @@ def _particles(case: CaseData) -> Iterator[Problem]:
             yield from _fill(case, group.fill, (*where, "fill"))
 
 
+def _insertions(case: CaseData) -> Iterator[Problem]:
+    for index, insertion in enumerate(case.insertions):
+        where = ("insertions", index)
+        yield from _material(case, where, insertion.material)
+        if insertion.material in case.materials:
+            yield from density_problems(case, insertion.material)
+    yield from insertion_problems(case)
+
+
 def _positions(group: ParticleGroup, where: Location) -> Iterator[Problem]:
     given = [key for key in ("fill", "file", "positions") if getattr(group, key) is not None]
     if len(given) != 1:
@@ -193,25 +212,18 @@ def _sizes(group: ParticleGroup, where: Location) -> Iterator[Problem]:
 
 
 def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
-    if fill.count is not None and fill.volume_fraction is not None:
-        yield Problem((*where, "volume_fraction"), "is not allowed together with count")
-    if fill.count is None and fill.volume_fraction is None and fill.arrangement == "random":
-        yield Problem((*where, "count"), "is missing; a random arrangement needs count or volume_fraction")
+    given = [key for key in ("count", "volume_fraction", "mass") if getattr(fill, key) is not None]
+    if len(given) > 1:
+        yield Problem((*where, given[1]), f"is not allowed together with {given[0]}")
+    if not given and fill.arrangement == "random":
+        yield Problem(
+            (*where, "count"), "is missing; a random arrangement needs count, volume_fraction or mass"
+        )
     whole = getattr(fill, "upper", None) == case.domain.upper  # then any problem is reported for the domain
     regions: list[tuple[Any, Location]] = [] if whole else [(fill, where)]
     regions += [(region, (*where, "exclude", index)) for index, region in enumerate(fill.exclude)]
     for region, location in regions:
-        yield from _region(region, location)
-
-
-def _region(region: Any, where: Location) -> Iterator[Problem]:
-    if isinstance(region, BoxRegion):
-        for axis in range(3):
-            if not region.lower[axis] < region.upper[axis]:
-                text = f"must be greater than lower ({region.lower[axis]}) along {AXES[axis]}"
-                yield Problem((*where, "upper", axis), text)
-    if isinstance(region, CylinderRegion):
-        yield from direction_problems(region.axis, (*where, "axis"))
+        yield from region_problems(region, location)
 
 
 def _walls(case: CaseData) -> Iterator[Problem]:
@@ -265,7 +277,7 @@ def contact_pairs(case: CaseData, of_particles: Sequence[str] | None = None) -> 
     `of_particles` are the materials of particles, in place of those of the case.
     """
     if of_particles is None:
-        of_particles = list(dict.fromkeys(group.material for group in case.particles))
+        of_particles = particle_materials(case)
     of_walls = list(dict.fromkeys(wall.material for wall in case.walls))
     pairs = [
         (first, second, False) for index, first in enumerate(of_particles) for second in of_particles[index:]
@@ -306,9 +318,7 @@ def _rigid_pair(materials: dict[str, Material], first: str, second: str) -> Iter
 
 
 def _periodic_width(case: CaseData) -> Iterator[Problem]:
-    sizes = [(group.sizes(), index) for index, group in enumerate(case.particles)]
-    largest = max((size.largest for size, _ in sizes if size is not None), default=0.0)
-    yield from periodic_width_problems(case, largest)
+    yield from periodic_width_problems(case, largest_given_radius(case))
 
 
 def periodic_width_problems(case: CaseData, largest_radius: float) -> Iterator[Problem]:

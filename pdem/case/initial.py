@@ -146,7 +146,11 @@ def _request(case: Case, index: int) -> FillRequest:
     group = case.particles[index]
     sizes = group.sizes()
     assert sizes is not None
-    return FillRequest(f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill)
+    density = case.materials[group.material].density
+    assert density is not None
+    return FillRequest(
+        f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill, density
+    )
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:

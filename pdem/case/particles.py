@@ -7,87 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
-from pdem.containers.sizes import Constant, LogNormal, PowerLaw, SizeDistribution, Tabulated, Uniform
+from pdem.case.size_sections import Radius, sizes_of
+from pdem.containers.sizes import SizeDistribution
 
 Points = Annotated[tuple[Vector, ...], Field(strict=False, min_length=1)]
-Numbers = Annotated[tuple[float, ...], Field(strict=False, min_length=2)]
-
-
-class UniformSizes(Section):
-    """Every radius from `min` to `max` (m) is equally frequent: ``distribution = "uniform"``."""
-
-    branch: ClassVar[str] = f"{BRANCH}uniform"
-    distribution: Literal["uniform"]
-    min: Positive
-    max: Positive
-
-    def sizes(self) -> SizeDistribution:
-        """Return the distribution."""
-        return Uniform(self.min, self.max)
-
-
-class PowerLawSizes(Section):
-    """Number density ~ radius ** `exponent` from `min` to `max` (m): ``distribution = "power-law"``."""
-
-    branch: ClassVar[str] = f"{BRANCH}power-law"
-    distribution: Literal["power-law"]
-    exponent: Annotated[float, Field(ge=-100.0, le=100.0)]
-    min: Positive
-    max: Positive
-
-    def sizes(self) -> SizeDistribution:
-        """Return the distribution."""
-        return PowerLaw(self.exponent, self.min, self.max)
-
-
-class LogNormalSizes(Section):
-    """`median` (m), `sigma` of the logarithm, cut at `min` and `max` (m): ``distribution = "log-normal"``."""
-
-    branch: ClassVar[str] = f"{BRANCH}log-normal"
-    distribution: Literal["log-normal"]
-    median: Positive
-    sigma: Positive
-    min: Positive
-    max: Positive
-
-    def sizes(self) -> SizeDistribution:
-        """Return the distribution."""
-        return LogNormal(self.median, self.sigma, self.min, self.max)
-
-
-class TabulatedSizes(Section):
-    """Fraction `cumulative` finer than each of `radii` (m): ``distribution = "tabulated"``.
-
-    Fractions are `by` ``"number"`` of particles or by ``"volume"`` (a sieve curve).
-    """
-
-    branch: ClassVar[str] = f"{BRANCH}tabulated"
-    distribution: Literal["tabulated"]
-    radii: Numbers
-    cumulative: Numbers
-    by: Literal["number", "volume"] = "number"
-
-    def sizes(self) -> SizeDistribution:
-        """Return the distribution."""
-        return Tabulated(self.radii, self.cumulative, self.by)
-
-
-def _radius_branch(value: Any) -> str:
-    if isinstance(value, Section):
-        return value.branch
-    if isinstance(value, dict):
-        return f"{BRANCH}{value.get('distribution')}"
-    return f"{BRANCH}number"
-
-
-Radius = Annotated[
-    Annotated[Positive, Tag(f"{BRANCH}number")]
-    | Annotated[UniformSizes, Tag(UniformSizes.branch)]
-    | Annotated[PowerLawSizes, Tag(PowerLawSizes.branch)]
-    | Annotated[LogNormalSizes, Tag(LogNormalSizes.branch)]
-    | Annotated[TabulatedSizes, Tag(TabulatedSizes.branch)],
-    Discriminator(_radius_branch),
-]
 
 
 class BoxRegion(Section):
@@ -143,8 +66,10 @@ class FillKeys(Section):
     count : int or None
         Number of particles.
     volume_fraction : float or None
-        Instead of `count`: volume of the particles over the volume of the region (in 2D: areas). A lattice
-        with neither fills all its sites.
+        Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).
+    mass : float or None
+        Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none of
+        the three fills all its sites.
     gap : float
         Lattices: least distance between surfaces, as a fraction of the largest diameter.
     jitter : float
@@ -162,6 +87,7 @@ class FillKeys(Section):
     arrangement: Literal["random", "cubic", "hexagonal"] = "random"
     count: Annotated[int, Field(ge=0, lt=2**40)] | None = None
     volume_fraction: Annotated[float, Field(gt=0.0, lt=0.75)] | None = None
+    mass: Positive | None = None
     gap: NotNegative = 0.05
     jitter: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
     seed: Seed = 0
@@ -242,7 +168,7 @@ class ParticleGroup(Section):
         """Return the distribution of the radii, None if they come from a file."""
         if self.radius is None:
             return None
-        return Constant(self.radius) if isinstance(self.radius, float) else self.radius.sizes()
+        return sizes_of(self.radius)
 
 
 def with_domain(group: Any, domain: Any) -> Any:

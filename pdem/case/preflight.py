@@ -11,9 +11,11 @@ import numpy as np
 
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
+from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
+from pdem.case.sensor_preflight import sensor_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
@@ -92,10 +94,12 @@ def preflight(
             *_steps(case, step, population.count),
             *material_unit_warnings(case),
             *of_particles,
+            *insertion_findings(case, step, population.count),
+            *sensor_findings(case, step),
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),
-            *_memory(population.count, meshes, ranks),
-            *_processes(population.count, ranks, threads, crowded),
+            *_memory(population.count + inserted_number(case), meshes, ranks),
+            *_processes(population.count + inserted_number(case), ranks, threads, crowded),
         ]
 
     found: list[Finding] = over.share(on_each_rank(over, lambda: all_findings() if over.rank == 0 else []))
@@ -135,7 +139,7 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
     else:
         source = "automatic: the interval of the series, since nothing but walls can ever move"
     yield Finding("info", "time step", f"{step:.4g} s, {source}; {round(case.time.end / step):,} steps")
-    if not count:
+    if not count and not case.insertions:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
 
 

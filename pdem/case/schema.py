@@ -9,10 +9,12 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
+from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
+from pdem.case.sensor_sections import Sensor
 from pdem.case.walls import Wall
 
 TEXT_SOURCE = "case"
@@ -36,6 +38,10 @@ class CaseData(Section):
         The groups; ids run from one group to the next.
     walls : tuple of Wall
         The meshes.
+    insertions : tuple of Insertion
+        What comes in while the case runs.
+    sensors : tuple of Sensor
+        What is counted, and where particles are taken out.
     motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
     """
@@ -47,6 +53,8 @@ class CaseData(Section):
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
     walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
+    sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()

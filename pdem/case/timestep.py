@@ -14,6 +14,7 @@ import numpy as np
 
 from pdem.case.checks import contact_pairs
 from pdem.case.laws import material_properties, recipe_by_key
+from pdem.case.particle_sources import largest_first_speed, smallest_radii
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pdem.case.materials import Interaction, Material
-    from pdem.case.particle_file_limits import FileLimits
     from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
     from pdem.motion.motions import Motion
@@ -121,8 +121,8 @@ def linear_time(mass: float, stiffness: float) -> float:
 def reference_speed(case: CaseData) -> float:
     """Return the largest expected impact speed in m/s.
 
-    The largest of the initial speeds of particles, the speeds of walls inside the domain, and that of a fall
-    through the whole domain, sqrt(2 g H).
+    The largest of the speeds with which particles begin or come in, the speeds of walls inside the domain, and that of
+    a fall through the whole domain, sqrt(2 g H).
 
     Raises
     ------
@@ -130,8 +130,7 @@ def reference_speed(case: CaseData) -> float:
         If a file of particles or of a motion cannot be read.
     """
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
-    particles = [_initial_speed(case, index) for index in range(len(case.particles))]
-    return max([expected_speed(case, motions), *particles])
+    return max(expected_speed(case, motions), largest_first_speed(case))
 
 
 def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
@@ -214,28 +213,6 @@ def _step_without_particles(case: CaseData) -> float:
         f"{particle_materials[0]!r} can come in later; give time.step in s (a tenth of the Rayleigh time of the "
         "smallest is what auto would take)"
     )
-
-
-def smallest_radii(case: CaseData) -> dict[str, float]:
-    """Return the smallest radius of the particles of each material [m].
-
-    Raises
-    ------
-    CaseError
-        If a file of particles cannot be read.
-    """
-    smallest: dict[str, float] = {}
-    for index, group in enumerate(case.particles):
-        sizes = group.sizes()
-        radius = sizes.smallest if sizes is not None else _file_limits(case, index).radius
-        smallest[group.material] = min(radius, smallest.get(group.material, math.inf))
-    return {name: radius for name, radius in smallest.items() if math.isfinite(radius)}
-
-
-def _file_limits(case: CaseData, index: int) -> FileLimits:
-    from pdem.case.particle_file_limits import particle_file_limits
-
-    return particle_file_limits(case, index)
 
 
 def _mass(material: Material, radius: float) -> float:
@@ -385,12 +362,3 @@ def _wall_speed(case: CaseData, wall: Wall, motion: Motion) -> float:
             arms = np.linalg.norm(np.cross(corners - np.array(servo.centre), axis), axis=1)
         speed += servo.largest_rate * float(arms.max())
     return speed
-
-
-def _initial_speed(case: CaseData, index: int) -> float:
-    group = case.particles[index]
-    if group.velocity is None:
-        return 0.0 if group.file is None else _file_limits(case, index).speed
-    if isinstance(group.velocity, tuple):
-        return math.hypot(*group.velocity)
-    return group.velocity.random * math.sqrt(case.domain.dimension)

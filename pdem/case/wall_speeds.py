@@ -10,7 +10,7 @@ import numpy as np
 
 from pdem.case.drives import body_of, servo_of
 from pdem.case.findings import Finding
-from pdem.case.timestep import smallest_radii
+from pdem.case.particle_sources import smallest_radii
 from pdem.case.wall_motions import motion_of
 from pdem.foundation.errors import MeshError
 

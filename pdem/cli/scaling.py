@@ -185,9 +185,9 @@ def _report(folder: Path, plots: bool) -> int:
     if plan is not None:
         later += plan_sections(plan, plots=plots)
     if found is None:
-        name = (plan or rehearsal or {})["case"]
-        click.echo(f"{folder} holds no measured runs; pdem scaling run {name} adds them\n")
-        title = f"{'Plan' if plan else 'Rehearsal'} of {name}"
+        name, kind = (plan or rehearsal or {})["case"], "plan" if plan else "rehearsal"
+        click.echo(f"{folder} holds a {kind} and no measured runs; pdem scaling run {name} adds them\n")
+        title = f"{kind.capitalize()} of {name}"
         return _write_report(folder, "report", title, later)
     sections = [*measured_sections(found, plan, plots=plots), *later]
     return _write_report(folder, "report", f"Scaling of {found.case}", sections)

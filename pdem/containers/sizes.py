@@ -2,7 +2,7 @@
 
 A distribution turns uniform numbers into radii, so numbers keyed by particle id
 (`pdem.foundation.random`) give radii that do not depend on how many particles there are.
-All fractions are by number of particles unless stated.
+All fractions are by number of particles unless stated; `pdem.containers.size_laws` has further distributions.
 """
 
 from __future__ import annotations
@@ -29,17 +29,35 @@ class SizeDistribution(Protocol):
     def largest(self) -> float:
         """Largest radius that can occur, in m."""
 
+    @property
+    def mean_cube(self) -> float:
+        """Mean of the cubed radius over the particles, in m^3."""
+
     def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
         """Return the radii, in m, at the given values of the cumulative distribution, same shape."""
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """Refuse a distribution.
+
+    Raises
+    ------
+    InputError
+        With the message, unless the condition holds.
+    """
     if not condition:
         raise InputError(message)
 
 
-def _require_range(smallest: float, largest: float) -> None:
-    _require(
+def require_range(smallest: float, largest: float) -> None:
+    """Require limits of radii, in m, that are positive, finite and in order.
+
+    Raises
+    ------
+    InputError
+        If they are not.
+    """
+    require(
         0.0 < smallest <= largest < np.inf,
         f"radii from {smallest!r} m to {largest!r} m: need 0 < smallest <= largest < infinity",
     )
@@ -63,7 +81,7 @@ class Constant:
     radius: float
 
     def __post_init__(self) -> None:
-        _require_range(self.radius, self.radius)
+        require_range(self.radius, self.radius)
 
     @property
     def smallest(self) -> float:
@@ -74,6 +92,11 @@ class Constant:
     def largest(self) -> float:
         """Largest radius, in m."""
         return self.radius
+
+    @property
+    def mean_cube(self) -> float:
+        """Cubed radius, in m^3."""
+        return self.radius**3
 
     def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
         """Return the radius, in m, once for each entry of `uniform`."""
@@ -99,7 +122,12 @@ class Uniform:
     largest: float
 
     def __post_init__(self) -> None:
-        _require_range(self.smallest, self.largest)
+        require_range(self.smallest, self.largest)
+
+    @property
+    def mean_cube(self) -> float:
+        """Mean of the cubed radius, in m^3."""
+        return (self.smallest + self.largest) * (self.smallest**2 + self.largest**2) / 4.0
 
     def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
@@ -128,14 +156,31 @@ class PowerLaw:
     largest: float
 
     def __post_init__(self) -> None:
-        _require_range(self.smallest, self.largest)
-        _require(bool(np.isfinite(self.exponent)), f"exponent {self.exponent!r}: need a finite number")
+        require_range(self.smallest, self.largest)
+        require(bool(np.isfinite(self.exponent)), f"exponent {self.exponent!r}: need a finite number")
+
+    @property
+    def mean_cube(self) -> float:
+        """Mean of the cubed radius, in m^3."""
+        span = float(np.log(self.largest / self.smallest))
+        ratio = _log_power_integral(self.exponent + 3.0, span) - _log_power_integral(self.exponent, span)
+        return self.smallest**3 * float(np.exp(ratio)) if span > 0.0 else self.smallest**3
 
     def radii(self, uniform: ArrayLike) -> NDArray[np.float64]:
         """Return the radii, in m, at the values `uniform` of the cumulative distribution."""
         return _power_inverse(
             np.asarray(uniform, dtype=np.float64), self.exponent, self.smallest, self.largest
         )
+
+
+def _log_power_integral(exponent: float, span: float) -> float:
+    """Return the logarithm of the integral of x ** `exponent` from 1 to exp(`span`), `span` > 0."""
+    power = exponent + 1.0
+    if abs(power) * span < 1e-12:
+        return float(np.log(span))
+    if power > 0.0:  # measured from the upper limit, where the exponential cannot overflow
+        return power * span + float(np.log(-np.expm1(-power * span) / power))
+    return float(np.log(np.expm1(power * span) / power))
 
 
 def _power_inverse(
@@ -184,14 +229,31 @@ class LogNormal:
     largest: float
 
     def __post_init__(self) -> None:
-        _require_range(self.smallest, self.largest)
-        _require(0.0 < self.median < np.inf, f"median {self.median!r} m: need a positive number")
-        _require(0.0 < self.sigma < np.inf, f"sigma {self.sigma!r}: need a positive number")
+        require_range(self.smallest, self.largest)
+        require(0.0 < self.median < np.inf, f"median {self.median!r} m: need a positive number")
+        require(0.0 < self.sigma < np.inf, f"sigma {self.sigma!r}: need a positive number")
         low, high = self._cumulative_limits()
         inside = self.smallest == self.largest or high - low > 1e-6
-        _require(
+        require(
             inside, f"only {high - low:.1e} of the log-normal distribution lies inside its limits: widen them"
         )
+
+    @property
+    def mean_cube(self) -> float:
+        """Mean of the cubed radius, in m^3."""
+        from scipy.special import ndtr
+
+        (low, high), shift = self._cumulative_limits(), 3.0 * self.sigma
+        edges = np.log(np.array([self.smallest, self.largest]) / self.median) / self.sigma - shift
+        share = float(np.diff(ndtr(edges))[0]) / (high - low) if high > low else 1.0
+        mean = self.median**3 * float(np.exp(0.5 * shift**2)) * share
+        return min(max(mean, self.smallest**3), self.largest**3)
+
+    def cumulative(self, radius: ArrayLike) -> NDArray[np.float64]:
+        """Return the fraction of radii up to some, in m, before the distribution is cut off."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(np.log(np.asarray(radius) / self.median) / self.sigma))
 
     def _cumulative_limits(self) -> tuple[float, float]:
         from scipy.special import ndtr  # late, because it takes longer to import than the rest of a case
@@ -236,15 +298,13 @@ class Tabulated:
 
     def __post_init__(self) -> None:
         points, cumulative = np.asarray(self.points), np.asarray(self.cumulative)
-        _require(
-            points.size == cumulative.size >= 2, "a table needs as many fractions as radii, at least two"
-        )
-        _require(
+        require(points.size == cumulative.size >= 2, "a table needs as many fractions as radii, at least two")
+        require(
             bool(np.all(np.diff(points) > 0.0)) and points[0] > 0.0, "radii must be positive and increase"
         )
-        _require(cumulative[0] == 0.0 and cumulative[-1] == 1.0, "fractions must start at 0 and end at 1")
-        _require(bool(np.all(np.diff(cumulative) >= 0.0)), "fractions must never decrease")
-        _require(self.by in ("number", "volume"), f"by = {self.by!r}: need 'number' or 'volume'")
+        require(cumulative[0] == 0.0 and cumulative[-1] == 1.0, "fractions must start at 0 and end at 1")
+        require(bool(np.all(np.diff(cumulative) >= 0.0)), "fractions must never decrease")
+        require(self.by in ("number", "volume"), f"by = {self.by!r}: need 'number' or 'volume'")
         object.__setattr__(self, "_number", self._cumulative_number())
 
     def _cumulative_number(self) -> NDArray[np.float64]:
@@ -254,6 +314,15 @@ class Tabulated:
             weights = weights / np.diff(points) * (points[:-1] ** -2.0 - points[1:] ** -2.0) / 2.0
         cumulative = np.concatenate([[0.0], np.cumsum(weights)])
         return cumulative / cumulative[-1]
+
+    @property
+    def mean_cube(self) -> float:
+        """Mean of the cubed radius, in m^3."""
+        points, shares = np.asarray(self.points), np.diff(self._number)
+        low, high = points[:-1], points[1:]
+        if self.by == "volume":  # the number density falls with the cube within each interval
+            return float(np.sum(shares * 2.0 * (low * high) ** 2 / (low + high)))
+        return float(np.sum(shares * (low + high) * (low**2 + high**2) / 4.0))
 
     @property
     def smallest(self) -> float:

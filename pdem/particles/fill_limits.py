@@ -57,7 +57,9 @@ def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: 
     narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * largest
     if _fits(counts, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return
-    key = "volume_fraction" if request.fill.volume_fraction is not None else "count"
+    key = next(
+        name for name in ("volume_fraction", "mass", "count") if getattr(request.fill, name) is not None
+    )
     given = getattr(request.fill, key)
     usual, total, volume = USUAL_FRACTION[dimension], sum(counts), math.fsum(volumes)
     what = "area" if dimension == 2 else "volume"

@@ -43,11 +43,14 @@ class FillRequest:
         Of the radii.
     fill : Any
         The region with the settings of the fill, see `pdem.case.particles.FillKeys`.
+    density : float
+        Of the particles [kg/m^3].
     """
 
     where: str
     sizes: SizeDistribution
     fill: Any
+    density: float = 1.0
 
     @property
     def region(self) -> regions.Region:
@@ -99,7 +102,7 @@ class FillGroup(PlacedGroup):
 def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group | None = None) -> int | None:
     """Return the number of particles of a fill on all ranks, None if neither that nor a volume is given. Collective.
 
-    With a volume fraction, it is the smallest that reaches it.
+    With a volume fraction, it is the smallest that reaches it; with a mass, that which is nearest to it.
 
     Raises
     ------
@@ -107,13 +110,24 @@ def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group 
         On all ranks, if there are more than memory can hold.
     """
     over, fill = OneRank() if over is None else over, request.fill
-    if fill.volume_fraction is None:
-        if fill.count is not None:
-            require_memory(request, fill.count, "particles", BYTES_PER_PARTICLE, over)
-        return fill.count
+    if fill.mass is not None:
+        return _count_of_volume(request, first_id, fill.mass / request.density, 3, over, nearest=True)
+    if fill.volume_fraction is not None:
+        target = fill.volume_fraction * regions.size(request.region, dimension)
+        return _count_of_volume(request, first_id, target, dimension, over)
+    if fill.count is not None:
+        require_memory(request, fill.count, "particles", BYTES_PER_PARTICLE, over)
+    count: int | None = fill.count
+    return count
+
+
+def _count_of_volume(
+    request: FillRequest, first_id: int, target: float, dimension: int, over: Group, *, nearest: bool = False
+) -> int:
+    """Return the fewest particles that reach a volume [m^3], in 2D their discs an area [m^2], or that come nearest."""
     unit = float(_volumes(np.array([request.sizes.largest]), dimension)[0]) / _VOLUME_UNITS
     # A little less, so that rounding does not ask for one more.
-    wanted = int(fill.volume_fraction * regions.size(request.region, dimension) / unit * (1.0 - 1e-12))
+    wanted = int(target / unit * (1.0 - 1e-12))
     begin, filled, of_ranks = 0, 0, np.zeros(over.size, np.int64)
     while True:
         require_memory(request, begin, "particles", BYTES_PER_PARTICLE, over)
@@ -123,7 +137,10 @@ def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group 
         ).sum()
         for volume in over.add(of_ranks).tolist():
             if filled + volume >= wanted:
-                units = np.cumsum(_units(request, first_id + begin, dimension, unit))
+                each = _units(request, first_id + begin, dimension, unit)
+                units = np.cumsum(each)
+                if nearest:
+                    return begin + int(np.searchsorted(units - each // 2, wanted - filled, side="right"))
                 return begin + int(np.searchsorted(units, wanted - filled)) + 1
             begin, filled = begin + _DRAWN_AT_ONCE, filled + volume
 

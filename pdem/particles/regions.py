@@ -116,9 +116,9 @@ def contains(
     offset = np.where(free & (region.shape != "cylinder"), 0.0, positions - np.asarray(region.centre))
     if region.shape == "sphere":
         return np.asarray(np.linalg.norm(offset, axis=1) + radii <= region.radius)
-    along, across = _cylindrical(region, offset)
+    height, across = _cylindrical(region, offset)
     unbounded = bool(np.any(free & (np.abs(_direction(region)) > 0.5)))
-    return (across + radii <= region.radius) & (unbounded | (np.abs(along) + radii <= 0.5 * region.length))
+    return (across + radii <= region.radius) & (unbounded | (np.abs(height) + radii <= 0.5 * region.length))
 
 
 def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -129,9 +129,9 @@ def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float
     offset = positions - np.asarray(region.centre)
     if region.shape == "sphere":
         return np.maximum(0.0, np.linalg.norm(offset, axis=1) - region.radius)
-    along, across = _cylindrical(region, offset)
+    height, across = _cylindrical(region, offset)
     return np.hypot(
-        np.maximum(0.0, np.abs(along) - 0.5 * region.length), np.maximum(0.0, across - region.radius)
+        np.maximum(0.0, np.abs(height) - 0.5 * region.length), np.maximum(0.0, across - region.radius)
     )
 
 
@@ -141,6 +141,13 @@ def _direction(region: Cylinder) -> NDArray[np.float64]:
 
 def _cylindrical(region: Cylinder, offset: NDArray[np.float64]) -> Bounds:
     axis = _direction(region)
-    # Term by term: bits of a product of matrices may depend on how many rows there are.
-    along = offset[:, 0] * axis[0] + offset[:, 1] * axis[1] + offset[:, 2] * axis[2]
-    return along, np.linalg.norm(offset - along[:, None] * axis, axis=1)
+    height = along(offset, axis)
+    return height, np.linalg.norm(offset - height[:, None] * axis, axis=1)
+
+
+def along(vectors: NDArray[np.float64], axis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the components (n,) of vectors (n, 3) along a direction.
+
+    Each has the same bits whatever others there are: a matrix product would round otherwise by the place of a row.
+    """
+    return vectors[:, 0] * axis[0] + vectors[:, 1] * axis[1] + vectors[:, 2] * axis[2]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.particles.first_come import place_first_come
-from pdem.particles.sphere_table import SphereTable
+from pdem.particles.sphere_table import NOBODY, SphereTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
-
-_NOBODY = -1
 
 
 class SpherePlaces:
@@ -57,7 +55,7 @@ class SpherePlaces:
 
     def fix(self, position: Floats, radius: Floats) -> None:
         """Keep spheres, positions (n, 3) and radii (n,) in m, that stay where they are."""
-        here = self._known(position, radius, np.full(len(radius), _NOBODY))
+        here = self._known(position, radius, np.full(len(radius), NOBODY))
         if len(here["radius"]):
             ends = float(here["radius"].min()), float(here["radius"].max())
             self._fixed = SphereTable(len(here["radius"]), *ends, *self._domain)

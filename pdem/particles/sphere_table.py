@@ -29,6 +29,10 @@ _GROWTH = 1.5
 _WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
 
 
+NOBODY = -1
+"""Key of a sphere that is not in a table."""
+
+
 @inlined
 def _bucket(level: int, x: int, y: int, z: int, mask: int) -> int:
     key = ((level * 73856093) ^ (x * 83492791)) ^ ((y * 19349663) ^ (z * 50331653))
@@ -199,6 +203,22 @@ def _settle(
     return count
 
 
+@kernel
+def _take_first(
+    spheres: Spheres, allowed: Booleans, owners: Indices, accepted: Indices, table: Table, count: int
+) -> int:
+    """Insert the first allowed candidate of each owner that is clear; return the number of spheres in the table."""
+    for row in range(spheres.radii.shape[0]):
+        if not allowed[row] or accepted[owners[row]] >= 0:
+            continue
+        place = spheres.offsets[row, 0], spheres.offsets[row, 1], spheres.offsets[row, 2]
+        if _is_clear(NOBODY, place, spheres.radii[row], table):
+            accepted[owners[row]] = row
+            _insert(count, row, spheres, table)
+            count += 1
+    return count
+
+
 class SphereTable:
     """Placed spheres, and the test whether another one overlaps them.
 
@@ -290,6 +310,29 @@ class SphereTable:
         arrays = np.ascontiguousarray(radii), np.ascontiguousarray(keys)
         _find_free(self._offsets(centres), *arrays, free, self._table)
         return free
+
+    def take_first(self, centres: Floats, radii: Floats, allowed: Booleans, owners: Indices) -> Indices:
+        """Add the first candidate of each owner that is allowed and overlaps none in the table, one after the other.
+
+        Parameters
+        ----------
+        centres, radii : ndarray
+            Of the candidates, shapes (n, 3) and (n,), in m.
+        allowed : ndarray of bool, shape (n,)
+            Those that may be added.
+        owners : ndarray of int64, shape (n,)
+            Number from 0 of the sphere of each candidate.
+
+        Returns
+        -------
+        ndarray of int64
+            The candidate of each owner, -1 without one; shape ``(owners.max() + 1,)``.
+        """
+        accepted = np.full(int(owners.max(initial=-1)) + 1, -1, dtype=np.int64)
+        self._reserve(len(accepted))
+        spheres = self._spheres(self._offsets(centres), radii, np.arange(len(radii)))
+        self._count = _take_first(spheres, allowed, owners, accepted, self._table, self._count)
+        return accepted
 
     def settle(
         self, centres: Floats, radii: Floats, keys: Indices, shared: Booleans, states: States

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.case.findings import Finding
+from pdem.case.insertion_preflight import inserted_number
 from pdem.case.laws import law_of
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
@@ -51,8 +52,9 @@ def forecast(
     ranks: int = 1,
     threads: int = 1,
 ) -> Iterator[Finding]:
-    """Yield findings on the duration of a run of some particles, and on the disk space for its output."""
+    """Yield findings on the duration of a run that begins with some particles, and on the disk space for its output."""
     steps = round(case.time.end / case.resolved_step())
+    number += inserted_number(case)
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
     yield _disk(case, number, meshes)
 
@@ -131,7 +133,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         math.floor(end / output.fields_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,
         rows,
-        rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls)),
+        rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls) + 3 * len(case.insertions)),
         # one more while the next is written
         min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)),
         particles * _checkpoint_bytes(law, bool(meshes)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pdem.case.model import Case
 from pdem.containers.group import OneRank, on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, shown, whole_number
-from pdem.foundation.errors import CheckpointError, InputError, PdemError
+from pdem.foundation.errors import CheckpointError, InputError, LaunchError, PdemError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.simulation.state import ORDER, StatePart
@@ -19,6 +20,8 @@ from pdem.simulation.state import ORDER, StatePart
 if TYPE_CHECKING:
     from pdem.containers.group import Group
     from pdem.output.checkpoint import Checkpoint
+
+_REMEDY = "name a file in a folder that all nodes share"
 
 _ROUNDING = 1e-12
 """Relative difference below which two time steps are the same."""
@@ -57,11 +60,14 @@ def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
     Raises
     ------
     CheckpointError
-        On all ranks, if there is none, none can be read, or ranks read different files.
+        On all ranks, if there is none, or none can be read.
+    LaunchError
+        On all ranks, if they do not see the same file.
     """
     over = OneRank() if over is None else over
 
     def read(file: Path) -> Checkpoint:
+        _require_seen(file, over)
         part = on_each_rank(over, lambda: read_checkpoint(file, (over.rank, over.size), ORDER))
         _require_same(file, part, over)
         return replace(part, groups=StatePart(part.groups))
@@ -70,18 +76,30 @@ def checkpoint_at(path: str | Path, over: Group | None = None) -> Checkpoint:
     return CheckpointFolder(path).latest(read, paths) if is_folder else read(Path(path))
 
 
+def _require_seen(path: Path, over: Group) -> None:
+    """Require that all ranks see a file that rank 0 sees."""
+    is_there = over.share(path.exists())
+
+    def check() -> None:
+        if is_there and not path.exists():
+            raise LaunchError(f"{path}: {_rank_here(over)} does not see it, rank 0 does; {_REMEDY}")
+
+    on_each_rank(over, check)
+
+
 def _require_same(path: Path, checkpoint: Checkpoint, over: Group) -> None:
     """Require that all ranks have read the same state."""
     content = over.share(checkpoint.content)
 
     def check() -> None:
         if checkpoint.content != content:
-            raise CheckpointError(
-                f"{path}: rank {over.rank} reads another file there than rank 0; "
-                "name one in a folder that all nodes share"
-            )
+            raise LaunchError(f"{path}: {_rank_here(over)} reads another file there than rank 0; {_REMEDY}")
 
     on_each_rank(over, check)
+
+
+def _rank_here(over: Group) -> str:
+    return f"rank {over.rank} on {platform.node()}"
 
 
 def case_of(checkpoint: Any) -> Case:

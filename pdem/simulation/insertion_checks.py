@@ -18,10 +18,9 @@ from pdem.case.given_particles import largest_speed, require_no_problems
 from pdem.case.particle_checks import particle_findings, share
 from pdem.case.population import Population
 from pdem.case.timestep import ImpactConditions, expected_speed
-from pdem.containers.mesh_topology import members_of
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
-from pdem.particles.clearance import touching_walls
+from pdem.simulation.free_places import wall_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from pdem.simulation.system import System
 
     Columns = dict[str, NDArray[Any]]
-
-ROUNDING = 1e-9
-"""Overlap with a wall, over the radius, that counts as rounding: a sphere may lie on a wall."""
 
 
 def checked_columns(
@@ -223,26 +219,14 @@ def _check_walls(system: System, case: Case, columns: Columns) -> None:
     InputError
         If one does.
     """
-    if system.moving_walls is None:
+    rows, depth, facets = wall_overlaps(system, columns["position"], columns["radius"])
+    if not len(rows):
         return
-    walls = system.moving_walls
-    mesh, blocks, radius = walls.mesh, system.blocks, columns["radius"]
-    if blocks is None:
-        near = np.arange(mesh.facet_count)
-    else:
-        near = blocks.near(walls.places_of(blocks.anchors), columns["position"], radius)
-    if not len(near):
-        return
-    start = np.zeros(len(near) + 1, np.int64)
-    np.cumsum(mesh.facet_start[near + 1] - mesh.facet_start[near], out=start[1:])
-    nodes, loops = np.unique(members_of(mesh.facet_start, mesh.facet_vertices, near), return_inverse=True)
-    rows, depth, facet = touching_walls(columns["position"], radius, walls.places_of(nodes), start, loops)
-    deep = np.flatnonzero(depth > ROUNDING * radius[rows])
-    if not len(deep):
-        return
-    row, at = int(rows[deep[0]]), near[facet[deep[0]]]
+    assert system.moving_walls is not None
+    walls, row, at = system.moving_walls, int(rows[0]), int(facets[0])
     wall = case.walls[int(walls.facet_wall[at])].name
     raise InputError(
         f"the particle at position[{row}] = {columns['position'][row].tolist()} m overlaps wall {wall} (facet "
-        f"{walls.facet_origin[at]}) by {share(depth[deep[0]] / radius[row])} of its radius; move it or leave it out"
+        f"{walls.facet_origin[at]}) by {share(depth[0] / columns['radius'][row])} of its radius; move it or leave it "
+        "out"
     )

@@ -24,6 +24,7 @@ from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.summary import counted
 from pdem.simulation.energy import terms_of
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
+from pdem.simulation.sensor_report import line_values, sensor_columns
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -165,7 +166,17 @@ class Outputs:
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
         law = self._simulation.system.constants.law
         energies = [(name, "J") for name in (*terms_of(law), *(["residual"] if law.has_ledger else []))]
-        return [*_FIRST_COLUMNS, *energies, *_LAST_COLUMNS, *self._load_columns(), *driven]
+        inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
+        sensed = [column for one in self._simulation.system.sensors.places for column in sensor_columns(one)]
+        return [
+            *_FIRST_COLUMNS,
+            *energies,
+            *_LAST_COLUMNS,
+            *self._load_columns(),
+            *driven,
+            *inserted,
+            *sensed,
+        ]
 
     def _load_columns(self) -> list[tuple[str, str]]:
         return [
@@ -190,6 +201,7 @@ class Outputs:
         simulation = self._simulation
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
+        sensed = line_values(simulation.system)
         if not self._root:
             return
         for notice in simulation.system.notices:
@@ -213,6 +225,9 @@ class Outputs:
         ]
         row.update(zip((name for name, _ in self._load_columns()), map(float, values), strict=True))
         row.update({name: value for name, (value, _) in self._driven_columns().items()})
+        for one in simulation.system.insertions.sources:
+            row.update(one.report())
+        row.update(sensed)
         self._series.append(row)
         self._progress.update(
             simulation.time,

@@ -15,8 +15,10 @@ from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
+from pdem.simulation.insertions import report_lines
 from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
+from pdem.simulation.sensor_report import finish_sensors
 from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import allreduce_status_or_stop
 
@@ -228,6 +230,7 @@ class _Run:
         search = simulation.system.search
         work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
         exchange_lines = self._exchange_report()
+        sensor_lines = finish_sensors(simulation.system, Path(simulation.case.output.folder))
         spent = simulation.phases.seconds
         names = sorted(spent)
         mine = {"seconds": np.array([spent[name] for name in names])}
@@ -252,6 +255,8 @@ class _Run:
                     f"{simulation.system.settings_tuner.value('chunk')} candidates evaluated at a time, on "
                     f"{simulation.system.settings_tuner.value('threads')} of {exchange.threads} threads",
                     *exchange_lines,
+                    *report_lines(simulation.system.insertions),
+                    *sensor_lines,
                     f"results in {simulation.case.output.folder}",
                 ],
             )

@@ -14,7 +14,6 @@ from pdem.case.given_particles import PartOfParticles, given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
-from pdem.contact.walls.evaluate import LOADS
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
@@ -23,18 +22,22 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
+from pdem.simulation.between_steps import act, advance_by
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
 from pdem.simulation.insertion_checks import checked_columns
+from pdem.simulation.insertions import InsertionControl, insertions_of
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
 from pdem.simulation.ranks import exchange_of, group_of, once_per_node
+from pdem.simulation.sensor_report import reported
+from pdem.simulation.sensors import sensors_of
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.state import initial_groups, load_state, spread_state
 from pdem.simulation.system import System
-from pdem.simulation.wall_output import loads_by_wall, measured_walls
+from pdem.simulation.wall_output import loads_by_wall, loads_of_walls, measured_walls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +115,8 @@ class Simulation:
             case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.blocks
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
+        self.system.insertions = insertions_of(case, exchange, self.system.constants.step)
+        self.system.sensors = sensors_of(case, exchange, self.system.constants.step)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         self.system.renew_levels()
         if moving_walls is not None:
@@ -120,6 +125,7 @@ class Simulation:
         self.phases.start()
         time_step.rebuild_lists(self.system, contacts.pop(), self.phases)
         self._compute_initial_forces(continued)
+        act(self.system, self.phases)
         self.restart_point: RestartPoint | None = None
         self.first_balance = float(counters["balance"]) if "balance" in counters else self.measures().balance
 
@@ -212,12 +218,7 @@ class Simulation:
         """
         steps = whole_number("steps", steps)
         self.phases.start()
-        for step in range(steps):
-            requested = time_step.advance(self.system, self.phases, ahead=step + 1 < steps)
-            if requested:
-                return requested
-        time_step.allreduce_status_or_stop(self.system, False)
-        return 0
+        return advance_by(self.system, self.phases, steps)
 
     def insert(
         self,
@@ -344,21 +345,7 @@ class Simulation:
         With ``wall_lever_arm = "radius"`` friction acts on the sphere at its radius, which is an overlap inside the
         wall: torques then differ from those of `nodal_forces` by overlap times friction of each contact.
         """
-        contacts = measured_walls(self.system)
-        if contacts is None:
-            return {}
-        sums = contacts.loads()
-        sums.limbs = self.system.exchange.add(sums.limbs)
-        values = np.array(list(sums.values().values())).reshape(-1, LOADS)
-        walls = contacts.walls
-        for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
-            load = drive.last_load[:6]
-            power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
-            values[wall] = np.append(load, -power)
-        return {
-            wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
-            for wall, row in zip(self.case.walls, values, strict=True)
-        }
+        return loads_of_walls(self.system)
 
     def nodal_forces(self) -> dict[str, dict[str, NDArray[Any]]] | None:
         """Return the forces of the particles on nodes and facets by wall, on rank 0; None elsewhere. Collective.
@@ -378,6 +365,16 @@ class Simulation:
             in `wall_loads` per wall.
         """
         return loads_by_wall(self)
+
+    @property
+    def insertions(self) -> dict[str, InsertionControl]:
+        """What comes in while the case runs, by the name of the insertion; the same on every rank."""
+        insertions = self.system.insertions
+        return {one.name: InsertionControl(insertions, one) for one in insertions.sources}
+
+    def sensors(self) -> dict[str, dict[str, float]]:
+        """Return what each sensor counts now: the values of its columns without its name. Collective."""
+        return reported(self.system)
 
     def driven_walls(self) -> dict[str, dict[str, float]]:
         """Return the motion of each wall that particles drive, the same on every rank.

@@ -19,6 +19,8 @@ from pdem.detection.skins import Skins
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
+from pdem.simulation.insertions import Insertions
+from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
 
@@ -95,6 +97,8 @@ class System:
     carriers : Carriers or None
         Bodies that move particles in place of the forces on each, see `pdem.motion.carriers`; to be set before lists
         are built.
+    insertions, sensors : Insertions, Sensors
+        What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
     """
 
     def __init__(
@@ -150,6 +154,7 @@ class System:
         self.pending_drift: int | None = None
         self.columns_are_current = True
         self.carriers: Carriers | None = None
+        self.insertions, self.sensors = Insertions(), Sensors()
         self.stop_requested: Callable[[], int] = no_stop_requested
 
     def renew_levels(self) -> None:

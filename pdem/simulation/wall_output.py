@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
 from pdem.foundation.fields import Field
 
@@ -102,3 +103,22 @@ def _of_wall(
         result[name][walls.facet_origin[facets]] = getattr(loads, name)[facets]
     result["body"][walls.facet_origin[facets]] = bodies.of_facet[facets] - (own[0] if len(own) else 0)
     return result
+
+
+def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:
+    """Return force, torque and power of the particles on each wall, see `Simulation.wall_loads`. Collective."""
+    contacts = measured_walls(system)
+    if contacts is None:
+        return {}
+    sums = contacts.loads()
+    sums.limbs = system.exchange.add(sums.limbs)
+    values = np.array(list(sums.values().values())).reshape(-1, LOADS)
+    walls = contacts.walls
+    for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
+        load = drive.last_load[:6]
+        power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
+        values[wall] = np.append(load, -power)
+    return {
+        wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
+        for wall, row in zip(system.case.walls, values, strict=True)
+    }

@@ -236,13 +236,17 @@ def test_hosts_without_a_shared_folder_are_refused(hosts, inputs, folder):
     shutil.copytree(inputs / "one", folder / "out")
     before = digests(folder)
     hosts.b.unshare(folder / "out")
-    for words in (("run", "case.toml", "--overwrite"), ("restart", "out")):
+    told = {
+        ("run", "case.toml", "--overwrite"): (
+            "output.folder = ", "is not one folder for all ranks: rank 2 on host-b does not see what rank 0 on host-a "
+            "writes into", "name a folder that all nodes share",
+        ),
+        ("restart", "out"): ("rank 2 on host-b does not see it, rank 0 does", "in a folder that all nodes share"),
+    }  # fmt: skip
+    for words, texts in told.items():
         code, errors = play(hosts, folder, *words)
         assert code == 2, errors
-        one_message(
-            errors, "output.folder = ", "is not one folder for all ranks: rank 2 on host-b does not see what rank 0 on "
-            "host-a writes into", "name a folder that all nodes share",
-        )  # fmt: skip
+        one_message(errors, *texts)
         assert digests(folder) == before
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pdem.case.example_cases import example_names, example_text, example_title, write_example
 from pdem.case.initial import initial_particles
+from pdem.case.insertion_preflight import inserted_number
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
@@ -32,7 +33,7 @@ def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
         for one in findings
         if one.level != "info" and one.subject != "processes" and "h2_rotor" not in str(one)
     ] == []  # its blades go through its shaft
-    assert len(particles["id"]) > 0
+    assert len(particles["id"]) + inserted_number(case) > 0
     assert {path.name for path in paths[1:]} == {wall.mesh for wall in case.walls}
 
 

@@ -1,0 +1,135 @@
+"""Checks of insertions before a run: whether rate, speed and place go together, and how many particles come."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.findings import Finding
+from pdem.case.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
+from pdem.case.insertion_rules import geometry_problems
+from pdem.case.messages import shown_key
+from pdem.case.particle_checks import (
+    PARTICLE_DISPLACEMENT_ERROR,
+    PARTICLE_DISPLACEMENT_WARNING,
+    level_of,
+    share,
+)
+from pdem.case.timestep import impact_conditions
+from pdem.case.unit_checks import impact_findings, radius_unit_warnings
+from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.insertion_sections import Insertion
+    from pdem.case.model import Case
+    from pdem.particles.faces import Face
+
+
+def insertion_findings(case: Case, step: float, particles: int) -> Iterator[Finding]:
+    """Yield the findings on the insertions of a case with a time step [s] and a number of particles at time 0.
+
+    Raises
+    ------
+    CaseError
+        If a file that an insertion names cannot be used, or its face is no plane.
+    """
+    radii = np.array([r for one in case.insertions for r in (one.sizes().smallest, one.sizes().largest)])
+    yield from radius_unit_warnings(case, radii)
+    if not particles:  # else the check of particles reports it
+        yield from impact_findings(case, impact_conditions(case), radii)
+    for index, insertion in enumerate(case.insertions):
+        face = face_of(case, index)
+        problems = list(geometry_problems(case, insertion, face, ("insertions", index)))
+        for one in problems:
+            yield Finding("error", shown_key(one.location), one.text)
+        if not problems:
+            yield from _of_one(case, insertion, face, step)
+
+
+def _of_one(case: Case, insertion: Insertion, face: Face | None, step: float) -> Iterator[Finding]:
+    subject = f"insertion {insertion.name}"
+    yield from _travel(case, insertion, step, subject)
+    if insertion.start >= case.time.end:
+        text = f"begins at {insertion.start:g} s, not before the end of the run at {case.time.end:g} s"
+        yield Finding("warning", subject, f"{text}: nothing comes in")
+        return
+    every = max(1, round(interval_of(case, insertion, face) / step))
+    number = expected_number(case, insertion)
+    text = (
+        f"about {number:,.0f} particles until the end, at events every {every:,} steps ({every * step:.3g} s)"
+    )
+    yield Finding("info", subject, text)
+    yield from _crowding(case, insertion, face, every * step, subject)
+
+
+def _travel(case: Case, insertion: Insertion, step: float, subject: str) -> Iterator[Finding]:
+    """Report particles that come in too fast for the time step [s]."""
+    speed, radius = largest_insertion_speed(case, insertion), insertion.sizes().smallest
+    part = speed * step / radius
+    level = level_of(part, PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
+    if level != "info":
+        most = PARTICLE_DISPLACEMENT_WARNING * radius
+        text = f"at {speed:.3g} m/s particles move {share(part)} of the smallest radius in one step"
+        yield Finding(
+            level, subject, f"{text}; use a step of at most {most / speed:.3g} s, or {most / step:.3g} m/s"
+        )
+
+
+def _crowding(
+    case: Case, insertion: Insertion, face: Face | None, interval: float, subject: str
+) -> Iterator[Finding]:
+    """Compare the volume that is asked for between two events [s] with the room for it."""
+    rate = rate_of(case, insertion)
+    if rate is None:
+        return
+    dimension, cube = case.domain.dimension, insertion.sizes().mean_cube
+    each = 4.0 / 3.0 * math.pi * cube if dimension == 3 else math.pi * cube ** (2.0 / 3.0)
+    number = rate.largest / (_mean_mass(case, insertion) if insertion.count_rate is None else 1.0)
+    room = inlet_of(case, insertion, face, interval).room
+    fraction = number * interval * each / room
+    usual, most = USUAL_FRACTION[dimension], CLOSEST_FRACTION[dimension]
+    # a single particle may fill a small room
+    level = level_of(fraction, usual, most) if number * interval > 1.0 else "info"
+    if level == "info":
+        return
+    key, unit = ("mass_rate", "kg/s") if insertion.count_rate is None else ("count_rate", "1/s")
+    what = "region" if face is None else "face"
+    remedy = (
+        "widen it, or clear it faster (velocity, every)"
+        if face is None
+        else "raise velocity or widen the face"
+    )
+    fits = rate.largest * usual / fraction
+    text = f"{key} of up to {rate.largest:g} {unit} is {number:.3g} particles per s, {share(fraction)} of the volume "
+    text += f"that the {what} lets in; random places hold about {share(usual)}, which is {fits:.3g} {unit}"
+    wait = "they can never come in" if level == "error" else "some will wait"
+    yield Finding(level, subject, f"{text}: {wait}; lower the rate, {remedy}")
+
+
+def _mean_mass(case: Case, insertion: Insertion) -> float:
+    density = case.materials[insertion.material].density
+    assert density is not None, "a checked case has densities of all materials of particles"
+    return 4.0 / 3.0 * math.pi * density * insertion.sizes().mean_cube
+
+
+def expected_number(case: Case, insertion: Insertion) -> float:
+    """Return how many particles an insertion asks for until the end of the run."""
+    limits = [math.inf if insertion.count is None else float(insertion.count)]
+    mean = _mean_mass(case, insertion)
+    if insertion.mass is not None:
+        limits.append(insertion.mass / mean)
+    rate = rate_of(case, insertion)
+    if rate is not None:
+        last = min(case.time.end, insertion.end or math.inf)
+        amount = rate.integral(insertion.start, max(insertion.start, last))
+        limits.append(amount if insertion.count_rate is not None else amount / mean)
+    return min(limits)
+
+
+def inserted_number(case: Case) -> int:
+    """Return how many particles come in until the end of a run."""
+    return round(sum(expected_number(case, one) for one in case.insertions))

@@ -1,0 +1,190 @@
+"""``[[insertions]]``: particles that come in while a case runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
+from pdem.case.particles import Points, Region
+from pdem.case.size_sections import Numbers, Radius, sizes_of
+from pdem.containers.sizes import SizeDistribution
+
+
+class RateTable(Section):
+    """A rate by a table, linear between its times, constant before the first and after the last.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Rising, in s of simulated time.
+    values : tuple of float
+        Rates, in kg/s or 1/s.
+    file : str
+        In place of both: a text file with a column for each, relative to the folder of the case.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}table"
+    times: Numbers | None = None
+    values: Numbers | None = None
+    file: Name | None = None
+
+
+def _rate_branch(value: Any) -> str:
+    return RateTable.branch if isinstance(value, (dict, RateTable)) else f"{BRANCH}number"
+
+
+GivenRate = Annotated[
+    Annotated[Positive, Tag(f"{BRANCH}number")] | Annotated[RateTable, Tag(RateTable.branch)],
+    Discriminator(_rate_branch),
+]
+
+
+class PolygonFace(Section):
+    """A flat polygon with `corners` (m) one after the other; the right hand rule gives its normal."""
+
+    branch: ClassVar[str] = f"{BRANCH}polygon"
+    shape: Literal["polygon"] = "polygon"
+    corners: Annotated[Points, Field(min_length=3)]
+
+
+class DiscFace(Section):
+    """A disc about `centre` (m) of `radius` (m), normal to `normal`."""
+
+    branch: ClassVar[str] = f"{BRANCH}disc"
+    shape: Literal["disc"]
+    centre: Vector
+    normal: Vector
+    radius: Positive
+
+
+class MeshFace(Section):
+    """A flat `mesh`, a file relative to the folder of the case, times `scale`; `group` takes a part of it.
+
+    Particles do not touch it.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}mesh"
+    shape: Literal["mesh"]
+    mesh: Name
+    scale: Positive = 1.0
+    group: Name | None = None
+
+
+def _face_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    return f"{BRANCH}{value.get('shape', 'polygon')}" if isinstance(value, dict) else PolygonFace.branch
+
+
+GivenFace = Annotated[
+    Annotated[PolygonFace, Tag(PolygonFace.branch)]
+    | Annotated[DiscFace, Tag(DiscFace.branch)]
+    | Annotated[MeshFace, Tag(MeshFace.branch)],
+    Discriminator(_face_branch),
+]
+
+
+def _mean_branch(value: Any) -> str:
+    return f"{BRANCH}number" if isinstance(value, (int, float)) else f"{BRANCH}vector"
+
+
+Mean = Annotated[
+    Annotated[Vector, Tag(f"{BRANCH}vector")] | Annotated[float, Tag(f"{BRANCH}number")],
+    Discriminator(_mean_branch),
+]
+
+
+class SpreadVelocity(Section):
+    """A `mean` velocity (m/s, a vector or a speed through the face); each component differs by up to `random` m/s."""
+
+    branch: ClassVar[str] = f"{BRANCH}spread"
+    mean: Mean = (0.0, 0.0, 0.0)
+    random: NotNegative
+
+
+def _velocity_branch(value: Any) -> str:
+    return SpreadVelocity.branch if isinstance(value, (dict, SpreadVelocity)) else _mean_branch(value)
+
+
+InsertionVelocity = Annotated[
+    Annotated[Vector, Tag(f"{BRANCH}vector")]
+    | Annotated[float, Tag(f"{BRANCH}number")]
+    | Annotated[SpreadVelocity, Tag(SpreadVelocity.branch)],
+    Discriminator(_velocity_branch),
+]
+
+
+class Insertion(Section):
+    """``[[insertions]]``: particles of one material that come in while the case runs.
+
+    They come in at events, `every` so often, at random places that are free of particles and walls. What does not fit
+    waits for the next event, in the order of its number.
+
+    Attributes
+    ----------
+    name : str
+        Name of its columns in the series.
+    material : str
+        Name of a material with a density.
+    radius : float or distribution
+        In m.
+    region : region or None
+        Where they come in: wholly inside a box, cylinder or ball.
+    face : face or None
+        In place of `region`: they come as a stream through a flat face.
+    mass_rate, count_rate : float or RateTable or None
+        How much is asked for, in kg/s or particles per s. With neither all is asked for at `start`.
+    start, end : float
+        When the rate begins and ends, in s.
+    mass, count : float, int or None
+        Mass in kg, and number of particles, after which it ends.
+    velocity : vector, float, SpreadVelocity
+        In m/s; through a face a number is the speed along its normal.
+    angular_velocity : vector
+        In rad/s.
+    every : float or None
+        Interval of events, in s. By default the time in which the layer behind a face is two of the largest diameters
+        deep, or in which a particle leaves the region.
+    seed : int
+        Of the random sizes, places and velocities, which are keyed by insertion and number.
+    attempts : int
+        Places tried for each particle at an event.
+    """
+
+    name: Name
+    material: str
+    radius: Radius
+    region: Region | None = None
+    face: GivenFace | None = None
+    mass_rate: GivenRate | None = None
+    count_rate: GivenRate | None = None
+    start: NotNegative = 0.0
+    end: Positive | None = None
+    mass: Positive | None = None
+    count: Annotated[int, Field(ge=1, lt=2**40)] | None = None
+    velocity: InsertionVelocity = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    every: Positive | None = None
+    seed: Seed = 0
+    attempts: Annotated[int, Field(ge=1, le=10**5)] = 100
+
+    def sizes(self) -> SizeDistribution:
+        """Return the distribution of the radii."""
+        return sizes_of(self.radius)
+
+    @property
+    def rate(self) -> float | RateTable | None:
+        """The rate that is given, of mass or of particles."""
+        return self.count_rate if self.mass_rate is None else self.mass_rate
+
+    @property
+    def mean(self) -> tuple[float, float, float] | float:
+        """Mean velocity, or the speed through the face [m/s]."""
+        return self.velocity.mean if isinstance(self.velocity, SpreadVelocity) else self.velocity
+
+    @property
+    def spread(self) -> float:
+        """Largest difference of a component from the mean velocity [m/s]."""
+        return self.velocity.random if isinstance(self.velocity, SpreadVelocity) else 0.0

@@ -1,0 +1,116 @@
+"""Rules of the case file on sensors, without opening other files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.driven_wall_checks import direction_problems
+from pdem.case.inlets import face_given
+from pdem.case.insertion_rules import NO_NAME
+from pdem.case.insertion_sections import DiscFace, MeshFace
+from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.region_checks import region_problems
+from pdem.case.sensor_sections import SizeClasses
+from pdem.foundation.errors import InputError
+from pdem.particles import regions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    from pdem.case.schema import CaseData
+    from pdem.case.sensor_sections import Sensor
+
+    Location: TypeAlias = tuple[str | int, ...]
+
+PLACES = ("region", "plane", "face")
+
+
+def sensor_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of all sensors."""
+    taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
+    taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
+    for index, sensor in enumerate(case.sensors):
+        where = ("sensors", index)
+        if sensor.name in taken:
+            text = f"({sensor.name!r}) is taken by {taken[sensor.name]}; give each its own name"
+            yield Problem((*where, "name"), text)
+        if set(sensor.name) & NO_NAME:
+            yield Problem(
+                (*where, "name"), "names columns of the series; leave out commas, quotes and brackets"
+            )
+        taken[sensor.name] = f"sensors[{index}]"
+        given = [key for key in PLACES if getattr(sensor, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) if given else "none of them"
+            yield Problem(where, f"needs exactly one of region, plane and face, has {found}")
+            continue
+        yield from _place(case, sensor, where)
+        yield from _classes(sensor, where)
+        yield from _of_regions(case, sensor, where)
+
+
+def _place(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
+    if sensor.plane is not None:
+        yield from direction_problems(sensor.plane.normal, (*where, "plane", "normal"))
+        if _is_outside(case, sensor.plane.point, sensor.plane.point):
+            yield Problem(
+                (*where, "plane", "point"), "is outside the domain, where no particles are; move it"
+            )
+    elif sensor.face is not None:
+        yield from _face(case, sensor, (*where, "face"))
+    elif sensor.region is not None:
+        problems = list(region_problems(sensor.region, (*where, "region")))
+        yield from problems
+        if not problems and _is_outside(case, *regions.bounds(sensor.region)):
+            yield Problem(
+                (*where, "region"), "lies wholly outside the domain, where no particles are; move it"
+            )
+
+
+def _face(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
+    face = sensor.face
+    if isinstance(face, DiscFace):
+        problems = list(direction_problems(face.normal, (*where, "normal")))
+        yield from problems
+        if problems:
+            return
+    if face is None or isinstance(face, MeshFace):  # its file is opened before the run
+        return
+    try:
+        corners = face_given(face).corners
+    except InputError as error:
+        yield Problem(where, str(error))
+        return
+    if _is_outside(case, corners.min(axis=0), corners.max(axis=0)):
+        yield Problem(where, "lies wholly outside the domain, where no particles are; move it")
+
+
+def _is_outside(case: CaseData, lower: object, upper: object) -> bool:
+    axes = case.domain.dimension
+    low, high = np.asarray(lower)[:axes], np.asarray(upper)[:axes]
+    return bool(np.any((high < case.domain.lower[:axes]) | (low > case.domain.upper[:axes])))
+
+
+def _classes(sensor: Sensor, where: Location) -> Iterator[Problem]:
+    if isinstance(sensor.by, SizeClasses) and np.any(np.diff(sensor.by.radii) <= 0.0):
+        yield Problem((*where, "by", "radii"), "must rise")
+
+
+def _of_regions(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
+    if sensor.region is None:
+        for key in ("residence", "mixing"):
+            if getattr(sensor, key):
+                yield Problem((*where, key), "is measured in a region; give region in place of the plane")
+        return
+    if sensor.mixing is None:
+        return
+    first, second = sensor.mixing.materials
+    if first == second:
+        yield Problem((*where, "mixing", "materials"), "must be two different ones")
+    for number, name in enumerate((first, second)):
+        if name not in case.materials:
+            hint = nearest_key_hint(name, list(case.materials))
+            yield Problem((*where, "mixing", "materials", number), f"is not a material of the case; {hint}")

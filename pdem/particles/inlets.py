@@ -1,0 +1,127 @@
+"""Where particles come in while a case runs: random places in a region, or in the layer behind a face.
+
+A place is keyed by the number of the particle and that of the attempt (`pdem.foundation.random`), so it does not depend
+on how many others there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pdem.foundation.random import keyed_vectors
+from pdem.particles import regions
+from pdem.particles.clearance import wrap_positions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.particles.faces import Face
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+PLACE_STREAM = 64
+"""First of the streams of places; each attempt has three."""
+
+
+class Inlet(Protocol):
+    """Where particles of one insertion come in.
+
+    Attributes
+    ----------
+    room : float
+        Volume of the space in which their places are drawn [m^3], in 2D its area [m^2].
+    """
+
+    room: float
+
+    @property
+    def bounds(self) -> regions.Bounds:
+        """Corners of a box around all places, (3,) each [m]."""
+
+    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
+        """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken."""
+
+
+class RegionInlet:
+    """Places in a region, in which spheres lie wholly.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    domain : Domain
+        The box of the particles.
+    """
+
+    def __init__(self, region: regions.Region, domain: regions.Domain) -> None:
+        self._region, self._domain = region, domain
+        self._open = regions.open_axes(region, domain)
+        self._open[domain.dimension :] = True
+        self.room = regions.size(region, domain.dimension)
+
+    @property
+    def bounds(self) -> regions.Bounds:
+        """Corners of the box around the region."""
+        return regions.bounds(self._region)
+
+    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
+        """Return a random place in the region for each particle, and whether it lies wholly inside."""
+        lower, upper = self.bounds
+        inset = np.where(self._open, 0.0, radii[:, None])
+        low, high = lower + inset, np.maximum(lower + inset, upper - inset)
+        uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
+        if self._domain.dimension == 2:
+            uniform[:, 2] = 0.5
+        positions = low + uniform * (high - low)
+        inside = regions.contains(self._region, positions, radii, self._open)
+        return wrap_positions(positions, self._domain), inside
+
+
+class FaceInlet:
+    """Places in the layer that particles fill that have come through a face within some time.
+
+    A sphere begins to exist when it has passed the plane wholly. Its place on the face and the time since are random.
+
+    Parameters
+    ----------
+    face : Face
+        The face.
+    velocity : (3,) array
+        Mean velocity of the particles [m/s], which must lead through the plane.
+    time : float
+        Time in which the layer is filled [s].
+    largest : float
+        Largest radius [m].
+    domain : Domain
+        The box of the particles.
+    """
+
+    def __init__(
+        self, face: Face, velocity: Floats, time: float, largest: float, domain: regions.Domain
+    ) -> None:
+        self._face, self._velocity, self._time, self._domain = face, velocity, time, domain
+        self._ahead = face.normal * np.sign(velocity @ face.normal)
+        self._largest = largest
+        self.room = face.area * abs(float(velocity @ face.normal)) * time
+
+    @property
+    def bounds(self) -> regions.Bounds:
+        """Corners of the box around the layer."""
+        near = self._face.corners
+        far = near + self._velocity * self._time + self._ahead * self._largest
+        both = np.concatenate((near, far))
+        return both.min(axis=0), both.max(axis=0)
+
+    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
+        """Return a random place in the layer for each particle, and whether it has come through the face wholly."""
+        uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
+        low, high = self._face.bounds
+        inset = np.minimum(radii[:, None], 0.5 * (high - low))
+        flat = low + inset + uniform[:, :2] * (high - low - 2.0 * inset)
+        positions = self._face.points(flat) + radii[:, None] * self._ahead
+        positions += (self._time * uniform[:, 2:]) * self._velocity
+        return wrap_positions(positions, self._domain), self._face.holds(flat, radii)

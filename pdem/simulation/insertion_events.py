@@ -1,0 +1,166 @@
+"""Particles that come in while a case runs.
+
+An insertion acts at events, steps that follow from the case alone. At an event the first rank proposes random places,
+every rank says which of them its particles leave free, and the first rank takes the first free place of each particle,
+in the order of numbers. What comes in therefore depends on the state, never on who owns it or on lists.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pdem.simulation.free_places import SpheresNear, own_particles_near, wall_overlaps
+from pdem.simulation.insertion_source import MOST_AT_ONCE
+from pdem.simulation.population import insert_particles
+from pdem.simulation.step import migrate_and_rebuild_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.insertion_source import InsertionSource, InsertionState
+    from pdem.simulation.phases import Phases
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+    Columns = dict[str, NDArray[Any]]
+
+PLACES_AT_ONCE = 4096
+"""Places that are proposed in one round of an event, if fewer particles than that are tried."""
+
+
+def act_insertions(system: System, phases: Phases) -> None:
+    """Let in what is due at the present step. Collective, with columns of particles that are up to date."""
+    due = [one for one in system.insertions.sources if one.next_step == system.step]
+    taken = _taken(system, due) if system.exchange.rank == 0 else None
+    columns = [_let_in(system, one, taken) for one in due]
+    system.insertions.plan()
+    for one in due:
+        _warn_of_waiting(system, one)
+    joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    phases.lap("insert")
+    if len(joined["radius"]):
+        _, contacts = insert_particles(system, joined)
+        migrate_and_rebuild_lists(system, contacts, phases)
+
+
+def _taken(system: System, due: Sequence[InsertionSource]) -> SpheresNear:
+    """Return a table for the places that are taken at this event."""
+    smallest, largest = min(one.sizes.smallest for one in due), max(one.sizes.largest for one in due)
+    room = sum(min(MOST_AT_ONCE, one.most_at_once() + len(one.state.skipped)) for one in due)
+    return SpheresNear(system, room, smallest, largest)
+
+
+class _Done(NamedTuple):
+    """What an event has brought: columns of the new particles, and the state of the insertion."""
+
+    columns: Columns
+    state: InsertionState
+
+
+def _let_in(system: System, source: InsertionSource, taken: SpheresNear | None) -> Columns:
+    """Return the columns of the particles of an insertion that come in now, the same on every rank. Collective."""
+    exchange = system.exchange
+    own = own_particles_near(system, source.inlet.bounds, source.sizes.largest)
+    event = None if taken is None else _Event(system, source, taken)
+    while True:
+        step = exchange.share(None if event is None else event.next())
+        if isinstance(step, _Done):
+            source.state = step.state
+            return step.columns
+        position, radius = step
+        is_free = np.ones(len(radius), np.bool_) if own is None else own.clear(position, radius)
+        blocked = exchange.largest((~is_free).astype(np.int64))
+        if event is not None:
+            event.take(blocked == 0)
+
+
+class _Event:
+    """An event of an insertion, on the first rank.
+
+    Attributes
+    ----------
+    pending : (n,) int64 array
+        Rows of the candidates without a place.
+    """
+
+    def __init__(self, system: System, source: InsertionSource, taken: SpheresNear) -> None:
+        self._system, self._source, self._taken = system, source, taken
+        source.ask(system.step)
+        self._numbers = source.candidates()
+        self._radii = source.radii(self._numbers)
+        self._positions = np.full((len(self._numbers), 3), np.nan)
+        self.pending = np.arange(len(self._numbers))
+        self._tried, self._hopeless = 0, False
+
+    def next(self) -> tuple[Floats, Floats] | _Done:
+        """Return the next places to be looked at, or the result if there are none."""
+        left = self._source.attempts - self._tried
+        if not len(self.pending) or left <= 0 or self._hopeless:
+            return self._result()
+        at_once = min(left, max(1, PLACES_AT_ONCE // len(self.pending)))
+        first = self._source.state.events * self._source.attempts + self._tried
+        self._tried += at_once
+        # the first attempt of all, then the second: the first free place of each is the one that counts
+        self._owner = np.tile(np.arange(len(self.pending)), at_once)
+        rows, attempt = (
+            self.pending[self._owner],
+            np.repeat(np.arange(first, first + at_once), len(self.pending)),
+        )
+        position, allowed = self._source.inlet.places(
+            self._source.seed, self._numbers[rows], self._radii[rows], attempt
+        )
+        radius = self._radii[rows]
+        allowed[allowed] = self._taken.clear(position[allowed], radius[allowed])
+        self._owner, self._places, self._sizes = self._owner[allowed], position[allowed], radius[allowed]
+        return self._places, self._sizes
+
+    def take(self, free: NDArray[np.bool_]) -> None:
+        """Take the first free place of each candidate; `free` says which are clear of particles."""
+        rows = np.flatnonzero(free)
+        hit, _, _ = wall_overlaps(self._system, self._places[rows], self._sizes[rows])
+        free[rows[hit]] = False
+        won = self._taken.take(self._places, self._sizes, free, self._owner)
+        won = np.concatenate((won, np.full(len(self.pending) - len(won), -1)))
+        found = np.flatnonzero(won >= 0)
+        self._positions[self.pending[found]] = self._places[won[found]]
+        self._hopeless = not len(found) and len(free) >= PLACES_AT_ONCE // 2
+        self.pending = self.pending[won < 0]
+
+    def _result(self) -> _Done:
+        source, state = self._source, self._source.state
+        came = np.isfinite(self._positions[:, 0])
+        numbers, radius = self._numbers[came], self._radii[came]
+        state.tried += len(self._numbers) - len(state.skipped)
+        state.skipped = self._numbers[~came]
+        state.came += len(numbers)
+        state.mass.add("mass", source.masses(radius))
+        state.last, state.events = self._system.step, state.events + 1
+        columns = {
+            "position": self._positions[came], "radius": radius,
+            "material": np.full(len(numbers), source.material, np.int32),
+            "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
+        }  # fmt: skip
+        return _Done(columns, state)
+
+
+def _warn_of_waiting(system: System, source: InsertionSource) -> None:
+    """Warn once, on the first rank, when more particles of a rate wait than two events ask for."""
+    state = source.state
+    late, kind = state.waiting, f"insertion {source.name} waits"
+    usual = state.asked / max(state.events - 1, 1)
+    if not source.has_rate or late <= 2.0 + 2.0 * usual or kind in system.issued_warnings:
+        return
+    system.issued_warnings.add(kind)
+    text = (
+        f"insertion {source.name}: {late} of {state.asked} particles asked for until {system.time:.6g} s have found no "
+        "free place; they wait and are tried again. Lower the rate, raise the speed, or widen the region or face"
+    )
+    system.notices.append(text)
+    if system.exchange.rank == 0:
+        warnings.warn(text, RuntimeWarning, stacklevel=4)

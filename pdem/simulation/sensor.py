@@ -1,0 +1,163 @@
+"""One sensor of a case: which particles it is for, their classes, and what it has counted so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.inlets import face_at
+from pdem.case.sensor_preflight import sensor_interval
+from pdem.case.sensor_sections import SizeClasses
+from pdem.foundation.sums import ExactSums
+from pdem.particles import regions
+from pdem.particles.regions import along
+from pdem.simulation.insertion_source import NEVER, name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.particles.faces import Face
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+    Columns = Mapping[str, NDArray[Any]]
+
+MARGIN = 2.0
+"""Half width of the layer at a plane in which particles are remembered, over the expected way between two events."""
+
+
+def _none() -> Indices:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(eq=False)
+class SensorState:
+    """What a sensor has counted; class 0 is all particles, others follow.
+
+    Attributes
+    ----------
+    count : (C,) int64 array
+        Particles taken out, or that have passed along the normal less those that came back, by class.
+    mass : ExactSums
+        Their mass by class [kg], under names ``"0"``, ``"1"``, ...
+    last : int
+        Step of the last event, -1 before the first.
+    line_time, line_mass : float
+        Time [s] and mass [kg] at the last line of the series.
+    known, value : (n,) int64 arrays
+        On the first rank: ids of particles in the region or near the plane, rising; the step at which each came in, or
+        its side of the plane, 0 or 1.
+    stays : (m,) int64 array
+        On the first rank: how many particles have stayed for each number of events.
+    """
+
+    count: Indices
+    mass: ExactSums
+    last: int = -1
+    line_time: float = 0.0
+    line_mass: float = 0.0
+    known: Indices = field(default_factory=_none)
+    value: Indices = field(default_factory=_none)
+    stays: Indices = field(default_factory=_none)
+
+
+class SensorPlace:
+    """One sensor of a case, and its state.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    index : int
+        Number of the sensor.
+    step : float
+        Time step [s].
+
+    Raises
+    ------
+    CaseError
+        If its face is no plane, or a file that the case names cannot be used.
+    """
+
+    def __init__(self, case: Case, index: int, step: float) -> None:
+        self.section = sensor = case.sensors[index]
+        self.name, self.key = sensor.name, name_key(sensor.name)
+        self.step, self.first_step, self._domain = step, 0, case.domain
+        self._face: Face | None = None
+        self._point, self._normal = np.zeros(3), np.zeros(3)
+        if sensor.face is not None:
+            self._face = face_at(case, sensor.face, ["sensors", index, "face"])
+            self._point, self._normal = self._face.origin, self._face.normal
+        elif sensor.plane is not None:
+            self._point = np.array(sensor.plane.point)
+            self._normal = np.array(sensor.plane.normal) / math.hypot(*sensor.plane.normal)
+        every, speed = sensor_interval(case, sensor)
+        self.interval = max(1, round(every / step))
+        self.layer = MARGIN * self.interval * step * speed
+        self._materials = list(case.materials) if sensor.by == "material" else []
+        self._edges = np.array(sensor.by.radii) if isinstance(sensor.by, SizeClasses) else np.zeros(0)
+        names = [str(one) for one in range(1 + len(self.classes))]
+        self.state = SensorState(np.zeros(len(names), np.int64), ExactSums(names))
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes beside all particles."""
+        if self._materials:
+            return self._materials
+        if not len(self._edges):
+            return []
+        edges = [f"{edge:g}" for edge in self._edges]
+        between = [f"{low}-{high}" for low, high in pairwise(edges)]
+        return [f"below-{edges[0]}", *between, f"from-{edges[-1]}"]
+
+    @property
+    def counts_passage(self) -> bool:
+        """Whether it counts what passes or is taken out."""
+        return self.section.region is None or self.section.remove
+
+    @property
+    def next_step(self) -> int:
+        """Step of the next event, `NEVER` if it has none."""
+        if not self.section.has_events:
+            return NEVER
+        return self.first_step if self.state.last < 0 else self.state.last + self.interval
+
+    def class_of(self, columns: Columns) -> Indices:
+        """Return the class (n,) of particles, from 1 on; 0 where there are no classes."""
+        if self._materials:
+            return columns["material"].astype(np.int64) + 1
+        if not len(self._edges):
+            return np.zeros(len(columns["radius"]), np.int64)
+        return np.searchsorted(self._edges, columns["radius"], side="right") + 1
+
+    def inside(self, position: Floats) -> NDArray[np.bool_]:
+        """Return which centres (n, 3) [m] are in the region."""
+        assert self.section.region is not None
+        if self._domain.dimension == 2:  # x and y alone count, in the middle of the region
+            lower, upper = regions.bounds(self.section.region)
+            middle = np.full(len(position), 0.5 * (lower[2] + upper[2]))
+            position = np.column_stack((position[:, :2], middle))
+        return regions.distance(self.section.region, position) == 0.0
+
+    @property
+    def size(self) -> float:
+        """Volume of the region [m^3], in 2D its area [m^2]."""
+        assert self.section.region is not None
+        return regions.size(self.section.region, self._domain.dimension)
+
+    def distance(self, position: Floats, period: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return how far (n,) centres are past the plane along its normal [m], and which are within the outline."""
+        offset = position - self._point
+        offset -= period * np.round(np.divide(offset, period, out=np.zeros(offset.shape), where=period > 0.0))
+        distance = along(offset, self._normal)
+        if self._face is None:
+            return distance, np.ones(len(offset), np.bool_)
+        flat = np.column_stack([along(offset, axis) for axis in self._face.axes])
+        return distance, self._face.holds(flat, np.zeros(len(offset)))

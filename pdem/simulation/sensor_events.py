@@ -1,0 +1,152 @@
+"""Events of sensors: who has passed a plane, come in, left, or is taken out.
+
+Sums over particles are exact, and what is remembered of single particles is with the first rank, by id: counts do not
+depend on who owns a particle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.sums import ExactSums
+from pdem.simulation.population import remove_particles
+from pdem.simulation.step import migrate_and_rebuild_lists
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.phases import Phases
+    from pdem.simulation.sensor import SensorPlace
+    from pdem.simulation.system import System
+
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+
+def act_sensors(system: System, phases: Phases) -> None:
+    """Let all sensors act that are due at the present step. Collective, with columns that are up to date."""
+    gone = np.zeros(system.particles.count, np.bool_)
+    for place in system.sensors.places:
+        if place.next_step != system.step:
+            continue
+        if place.section.region is None:
+            gone |= _pass(system, place, ~gone)
+        else:
+            inside = place.inside(system.particles.position) & ~gone
+            if place.section.residence:
+                _stay(system, place, inside)
+            if place.section.remove:
+                _count_removed(system, place, inside)
+                gone |= inside
+        place.state.last = system.step
+    system.sensors.plan()
+    phases.lap("sensors")
+    if int(system.exchange.add(np.array([np.count_nonzero(gone)], np.int64))[0]):
+        contacts = remove_particles(system, system.particles.id[gone])
+        migrate_and_rebuild_lists(system, contacts, phases)
+
+
+def masses_of(system: System, rows: Any) -> NDArray[np.float64]:
+    """Return the masses of some owned particles [kg]."""
+    own = system.particles
+    return system.constants.density[own.material[rows]] * (4.0 / 3.0 * math.pi) * own.radius[rows] ** 3
+
+
+def _count_removed(system: System, place: SensorPlace, inside: Booleans) -> None:
+    """Count the particles that an outlet takes out. Collective."""
+    own, state = system.particles, place.state
+    found = ExactSums(state.mass.names)
+    mass = masses_of(system, inside)
+    kind = place.class_of({"material": own.material[inside], "radius": own.radius[inside]})
+    count = np.zeros(len(state.count), np.int64)
+    for number in range(len(count)):
+        mine = np.ones(len(mass), np.bool_) if number == 0 else kind == number
+        count[number] = np.count_nonzero(mine)
+        found.add(str(number), mass[mine])
+    found.normalise()
+    total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
+    state.count += total[:, 0]
+    state.mass.limbs += total[:, 1:]
+    state.mass.normalise()
+
+
+def _stay(system: System, place: SensorPlace, inside: Booleans) -> None:
+    """Note who has come into a region, and how long those stayed that have left it. Collective."""
+    found = system.exchange.collect({"id": system.particles.id[inside]})
+    if found is None:
+        return
+    state, now = place.state, np.sort(found["id"])
+    at, is_known = _look_up(state.known, now)
+    since = np.where(is_known, state.value[at] if len(state.value) else 0, system.step)
+    left = ~np.isin(state.known, now, assume_unique=True)
+    events = (system.step - state.value[left]) // place.interval
+    stays = np.bincount(events, minlength=len(state.stays)).astype(np.int64)
+    stays[: len(state.stays)] += state.stays
+    state.known, state.value, state.stays = now, since, stays
+
+
+def _look_up(known: Indices, ids: Indices) -> tuple[Indices, Booleans]:
+    """Return the rows of ids among rising known ones, and which are known."""
+    if not len(known):
+        return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return at, known[at] == ids
+
+
+def _pass(system: System, place: SensorPlace, present: Booleans) -> Booleans:
+    """Count the particles that have passed a plane since the last event; return which are taken out. Collective."""
+    own, exchange = system.particles, system.exchange
+    distance, within = place.distance(own.position, system.constants.period)
+    near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
+    kind = place.class_of({"material": own.material[near], "radius": own.radius[near]})
+    columns = {
+        "id": own.id[near], "side": (distance[near] >= 0.0).astype(np.int64),
+        "within": within[near].astype(np.int64), "kind": kind, "mass": masses_of(system, near),
+    }  # fmt: skip
+    _warn_of_speed(system, place)
+    joined = exchange.collect(columns)
+    passed = None if joined is None else _count_passed(place, joined)
+    state, ids = exchange.share(None if passed is None else (_public(place), passed))
+    if exchange.rank:
+        place.state.count, place.state.mass = state
+    taken = np.isin(own.id, ids) & present if place.section.remove else np.zeros(own.count, np.bool_)
+    return np.asarray(taken)
+
+
+def _public(place: SensorPlace) -> tuple[Indices, ExactSums]:
+    return place.state.count, place.state.mass
+
+
+def _count_passed(place: SensorPlace, joined: dict[str, NDArray[Any]]) -> Indices:
+    """Compare sides with those at the last event; return the ids of those that have passed along the normal."""
+    state, order = place.state, np.argsort(joined["id"])
+    ids, side, within, kind, mass = (joined[name][order] for name in ("id", "side", "within", "kind", "mass"))
+    at, is_known = _look_up(state.known, ids)
+    before = np.where(is_known, state.value[at] if len(state.value) else 0, side)
+    sign = np.where(within == 1, side - before, 0)
+    for number in range(len(state.count)):
+        mine = sign if number == 0 else np.where(kind == number, sign, 0)
+        state.count[number] += int(mine.sum())
+        state.mass.add(str(number), mine * mass)
+    state.mass.normalise()
+    state.known, state.value = ids, side
+    return ids[sign > 0]
+
+
+def _warn_of_speed(system: System, place: SensorPlace) -> None:
+    """Note for the log, once, that particles are so fast that they may pass unseen. Collective."""
+    speed = np.sqrt((system.particles.velocity**2).sum(axis=1).max(initial=0.0))
+    bits = np.array([speed]).view(np.int64)  # positive doubles order like their bits
+    largest = float(system.exchange.largest(bits).view(np.float64)[0])
+    kind = f"sensor {place.name} speed"
+    if largest * place.interval * place.step <= place.layer or kind in system.issued_warnings:
+        return
+    system.issued_warnings.add(kind)
+    system.notices.append(
+        f"sensor {place.name}: at {system.time:.6g} s particles move {largest:.3g} m/s, up to "
+        f"{largest * place.interval * place.step:.3g} m between two events, more than the {place.layer:.3g} m in which "
+        f"it looks for them: some may pass unseen; give every = {place.layer / largest:.2g} or less"
+    )

@@ -1,0 +1,218 @@
+"""What sensors report: columns of the series, and values for scripts. Sums are exact, over all ranks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.sums import ExactSums
+from pdem.output.summary import counted
+from pdem.particles import regions
+from pdem.simulation.sensor_events import masses_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.sensor import SensorPlace
+    from pdem.simulation.system import System
+
+    Column = tuple[str, str, str]
+
+AXES = "xyz"
+
+
+def sensor_columns(place: SensorPlace) -> list[Column]:
+    """Return names, units and types of the columns of a sensor in the series."""
+    sensor, kinds = place.section, ["", *(f"_{name}" for name in place.classes)]
+    found: list[Column] = []
+    if sensor.region is not None:
+        for kind in kinds:
+            found += [(f"count{kind}", "1", "i8"), (f"mass{kind}", "kg", "f8")]
+        found += [("solid_fraction", "1", "f8"), *((f"velocity_{axis}", "m/s", "f8") for axis in AXES)]
+    if place.counts_passage:
+        word = "passed" if sensor.region is None else "removed"
+        for kind in kinds:
+            found += [(f"{word}_count{kind}", "1", "i8"), (f"{word}{kind}", "kg", "f8")]
+        found.append(("flow", "kg/s", "f8"))
+    if sensor.residence:
+        found += [("stays", "1", "i8"), ("mean_stay", "s", "f8")]
+    if sensor.mixing is not None:
+        found += [("lacey", "1", "f8"), ("unlike_contacts", "1", "f8")]
+    return [(f"{place.name}_{name}", unit, kind) for name, unit, kind in found]
+
+
+def sensor_values(system: System, place: SensorPlace, *, line: bool = False) -> dict[str, float]:
+    """Return the values of the columns of a sensor at the present time, the same on every rank. Collective.
+
+    With `line` a line of the series is written with them: the next flow is the mean since then.
+    """
+    sensor = place.section
+    values: list[float] = [] if sensor.region is None else _of_region(system, place)
+    if place.counts_passage:
+        values += _passage(system, place, line)
+    if sensor.residence:
+        events = system.exchange.share(place.state.stays)
+        number = int(events.sum())
+        mean = int(np.arange(len(events)) @ events) / max(number, 1)
+        values += [number, mean * place.interval * place.step]
+    if sensor.mixing is not None:
+        values += [_lacey(system, place), _unlike_contacts(system, place)]
+    return dict(zip((name for name, *_ in sensor_columns(place)), values, strict=True))
+
+
+def reported(system: System) -> dict[str, dict[str, float]]:
+    """Return the values of all sensors, by name and by column without the name. Collective."""
+    return {
+        place.name: {
+            name.removeprefix(f"{place.name}_"): value for name, value in sensor_values(system, place).items()
+        }
+        for place in system.sensors.places
+    }
+
+
+def line_values(system: System) -> dict[str, float]:
+    """Return the values of all columns of sensors for a line of the series. Collective."""
+    return {
+        name: value
+        for place in system.sensors.places
+        for name, value in sensor_values(system, place, line=True).items()
+    }
+
+
+def stays_of(system: System, place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the times [s] that particles have stayed in a region, and how many each, on every rank. Collective."""
+    stays: NDArray[np.int64] = system.exchange.share(place.state.stays)
+    times = np.arange(len(stays)) * (place.interval * place.step)
+    return times.astype(np.float64), stays
+
+
+def finish_sensors(system: System, folder: Path) -> list[str]:
+    """Write the stays in each region into a folder, on the first rank; return lines for the report. Collective."""
+    lines = []
+    for place in system.sensors.places:
+        if place.counts_passage:
+            count, mass = int(place.state.count[0]), place.state.mass.values()["0"]
+            word = "passed" if place.section.region is None else "taken out"
+            lines.append(f"sensor {place.name}: {counted(count, 'particle')} {word}, {mass:.6g} kg")
+        if place.section.residence:
+            times, stays = stays_of(system, place)
+            path = folder / f"{place.name}_residence.csv"
+            lines.append(f"sensor {place.name}: {counted(int(stays.sum()), 'stay')} in {path}")
+            if system.exchange.rank == 0:
+                rows = [
+                    f"{time!r},{count}\n" for time, count in zip(times.tolist(), stays.tolist(), strict=True)
+                ]
+                path.write_text("stay [s],particles [1]\n" + "".join(rows), encoding="utf-8")
+    return lines
+
+
+def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
+    """Return counts and masses by class that have passed or were taken out, and the flow since the last line."""
+    state, values = place.state, list[float]()
+    masses = list(state.mass.values().values())
+    for count, mass in zip(state.count.tolist(), masses, strict=True):
+        values += [count, mass]
+    since = system.time - state.line_time
+    values.append((masses[0] - state.line_mass) / since if since > 0.0 else 0.0)
+    if line:
+        state.line_time, state.line_mass = system.time, masses[0]
+    return values
+
+
+def _of_region(system: System, place: SensorPlace) -> list[float]:
+    """Return counts and masses by class, solid fraction and mean velocity of the particles in a region."""
+    own = system.particles
+    rows = np.flatnonzero(place.inside(own.position))
+    mass, radius = masses_of(system, rows), own.radius[rows]
+    kind = place.class_of({"material": own.material[rows], "radius": radius})
+    classes = 1 + len(place.classes)
+    sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
+    counts = np.zeros(len(sums.names), np.int64)
+    for number in range(classes):
+        mine = np.ones(len(rows), np.bool_) if number == 0 else kind == number
+        counts[number] = np.count_nonzero(mine)
+        sums.add(str(number), mass[mine])
+    for axis, name in enumerate(AXES):
+        sums.add(name, mass * own.velocity[rows, axis])
+    sums.add("solid", math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0))
+    sums.normalise()
+    total = system.exchange.add(np.concatenate((counts[:, None], sums.limbs), axis=1))
+    found = list(ExactSums(sums.names, total[:, 1:]).values().values())
+    pairs = zip(total[:classes, 0].tolist(), found[:classes], strict=True)
+    whole = found[0] or 1.0
+    return [
+        *(value for pair in pairs for value in pair),
+        found[-1] / place.size,
+        *(momentum / whole for momentum in found[classes:-1]),
+    ]
+
+
+def _lacey(system: System, place: SensorPlace) -> float:
+    """Return Lacey's index of the particles in a region, see `lacey_index`. Collective."""
+    mixing, region = place.section.mixing, place.section.region
+    assert mixing is not None
+    assert region is not None
+    own, (lower, upper) = system.particles, regions.bounds(region)
+    cells, inside = np.array(mixing.cells), place.inside(own.position)
+    counts = np.zeros((2, int(cells.prod())), np.int64)
+    for number, name in enumerate(mixing.materials):
+        position = own.position[inside & (own.material == system.case.material_index(name))]
+        cell = np.clip(((position - lower) / (upper - lower) * cells).astype(np.int64), 0, cells - 1)
+        index = np.ravel_multi_index(tuple(cell.T), mixing.cells)
+        counts[number] = np.bincount(index, minlength=counts.shape[1])
+    return lacey_index(system.exchange.add(counts), mixing.least)
+
+
+def lacey_index(counts: NDArray[np.int64], least: int) -> float:
+    """Return Lacey's index of mixing: 0 where two materials are apart, 1 where they are mixed at random.
+
+    (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
+    s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
+
+    Parameters
+    ----------
+    counts : (2, n) int64 array
+        Particles of both materials in each cell.
+    least : int
+        Particles that a cell must have to count.
+
+    Returns
+    -------
+    float
+        Not a number if fewer than two cells count, or one of the materials is not there.
+    """
+    counts = counts[:, counts.sum(axis=0) >= least]
+    total = counts.sum(axis=0)
+    if len(total) < 2 or not counts.sum(axis=1).all():
+        return math.nan
+    mean = float(counts[0].sum() / total.sum())
+    apart = mean * (1.0 - mean)
+    found = float(np.sum((counts[0] / total - mean) ** 2) / (len(total) - 1))
+    return (apart - found) / (apart - apart / float(total.mean()))
+
+
+def _unlike_contacts(system: System, place: SensorPlace) -> float:
+    """Return the contacts between two materials over those that random mixing would give. Collective.
+
+    Of a and b ends of contacts that random mixing joins, a b / (a + b) contacts are between both. Contacts count whose
+    particle with the lower id is in the region.
+    """
+    mixing = place.section.mixing
+    assert mixing is not None
+    own, pairs = system.particles, system.pair_contacts
+    lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
+    mine = lower < own.count
+    mine[mine] = place.inside(own.position)[lower[mine]]
+    kinds = [system.case.material_index(name) for name in mixing.materials]
+    material = own.column("material")
+    one, other = material[lower[mine]], material[higher[mine]]
+    both = np.isin(one, kinds) & np.isin(other, kinds)
+    one, other = one[both], other[both]
+    ends = [np.count_nonzero(one == kind) + np.count_nonzero(other == kind) for kind in kinds]
+    found = np.array([[np.count_nonzero(one != other), *ends]], np.int64)
+    unlike, a, b = system.exchange.add(found)[0].tolist()
+    return unlike * (a + b) / (a * b) if a and b else math.nan

@@ -1,0 +1,57 @@
+"""The sensors of a run: which there are, when the next of them acts, and what they report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import PdemError
+from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.sensor import SensorPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pdem.case.model import Case
+    from pdem.containers.exchange import Exchange
+
+
+class Sensors:
+    """All sensors of a case.
+
+    Attributes
+    ----------
+    places : list of SensorPlace
+        In the order of the case.
+    next_step : int
+        Step of the next event of any, `NEVER` if there is none.
+    """
+
+    def __init__(self, places: Sequence[SensorPlace] = ()) -> None:
+        self.places = list(places)
+        self.plan()
+
+    def plan(self) -> None:
+        """Find the step of the next event."""
+        self.next_step = min((one.next_step for one in self.places), default=NEVER)
+
+
+def sensors_of(case: Case, exchange: Exchange, step: float) -> Sensors:
+    """Return the sensors of a case at time 0, with a time step [s]. Collective.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if a file that a sensor names cannot be used, or a face is no plane.
+    """
+    if not case.sensors:
+        return Sensors()
+    places, problem = [], None
+    if exchange.rank == 0:
+        try:
+            places = [SensorPlace(case, index, step) for index in range(len(case.sensors))]
+        except PdemError as error:  # raised on all ranks below, or the others would wait for ever
+            problem = error
+    places, problem = exchange.share((places, problem))
+    if problem is not None:
+        raise problem
+    return Sensors(places)

@@ -1,0 +1,100 @@
+"""Particles come in with the same bits on any number of ranks, and after a restart on another number."""
+
+from __future__ import annotations
+
+import pytest
+import tomli_w
+from inlets import BOX, case_of, inlet
+from rank_cases import communicator, compare, require_same_bits, state
+
+import pdem
+from pdem.foundation.errors import CaseError
+
+SIZES = {
+    "distribution": "mixture",
+    "parts": [{"radius": 0.002, "share": 0.5}, {"radius": 0.004, "share": 0.5}],
+}
+TWO = (
+    inlet(mass_rate=2.0, radius=SIZES, velocity={"mean": 2.0, "random": 0.2}),
+    inlet(name="heap", region=BOX, velocity=None, count_rate=400000.0, every=1e-3, radius=SIZES),
+)
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+@pytest.mark.filterwarnings("ignore:insertion heap")
+def test_any_number_of_ranks(ranks):
+    run = compare(case_of(*TWO), 400)
+    assert run.insertions["heap"].waiting > 0
+    assert run.measures().pair_contacts > 0
+    assert run.insertions["inlet"].count > 10
+
+
+@pytest.mark.ranks(3, timeout=240)
+@pytest.mark.filterwarnings("ignore:insertion heap")
+def test_restart_in_the_middle_on_another_number(ranks):
+    comm, case = communicator(), case_of(*TWO)
+    first = pdem.Simulation(case, comm)
+    first.advance(130)
+    middle = state(first)
+    first.advance(130)
+    through = state(first)
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None, state=middle)
+        alone.advance(130)
+        require_same_bits(state(alone), through)
+        assert len(middle["insertions_waiting"]["number"]) > 0
+    comm.Barrier()
+    again = pdem.Simulation(case, comm, state=comm.bcast(middle))
+    again.advance(130)
+    last = state(again)
+    if comm.rank == 0:
+        require_same_bits(last, through)
+    comm.Barrier()
+
+
+@pytest.mark.ranks(2)
+def test_files_that_are_missing_are_told_on_all_ranks(ranks):
+    case = case_of(inlet(count_rate={"file": "none.csv"}))
+    with pytest.raises(CaseError, match=r"none.csv: cannot be read") as caught:
+        pdem.Simulation(case, communicator())
+    assert len(set(communicator().allgather(str(caught.value)))) == 1
+
+
+@pytest.mark.ranks(1, 3)
+def test_cases_are_written_and_read_again(ranks):
+    case = case_of(*TWO)
+    assert pdem.Case.from_text(case.to_toml()).insertions == case.insertions
+    assert tomli_w.dumps(case.model_dump(mode="python", exclude_none=True)) == case.to_toml()
+
+
+SENSORS = [
+    {
+        "name": "gate",
+        "plane": {"point": [0.0, 0.0, 0.01], "normal": [0.0, 0.0, -1.0]},
+        "by": {"radii": [0.003]},
+    },
+    {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.0]}, "remove": True},
+    {
+        "name": "fall",
+        "region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, 0.04]},
+        "residence": True,
+        "every": 4e-4,
+    },
+]
+
+
+@pytest.mark.ranks(1, 2, 3, 4, timeout=240)
+def test_sensors_and_outlets_on_any_number_of_ranks(ranks):
+    comm = communicator()
+    case = case_of(inlet(mass_rate=2.0, radius=SIZES, velocity={"mean": 4.0, "random": 1.0}), sensors=SENSORS)
+    run = compare(case, 1000)
+    seen = run.sensors()
+    assert len({repr(one) for one in comm.allgather(seen)}) == 1
+    if comm.rank == 0:
+        alone = pdem.Simulation(case, None)
+        alone.advance(1000)
+        assert repr(alone.sensors()) == repr(seen)
+    assert seen["out"]["removed_count"] > 5
+    assert seen["gate"]["passed_count"] > 20
+    assert seen["fall"]["stays"] > 5
+    comm.Barrier()

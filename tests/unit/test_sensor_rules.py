@@ -1,0 +1,72 @@
+"""What the case file says about sensors, and Lacey's index."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from inlets import BOX, DISC, GRAIN, case_of
+
+from pdem.case.sensor_preflight import sensor_findings
+from pdem.foundation.errors import CaseError
+from pdem.simulation.sensor_report import lacey_index
+
+PLANE = {"point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("keys", "match"),
+    [
+        ({}, "needs exactly one of region, plane and face, has none of them"),
+        ({"region": BOX, "plane": PLANE}, "needs exactly one of region, plane and face, has region and plane"),
+        ({"region": {"lower": [1.0] * 3, "upper": [2.0] * 3}}, "region: lies wholly outside the domain"),
+        ({"plane": {**PLANE, "point": [0.0, 0.0, 5.0]}}, r"plane.point = .*: is outside the domain"),
+        ({"plane": {**PLANE, "normal": [0.0, 0.0, 0.0]}}, "plane.normal = .*: is not a direction"),
+        ({"face": {**DISC, "centre": [0.0, 0.0, 5.0]}}, "face: lies wholly outside the domain"),
+        ({"face": {"corners": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1]]}}, "face: is no plane"),
+        ({"plane": PLANE, "by": {"radii": [0.2, 0.1]}}, "by.radii = .*: must rise"),
+        ({"plane": PLANE, "by": "size"}, 'by = "size": must be "material"'),
+        ({"plane": PLANE, "residence": True}, "residence = true: is measured in a region"),
+        ({"region": BOX, "mixing": {"materials": ["grain", "gold"], "cells": [1, 1, 1]}}, "is not a material"),
+        ({"region": BOX, "mixing": {"materials": ["grain", "grain"], "cells": [1, 1, 1]}}, "two different ones"),
+        ({"region": BOX, "mixing": {"materials": ["grain", "steel"], "cells": [1, 1]}}, "cells = .*at least 3|too few"),
+        ({"region": BOX, "name": "a[b"}, "names columns of the series"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(keys, match):
+    with pytest.raises(CaseError, match=match):
+        case_of(sensors=[{"name": "gate", **keys}])
+
+
+def test_names_are_taken_once():
+    with pytest.raises(CaseError, match=r"sensors\[1\].name = .*is taken by sensors\[0\]"):
+        case_of(sensors=[{"name": "gate", "region": BOX}] * 2)
+
+
+def test_intervals_follow_from_speeds():
+    group = {"material": "grain", "radius": 0.004, "positions": [[0.0, 0.0, 0.0]]}
+    case = case_of(
+        particles=[group], sensors=[{"name": "gate", "plane": PLANE}, {"name": "bed", "region": BOX}]
+    )
+    (found,) = sensor_findings(case, 2e-5)
+    steps = round(0.008 / math.sqrt(2.0 * 9.81 * 0.2) / 2e-5)
+    assert (
+        str(found) == f"info: sensor gate: looks at the particles every {steps} steps ({steps * 2e-5:.3g} s)"
+    )
+    assert GRAIN["density"] == case.materials["grain"].density
+
+
+def test_lacey_index_of_what_is_known():
+    apart = np.array([[10, 0, 10, 0], [0, 10, 0, 10]])
+    assert lacey_index(apart, 5) == pytest.approx((0.25 - 1.0 / 3.0) / (0.25 - 0.025))
+    even = np.array([[5] * 4, [5] * 4])
+    assert lacey_index(even, 5) == pytest.approx(0.25 / (0.25 - 0.025))
+    assert math.isnan(lacey_index(even, 11))
+    assert math.isnan(lacey_index(np.array([[5, 5], [0, 0]]), 2))
+
+
+def test_lacey_index_of_random_mixing_is_one():
+    random = np.random.default_rng(1)
+    first = random.binomial(50, 0.3, 20000)
+    assert lacey_index(np.array([first, 50 - first]), 2) == pytest.approx(1.0, abs=0.01)
