@@ -227,6 +227,7 @@ class SphereTable:
         self._lower, self._upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
         self._periodic = np.asarray(periodic)
         self._table = self._empty(capacity)
+        self._nothing = self._table if capacity == 0 else self._empty(0)
         self._count = 0
 
     def _empty(self, capacity: int) -> Table:
@@ -279,6 +280,8 @@ class SphereTable:
 
     def add(self, centres: Floats, radii: Floats, keys: Indices) -> None:
         """Add spheres, centres (n, 3) and radii (n,) in m, keys (n,), without a test of overlaps."""
+        if not len(radii):
+            return
         self._reserve(len(radii))
         _insert_all(self._spheres(self._offsets(centres), radii, keys), self._table, self._count)
         self._count += len(radii)
@@ -311,7 +314,8 @@ class SphereTable:
         """
         after, count = states.copy(), len(radii)
         self._reserve(count - int(np.count_nonzero(shared)))
-        waiting = self._empty(count if shared.any() else 0)
+        # Without shared ones none waits.
+        waiting = self._empty(count) if shared.any() else self._nothing
         spheres = self._spheres(self._offsets(centres), radii, keys)
         self._count = _settle(spheres, np.ascontiguousarray(shared), after, self._table, self._count, waiting)
         return after
