@@ -129,4 +129,5 @@ class _Here:
         """Take note of candidates that are decided elsewhere."""
         rows = self._place[np.searchsorted(self._tickets, answers["ticket"])]
         self._state[rows] = np.where(answers["placed"], PLACED, REFUSED)
-        self._table.add(*self._spheres(rows[answers["placed"]]))
+        if len(rows):
+            self._table.add(*self._spheres(rows[answers["placed"]]))

@@ -286,13 +286,14 @@ class _Filling:
     def _tried(self, first: int, number: int) -> Columns:
         """Return the spheres and attempts that this rank is to try; several attempts are divided among the ranks."""
         size, rows = self._over.size, np.arange(len(self._pending))
-        ranks = min(size, number)
-        row, part = np.repeat(rows, ranks), np.tile(np.arange(ranks), len(rows))
-        spheres = self._pending[row]
-        columns = {"number": self.numbers[spheres], "radius": self.radii[spheres], "row": row}
-        columns["rank"], columns["turn"] = np.full(len(row), self._over.rank), first + part
+        columns = {"number": self.numbers[self._pending], "radius": self.radii[self._pending], "row": rows}
+        columns["rank"], columns["turn"] = np.full(len(rows), self._over.rank), np.full(len(rows), first)
         if number == 1:
             return columns
+        ranks = min(size, number)
+        part = np.tile(np.arange(ranks), len(rows))
+        columns = {name: np.repeat(column, ranks) for name, column in columns.items()}
+        columns["turn"] += part
         columns = self._over.route(columns, (self._over.rank + part) % size)
         attempts = (first + number - columns["turn"] + ranks - 1) // ranks
         again = np.arange(attempts.sum()) - np.repeat(np.cumsum(attempts) - attempts, attempts)

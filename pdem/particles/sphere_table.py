@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
 """States of candidates: nothing is known; clear of all that could come before; placed; overlaps one placed before."""
 
-_GROWTH = 1.5
+_GROWTH = 1.25
 _WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
 
 
@@ -57,10 +57,12 @@ class Table(NamedTuple):
         Sizes of the cells of each level [m], and their number along periodic axes, 0 along others.
     largest_radii : (L,) array
         Largest radius of each level so far [m].
-    heads, next : int64 arrays
-        First sphere of each bucket, and the next one after each sphere; -1 for none.
-    centres, sizes, keys : (n, 3) and (n,) arrays
-        Offsets from the corner of the domain, radii [m], and whose place it is: no sphere is in its own way.
+    heads : int64 array
+        First sphere of each bucket, -1 for none.
+    links : (n, 2) int64 array
+        The next sphere after each, -1 for none, and its key, which says whose place it is: no sphere is in its own way.
+    rows : (n, 4) array
+        Offsets from the corner of the domain, and radii [m].
     """
 
     period: Floats
@@ -68,10 +70,8 @@ class Table(NamedTuple):
     wraps: Indices
     largest_radii: Floats
     heads: Indices
-    next: Indices
-    centres: Floats
-    sizes: Floats
-    keys: Indices
+    links: Indices
+    rows: Floats
 
 
 class Spheres(NamedTuple):
@@ -88,22 +88,22 @@ def _overlaps(place: tuple[float, float, float], radius: float, other: int, tabl
     """Whether a sphere overlaps one in the table."""
     squared = 0.0
     for axis in range(3):
-        gap = abs(place[axis] - table.centres[other, axis])
+        gap = abs(place[axis] - table.rows[other, axis])
         if table.period[axis] > 0.0:
             gap = min(gap, abs(table.period[axis] - gap))
         squared += gap * gap
-    touch = radius + table.sizes[other]
+    touch = radius + table.rows[other, 3]
     return bool(squared < touch * touch)
 
 
-@kernel
+@inlined
 def _chain_is_free(
     other: int, key: int, place: tuple[float, float, float], radius: float, table: Table
 ) -> bool:
     while other >= 0:
-        if _overlaps(place, radius, other, table) and table.keys[other] != key:
+        if _overlaps(place, radius, other, table) and table.links[other, 1] != key:
             return False
-        other = table.next[other]
+        other = table.links[other, 0]
     return True
 
 
@@ -114,7 +114,7 @@ def _cells_around(x: float, span: float, size: float, wrap: int) -> tuple[int, i
     return low, min(high, low + wrap - 1) if wrap > 0 else high
 
 
-@kernel
+@inlined
 def _is_free(key: int, place: tuple[float, float, float], radius: float, level: int, table: Table) -> bool:
     """Whether a sphere at an offset from the corner of the domain overlaps none of one level but that of its key."""
     mask, span = table.heads.shape[0] - 1, _WIDER * (radius + table.largest_radii[level])
@@ -161,10 +161,10 @@ def _insert(sphere: int, row: int, spheres: Spheres, table: Table) -> None:
     cell_z = _cell(spheres.offsets[row, 2], table.cells[level, 2], table.wraps[level, 2])
     bucket = _bucket(level, cell_x, cell_y, cell_z, mask)
     for axis in range(3):
-        table.centres[sphere, axis] = spheres.offsets[row, axis]
-    table.sizes[sphere], table.keys[sphere] = spheres.radii[row], spheres.keys[row]
+        table.rows[sphere, axis] = spheres.offsets[row, axis]
+    table.rows[sphere, 3] = spheres.radii[row]
     table.largest_radii[level] = max(table.largest_radii[level], spheres.radii[row])
-    table.next[sphere] = table.heads[bucket]
+    table.links[sphere, 0], table.links[sphere, 1] = table.heads[bucket], spheres.keys[row]
     table.heads[bucket] = sphere
 
 
@@ -247,6 +247,7 @@ class SphereTable:
         self._lower, self._upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
         self._periodic = np.asarray(periodic)
         self._table = self._empty(capacity)
+        self._nothing = self._table if capacity == 0 else self._empty(0)
         self._count = 0
 
     def _empty(self, capacity: int) -> Table:
@@ -260,10 +261,8 @@ class SphereTable:
             wraps=np.where(periodic, fitting, 0.0).astype(np.int64),
             largest_radii=np.zeros(levels),
             heads=np.full(1 << max(4, int(2 * capacity).bit_length()), -1, dtype=np.int64),
-            next=np.zeros(capacity, dtype=np.int64),
-            centres=np.zeros((capacity, 3)),
-            sizes=np.zeros(capacity),
-            keys=np.zeros(capacity, dtype=np.int64),
+            links=np.zeros((capacity, 2), dtype=np.int64),
+            rows=np.zeros((capacity, 4)),
         )
 
     def empty_like(self, capacity: int) -> SphereTable:
@@ -279,7 +278,7 @@ class SphereTable:
     @property
     def capacity(self) -> int:
         """Number of spheres for which there is room."""
-        return len(self._table.sizes)
+        return len(self._table.rows)
 
     def _reserve(self, more: int) -> None:
         """Make room for so many more spheres."""
@@ -287,7 +286,8 @@ class SphereTable:
         if count + more <= self.capacity:
             return
         self._table = self._empty(max(count + more, int(_GROWTH * self.capacity)))
-        held = self._spheres(old.centres[:count], old.sizes[:count], old.keys[:count])
+        offsets, radii = np.ascontiguousarray(old.rows[:count, :3]), old.rows[:count, 3]
+        held = self._spheres(offsets, radii, old.links[:count, 1])
         _insert_all(held, self._table, 0)
 
     def _spheres(self, offsets: Floats, radii: Floats, keys: Indices) -> Spheres:
@@ -300,6 +300,8 @@ class SphereTable:
 
     def add(self, centres: Floats, radii: Floats, keys: Indices) -> None:
         """Add spheres, centres (n, 3) and radii (n,) in m, keys (n,), without a test of overlaps."""
+        if not len(radii):
+            return
         self._reserve(len(radii))
         _insert_all(self._spheres(self._offsets(centres), radii, keys), self._table, self._count)
         self._count += len(radii)
@@ -355,7 +357,8 @@ class SphereTable:
         """
         after, count = states.copy(), len(radii)
         self._reserve(count - int(np.count_nonzero(shared)))
-        waiting = self._empty(count if shared.any() else 0)
+        # Without shared ones none waits.
+        waiting = self._empty(count) if shared.any() else self._nothing
         spheres = self._spheres(self._offsets(centres), radii, keys)
         self._count = _settle(spheres, np.ascontiguousarray(shared), after, self._table, self._count, waiting)
         return after
