@@ -235,9 +235,7 @@ def test_no_rank_has_many_more_rows_than_its_part(ranks, fraction, communicator,
     monkeypatch.setattr(SphereTable, "_empty", counted_empty)
     # Few candidates at once, or they would be more than these few particles.
     monkeypatch.setattr(random_filling, "_CANDIDATES_AT_ONCE", 256)
-    monkeypatch.setattr(
-        "test_random_fills.cuts_of", lambda count, size, seed: count * np.arange(1, size) // size
-    )
+    monkeypatch.setitem(globals(), "cuts_of", lambda count, size, seed: count * np.arange(1, size) // size)
     count = int(over.add(np.array([len(fill(case, over)[0][0])]))[0])
     assert count > 1500
     assert max(rows) < 2.5 * count / ranks
