@@ -275,7 +275,7 @@ def test_the_motion_is_the_same_without_the_ledger(tmp_path, law, walls):
         )  # fmt: skip
         case.override(f"output.energies={energies}")
         run = pdem.Simulation(case, threads=1, meshes=meshes)
-        run.advance(80)
+        run.advance(80 if walls else 50)  # without walls all grains are apart after 70
         found.append(run)
     with_ledger, without = found
     assert with_ledger.measures().pair_contacts > 1
