@@ -16,6 +16,7 @@ from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
 from pdem.cli.new import new
 from pdem.cli.render import render
+from pdem.cli.results import export, plot
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
@@ -86,6 +87,8 @@ for command in (
     run,
     restart,
     render,
+    plot,
+    export,
     compare,
     compile_kernels,
     slurm,
