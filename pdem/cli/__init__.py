@@ -14,6 +14,7 @@ from pdem.cli.bench import bench
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
+from pdem.cli.explain import explain
 from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.results import export, plot
@@ -83,6 +84,7 @@ def main() -> None:
 
 for command in (
     new,
+    explain,
     check,
     run,
     restart,
