@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PdemError,
     )
     from pdem.simulation.energy import Measures
+    from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
 
 __version__ = VERSION
@@ -48,6 +49,7 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
+    "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
     "contact_law": "pdem.contact.law.models",
@@ -70,6 +72,7 @@ __all__ = [
     "PairSearch",
     "Particles",
     "PdemError",
+    "Results",
     "Simulation",
     "cell_sizes",
     "contact_law",

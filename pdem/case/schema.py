@@ -28,16 +28,26 @@ class CaseData(Section):
     ----------
     title : str
         One line for people.
-    time, domain, detection, decomposition, limits, output : Section
-        The tables of the same names.
+    time : Time
+        Length of the step and of the run.
+    domain : Domain
+        The box of the particles, and gravity.
+    detection : Detection
+        How contacts are found.
+    decomposition : Decomposition
+        How the domain is divided among ranks.
+    limits : Limits
+        Where a run stops, because its results would mean nothing.
+    output : Output
+        Folder and intervals of the output.
     materials : dict of str to Material
         By name; the index of a material is that in this order.
     interactions : dict of str to Interaction
         By ``"a-b"``; `interaction` finds one for two materials in either order.
     particles : tuple of ParticleGroup
-        The groups; ids run from one group to the next.
+        The groups of particles at time 0; ids run from one group to the next.
     walls : tuple of Wall
-        The meshes.
+        The meshes that particles touch.
     insertions : tuple of Insertion
         What comes in while the case runs.
     sensors : tuple of Sensor

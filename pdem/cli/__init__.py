@@ -14,8 +14,10 @@ from pdem.cli.bench import bench
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
+from pdem.cli.explain import explain
 from pdem.cli.new import new
 from pdem.cli.render import render
+from pdem.cli.results import export, plot
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
@@ -82,10 +84,13 @@ def main() -> None:
 
 for command in (
     new,
+    explain,
     check,
     run,
     restart,
     render,
+    plot,
+    export,
     compare,
     compile_kernels,
     slurm,

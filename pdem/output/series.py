@@ -290,3 +290,17 @@ def read_series(path: Path | str) -> NDArray[Any]:
             f"{path}: is no series of pdem; name a series.h5 of an output folder"
         ) from error
     return rows
+
+
+def read_units(path: Path | str) -> dict[str, str]:
+    """Return the SI unit of each column of a ``series.h5`` by name.
+
+    Raises
+    ------
+    CheckpointError
+        When it is no series of pdem.
+    """
+    names = read_series(path).dtype.names or ()
+    with open_hdf5(Path(path), "r") as file:
+        units = [str(one) for one in file[TABLE].attrs["unit"]]
+    return dict(zip(names, units, strict=True))

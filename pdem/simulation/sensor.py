@@ -49,8 +49,8 @@ class SensorState:
         Their mass by class [kg], under names ``"0"``, ``"1"``, ...
     last : int
         Step of the last event, -1 before the first.
-    line_time, line_mass : float
-        Time [s] and mass [kg] at the last line of the series.
+    line_time, line_mass, flow : float
+        Time [s] of the last event before the last line of the series, mass [kg] then, and the flow of that line [kg/s].
     known, value : (n,) int64 arrays
         On the first rank: ids of particles in the region or near the plane, rising; the step at which each came in, or
         its side of the plane, 0 or 1.
@@ -63,6 +63,7 @@ class SensorState:
     last: int = -1
     line_time: float = 0.0
     line_mass: float = 0.0
+    flow: float = 0.0
     known: Indices = field(default_factory=_none)
     value: Indices = field(default_factory=_none)
     stays: Indices = field(default_factory=_none)

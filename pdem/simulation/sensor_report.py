@@ -116,11 +116,12 @@ def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
     masses = list(state.mass.values().values())
     for count, mass in zip(state.count.tolist(), masses, strict=True):
         values += [count, mass]
-    since = system.time - state.line_time
-    values.append((masses[0] - state.line_mass) / since if since > 0.0 else 0.0)
+    until = max(state.last, 0) * place.step  # when it last looked, which may be longer ago than the last line
+    since = until - state.line_time
+    flow = (masses[0] - state.line_mass) / since if since > 0.0 else state.flow
     if line:
-        state.line_time, state.line_mass = system.time, masses[0]
-    return values
+        state.line_time, state.line_mass, state.flow = max(until, state.line_time), masses[0], flow
+    return [*values, flow]
 
 
 def _of_region(system: System, place: SensorPlace) -> list[float]:

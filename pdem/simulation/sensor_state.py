@@ -42,7 +42,7 @@ def sensor_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     return {
         SENSORS: {
             "key": keys, "last": of("last", np.int64), "line_time": of("line_time", np.float64),
-            "line_mass": of("line_mass", np.float64),
+            "line_mass": of("line_mass", np.float64), "flow": of("flow", np.float64),
         },
         SUMS: {
             "key": key_of("count"), "count": joined("count"),
@@ -65,7 +65,7 @@ def load_sensors(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]
         row, names = int(rows[0]), place.state.mass.names
         sums, known, stays = groups[SUMS], groups[KNOWN], groups[STAYS]
         place.state = SensorState(sums["count"][of_class].copy(), ExactSums(names, sums["mass"][of_class]))
-        for name in ("last", "line_time", "line_mass"):
+        for name in ("last", "line_time", "line_mass", "flow"):
             setattr(place.state, name, stored[name][row].item())
         if system.exchange.rank == 0:
             remembered = known["key"] == place.key

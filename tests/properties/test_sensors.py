@@ -9,6 +9,7 @@ from inlets import BOX, DISC, case_of, inlet
 from cases import state_of
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.series import read_series
+from pdem.simulation.sensor_report import line_values
 from pdem.simulation.simulation import Simulation
 
 MASS = 2500.0 * 4.0 / 3.0 * np.pi
@@ -178,3 +179,19 @@ def test_sensors_change_no_bit_of_the_motion():
     found, expected = state_of(watched), state_of(plain)
     for name, column in expected["particles"].items():
         assert found["particles"][name].tobytes() == column.tobytes()
+
+
+def test_flow_is_what_has_passed_per_time():
+    """Lines closer than events repeat the flow between the last two events; its mean is what has passed."""
+    sensor = {"name": "gate", "plane": {**LOW, "point": [0.0, 0.0, 0.02]}, "every": 4e-4}
+    run = run_of(sensor)
+    place, flows = run.system.sensors.places[0], []
+    for _ in range(400):
+        run.advance(5)
+        flows.append(line_values(run.system)["gate_flow"])
+    by_event = np.array(flows).reshape(-1, 4)  # the last line of each row is at an event, with its flow
+    assert place.interval == 20
+    assert (by_event[1:, :3] == by_event[:-1, 3:]).all()
+    passed = run.sensors()["gate"]["passed"]
+    assert by_event[:, 3].sum() * 4e-4 == pytest.approx(passed, rel=1e-9)
+    assert passed > 0.0

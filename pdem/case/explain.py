@@ -1,0 +1,199 @@
+"""What a key of the case file means: its text, type, limits, default, and an example, all read from the code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from pdem.case.base import BRANCH
+from pdem.case.example_cases import example_names, example_text
+from pdem.case.messages import nearest_key_hint
+from pdem.case.schema import CaseData
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic.fields import FieldInfo
+
+    Models = list[type[BaseModel]]
+
+WIDTH = 100
+_WORDS = {float: "number", int: "whole number", str: "text", bool: "true or false", dict: "table"}
+_LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
+_INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
+
+
+def explain(key: str = "") -> str:
+    """Return what a key of the case file means.
+
+    Parameters
+    ----------
+    key : str
+        As in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of materials,
+        interactions and motions may be there or not. Empty: all sections.
+
+    Raises
+    ------
+    InputError
+        If there is no such key.
+    """
+    parts = [part for part in _INDEX.sub("", key).split(".") if part]
+    models: Models = [CaseData]
+    found: list[tuple[type[BaseModel], str]] = []
+    for number, part in enumerate(parts):
+        owners = [model for model in models if part in model.model_fields]
+        if not owners:
+            if number and _is_named(found) and number == parts.index(part) == 1:
+                continue  # the name of a material, an interaction or a motion
+            allowed = list(dict.fromkeys(name for model in models for name in model.model_fields))
+            where = ".".join(parts[:number])
+            raise InputError(
+                f"{key} is no key{f' of {where}' if where else ''}; {nearest_key_hint(part, allowed)}"
+            )
+        found = [(owner, part) for owner in owners]
+        models = [inner for owner, name in found for inner in _models_in(owner.model_fields[name])]
+    if not parts:
+        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}"
+    texts = list(dict.fromkeys(_field_text(owner, name) for owner, name in found))
+    sections = [text for model in dict.fromkeys(models) if (text := _section_text(model))]
+    return "\n\n".join([".".join(parts), *texts, *sections, *_example(parts)])
+
+
+def _is_named(found: Sequence[tuple[type[BaseModel], str]]) -> bool:
+    """Return whether the entries of a section have names chosen by the user."""
+    return any(get_origin(owner.model_fields[name].annotation) is dict for owner, name in found)
+
+
+def _models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
+    """Yield the sections that a field may hold."""
+
+    def within(annotation: Any) -> Iterator[type[BaseModel]]:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield annotation
+        for argument in get_args(annotation):
+            yield from within(argument)
+
+    yield from within(field.annotation)
+    for item in field.metadata:
+        yield from within(item)
+
+
+def _field_text(owner: type[BaseModel], name: str) -> str:
+    """Return meaning, type and default of a key of a section."""
+    field = owner.model_fields[name]
+    lines = textwrap.wrap(_meaning(owner, name), WIDTH)
+    kind = _kind(field.annotation, field.metadata)
+    if field.is_required():
+        default = "none: it has to be given, or follows from other keys"
+    elif field.default_factory is not None or field.default is None or field.default == ():
+        default = "nothing"
+    elif isinstance(field.default, BaseModel):
+        default = "the defaults of its keys"
+    else:
+        default = _written(field.default)
+    return "\n".join([*lines, f"  value: {kind}", f"  default: {default}"])
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"[{', '.join(map(_written, value))}]" if isinstance(value, tuple) else f"{value}"
+
+
+def _meaning(owner: type[BaseModel], name: str) -> str:
+    """Return what docstrings say about an attribute, else the first paragraph of that of its section."""
+    for model in owner.__mro__:
+        lines = (inspect.cleandoc(model.__doc__) if model.__doc__ else "").splitlines()
+        for number, line in enumerate(lines):
+            names, colon, _ = line.partition(" : ")
+            if colon and name in names.split(", ") and not line.startswith(" "):
+                block = []
+                for follower in lines[number + 1 :]:
+                    if follower and not follower.startswith(" "):
+                        break
+                    block.append(follower.strip())
+                return _plain(" ".join(block))
+    return _plain(_summary(owner))
+
+
+def _summary(model: type[BaseModel]) -> str:
+    return " ".join((inspect.cleandoc(model.__doc__ or "").split("\n\n")[0]).split())
+
+
+def _plain(text: str) -> str:
+    """Return the text of a docstring without its marks."""
+    return " ".join(text.replace("``", "").replace("`", "").split())
+
+
+def _kind(annotation: Any, metadata: Sequence[Any] = ()) -> str:
+    """Return the type of a value in words, with its limits."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    limits = [
+        f"{word} {value:g}"
+        for item in metadata
+        for one in (item, *getattr(item, "metadata", ()))
+        for key, word in _LIMITS.items()
+        if isinstance(value := getattr(one, key, None), (int, float))
+    ]
+    if origin is Annotated:
+        return _kind(arguments[0], [*arguments[1:], *metadata])
+    if origin is Literal:
+        return " or ".join(map(_written, arguments))
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_kind(one) for one in arguments if one is not NoneType))
+    if origin is tuple:
+        many = "list of any number" if arguments[-1:] == (Ellipsis,) else f"list of {len(arguments)}"
+        return f"{many}: {_kind(arguments[0])}"
+    if origin is dict:
+        return "tables by name" if arguments[1] is not Any else "table"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        tag = str(getattr(annotation, "branch", "")).removeprefix(BRANCH)
+        return f"table ({tag})" if tag else "table"
+    return " ".join([_WORDS.get(annotation, str(annotation)), *dict.fromkeys(limits)])
+
+
+def _section_text(model: type[BaseModel]) -> str:
+    """Return what a section is, and its keys."""
+    return "\n".join(textwrap.wrap(_plain(_summary(model)), WIDTH)) + _listed([model])
+
+
+def _listed(models: Models) -> str:
+    """Return the keys of sections, a line each, with the first sentence of their meaning."""
+    names = list(dict.fromkeys((name, model) for model in models for name in model.model_fields))
+    width = max((len(name) for name, _ in names), default=0)
+    texts = [
+        textwrap.shorten(_first_sentence(model, name), WIDTH - width, placeholder=" ...")
+        for name, model in names
+    ]
+    return "".join(f"\n  {name:<{width}}  {text}" for (name, _), text in zip(names, texts, strict=True))
+
+
+def _first_sentence(model: type[BaseModel], name: str) -> str:
+    """Return the first sentence on a key; where the section says all about it already, the type."""
+    meaning = _meaning(model, name)
+    if meaning == _plain(_summary(model)):
+        field = model.model_fields[name]
+        return _kind(field.annotation, field.metadata)
+    return re.split(r"(?<=[a-z)])\. ", meaning)[0]
+
+
+def _example(parts: Sequence[str]) -> list[str]:
+    """Return a line of an example case with the key, in its section; none if no example has it."""
+    pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
+    for name in example_names():
+        root = ""
+        for line in example_text(name).splitlines():
+            header = re.match(r"\[+([\w-]+)", line)
+            root = header[1] if header else root
+            is_section = len(parts) == 1 and header is not None
+            if root == parts[0] and (is_section or (len(parts) > 1 and pattern.search(line.split("#")[0]))):
+                return [f"example, of pdem new {name}:\n  {line.strip()}"]
+    return []

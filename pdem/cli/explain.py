@@ -1,0 +1,23 @@
+"""``pdem explain``: what a key of the case file means."""
+
+from __future__ import annotations
+
+import click
+
+from pdem.cli.common import serial
+
+
+@click.command(short_help="Say what a key of the case file means.")
+@click.argument("key", required=False, default="")
+def explain(key: str) -> int:
+    """Say what a key of the case file means, its values, default and an example: pdem explain insertions.face.
+
+    Without KEY all sections.
+    """
+    return serial(lambda: _explain(key))
+
+
+def _explain(key: str) -> None:
+    from pdem.case.explain import explain as text_of
+
+    click.echo(text_of(key))

@@ -1,0 +1,78 @@
+"""``pdem plot`` and ``pdem export``: what to do with the results of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pdem.cli.common import serial
+from pdem.cli.result_paths import require_results
+
+
+@click.command(short_help="Plot columns of the series of a run.")
+@click.argument("output", metavar="OUTPUT", type=click.Path())
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--with", "others", multiple=True, metavar="OUTPUT", help="Another run in the same plot; repeatable."
+)
+@click.option("-o", "--file", help="Picture to write (.png, .pdf, .svg); plot.png in OUTPUT unless given.")
+@click.option("--list", "listed", is_flag=True, help="Show the columns with their units.")
+def plot(output: str, names: tuple[str, ...], others: tuple[str, ...], file: str | None, listed: bool) -> int:
+    """Plot columns of the series against time, those of one unit together: pdem plot OUTPUT 'gate_*' translation."""
+    return serial(lambda: _list(output) if listed or not names else _plot((output, *others), names, file))
+
+
+def _list(output: str) -> None:
+    from pdem.simulation.results import Results
+
+    require_results(output, "plot")
+    units = Results(output).series.units
+    width = max(map(len, units))
+    for name, unit in units.items():
+        click.echo(f"{name:<{width}}  {unit}")
+
+
+def _plot(outputs: tuple[str, ...], names: tuple[str, ...], file: str | None) -> None:
+    from pdem.output.plots import chosen_columns, plot_series
+    from pdem.simulation.results import Results
+
+    for one in outputs:
+        require_results(one, "plot")
+    series = {one: Results(one).series for one in outputs}
+    for table in series.values():  # each run has to have them
+        columns = chosen_columns(table.names, names)
+    runs = {run: {name: one[name] for name in ("time", *columns)} for run, one in series.items()}
+    path = Path(outputs[0]) / "plot.png" if file is None else Path(file)
+    plot_series(path, runs, columns, series[outputs[0]].units)
+    click.echo(f"wrote {path}")
+
+
+@click.command(short_help="Write snapshots for other programs.")
+@click.argument("output", metavar="OUTPUT", type=click.Path())
+@click.option(
+    "--format", "kind", type=click.Choice(["extxyz", "csv", "vtu"]), default="extxyz", show_default=True
+)
+@click.option("--time", type=float, help="Which snapshot, by simulated time in s; all unless given.")
+@click.option("-o", "--folder", help="Where to write; export in OUTPUT unless given.")
+def export(output: str, kind: str, time: float | None, folder: str | None) -> int:
+    """Write snapshots of particles for other programs: extended XYZ for OVITO, CSV, VTU."""
+    return serial(lambda: _export(output, kind, time, folder))
+
+
+def _export(output: str, kind: str, time: float | None, folder: str | None) -> None:
+    from pdem.output.exports import EXPORTS
+    from pdem.simulation.results import Results
+
+    require_results(output, "export")
+    results = Results(output)
+    suffix, write = EXPORTS[kind]
+    target = Path(output) / "export" if folder is None else Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    snapshots = results if time is None else [results.at(time)]
+    paths = []
+    for snapshot in snapshots:
+        paths.append(target / f"particles-{snapshot.step:09d}{suffix}")
+        write(paths[-1], snapshot.time, snapshot.columns)
+    for path in paths if len(paths) < 3 else (paths[0], paths[-1]):
+        click.echo(f"wrote {path}")

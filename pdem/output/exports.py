@@ -1,0 +1,78 @@
+"""Snapshots of particles in formats of other programs: extended XYZ (OVITO), CSV, VTU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.fields import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Columns = Mapping[str, NDArray[Any]]
+
+_XYZ_NAMES = {"position": "pos", "radius": "radius", "id": "id", "velocity": "velo", "force": "force"}
+_AXES = "xyz"
+
+
+def _flat(columns: Columns) -> dict[str, NDArray[Any]]:
+    """Return columns of numbers, those of vectors with their axis behind the name."""
+    flat: dict[str, NDArray[Any]] = {}
+    for name, column in columns.items():
+        if column.ndim == 1:
+            flat[name] = column
+        else:
+            flat.update({f"{name}_{axis}": column[:, number] for number, axis in enumerate(_AXES)})
+    return flat
+
+
+def _rows(columns: Columns) -> list[str]:
+    """Return the numbers of each particle, as many digits as they need, separated by commas."""
+    lists = [column.tolist() for column in _flat(columns).values()]
+    return [",".join(map(repr, row)) for row in zip(*lists, strict=True)]
+
+
+def write_csv(path: Path, time: float, columns: Columns) -> None:
+    """Write a snapshot as a table: one line per particle, names with units in the first."""
+    head = [
+        f"{name} [{unit}]"
+        for field, column in columns.items()
+        for unit in [FIELDS[field].unit if field in FIELDS else "1"]
+        for name in _flat({field: column})
+    ]
+    path.write_text("\n".join([",".join(head), *_rows(columns), ""]), encoding="utf-8")
+
+
+def write_extended_xyz(path: Path, time: float, columns: Columns) -> None:
+    """Write a snapshot as extended XYZ, which OVITO opens: spheres of the right size, all fields as properties."""
+    kinds = {"f": "R", "i": "I"}
+    properties = ":".join(
+        f"{_XYZ_NAMES.get(name, name)}:{kinds[column.dtype.kind]}:{1 if column.ndim == 1 else column.shape[1]}"
+        for name, column in columns.items()
+    )
+    lines = [row.replace(",", " ") for row in _rows(columns)]
+    head = f"Properties={properties} Time={time!r}"
+    path.write_text("\n".join([str(len(lines)), head, *lines, ""]), encoding="utf-8")
+
+
+def write_vtu(path: Path, time: float, columns: Columns) -> None:
+    """Write a snapshot as VTU, points with all fields, for ParaView and others."""
+    import meshio  # late, because it takes long to import
+
+    count = len(columns["position"])
+    cells = [("vertex", np.arange(count).reshape(-1, 1))]
+    data = {name: column for name, column in columns.items() if name != "position"}
+    meshio.Mesh(columns["position"], cells, point_data=data).write(path, file_format="vtu")
+
+
+EXPORTS: dict[str, tuple[str, Callable[[Path, float, Columns], None]]] = {
+    "extxyz": (".xyz", write_extended_xyz),
+    "csv": (".csv", write_csv),
+    "vtu": (".vtu", write_vtu),
+}
+"""Suffix and writer of each format."""

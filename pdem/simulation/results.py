@@ -1,0 +1,292 @@
+"""Results of a run for scripts and notebooks: the series, snapshots by time, walls with loads, the case, the log."""
+
+from __future__ import annotations
+
+import html
+from base64 import b64encode
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.model import Case
+from pdem.foundation.arguments import path_of
+from pdem.foundation.errors import InputError, name_hint
+from pdem.output import vtkhdf
+from pdem.output.log import LOG_FILE
+from pdem.output.run_folder import PICTURE_FILE
+from pdem.output.series import TABLE, read_series, read_units
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, WALL_INDEX
+from pdem.particles import regions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+_POLYGONS = "Polygons"
+_SHOWN_COLUMNS = 12
+
+
+class SeriesTable:
+    """The series of a run: columns by name.
+
+    Parameters
+    ----------
+    rows : structured array (n,)
+        One row for each line, one field for each column.
+    units : mapping of str to str
+        SI unit of each column, ``"1"`` without dimension.
+    """
+
+    def __init__(self, rows: NDArray[Any], units: Mapping[str, str]) -> None:
+        self.rows, self.units = rows, dict(units)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.rows.dtype.names or ())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.names:
+            raise InputError(f"the series has no column {name!r}; {name_hint(name, list(self.names))}")
+        return self.rows[name]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame with a column for each.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed.
+        """
+        try:
+            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        except ImportError:
+            raise InputError(
+                "pandas is not installed: pip install pandas; series[name] gives a column without it"
+            ) from None
+        return pandas.DataFrame({name: self.rows[name] for name in self.names})
+
+    def __repr__(self) -> str:
+        """Return the number of lines, and the first columns with their units."""
+        shown = [f"{name} [{self.units.get(name, '1')}]" for name in self.names[:_SHOWN_COLUMNS]]
+        more = f" and {len(self.names) - _SHOWN_COLUMNS} more" if len(self.names) > _SHOWN_COLUMNS else ""
+        return f"SeriesTable({len(self)} lines of {', '.join(shown)}{more})"
+
+
+class WallSnapshot:
+    """One wall at one time.
+
+    Attributes
+    ----------
+    vertices : (v, 3) array
+        Places of its nodes [m].
+    facets : list of (k,) arrays
+        Loops of nodes around each facet, rows of `vertices`.
+    node_force : (v, 3) array
+        Contact force on each node [N].
+    facet_force, pressure, sliding_power : (f, 3), (f,), (f,) arrays
+        Contact force on each facet [N], its normal part over the area [Pa], power lost by sliding [W].
+    force, torque, power : (3,), (3,) arrays and float
+        Load of the particles on it [N, N m], and the power it delivers [W], as `Simulation.wall_loads` has them.
+    """
+
+    def __init__(self, step: vtkhdf.Step, wall: int) -> None:
+        cells = step.cells[_POLYGONS]
+        mine = np.flatnonzero(step.cell_data[WALL_INDEX.name] == wall)
+        loops = [cells.connectivity[cells.offsets[one] : cells.offsets[one + 1]] for one in mine]
+        nodes = np.unique(np.concatenate(loops)) if loops else np.zeros(0, np.int64)
+        self.facets = [np.searchsorted(nodes, loop) for loop in loops]
+        self.vertices, self.node_force = step.points[nodes], step.point_data["force"][nodes]
+        self.facet_force = step.cell_data["force"][mine]
+        self.pressure, self.sliding_power = (
+            step.cell_data["pressure"][mine],
+            step.cell_data["sliding_power"][mine],
+        )
+        self.force, self.torque = step.step_data["force"][wall], step.step_data["torque"][wall]
+        self.power = float(step.step_data["power"][wall])
+
+    def __repr__(self) -> str:
+        """Return the number of facets, and the load."""
+        return f"WallSnapshot({len(self.facets)} facets, force {self.force.tolist()} N)"
+
+
+class Snapshot:
+    """All particles and walls at one time: ``snapshot.position``, ``snapshot["radius"]``, and so on.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time [s].
+    step : int
+        Number of the time step.
+    columns : dict of ndarray
+        Fields of particles by name, rows in the order of ids.
+    """
+
+    def __init__(self, results: Results, index: int) -> None:
+        step = vtkhdf.read_step(results.folder / PARTICLE_FILE, index)
+        self.time, self.step = step.time, step.step
+        self.columns = {"position": step.points, **step.point_data}
+        self._results = results
+
+    def __len__(self) -> int:
+        return len(self.columns["position"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.columns:
+            raise InputError(f"the snapshot has no field {name!r}; {name_hint(name, list(self.columns))}")
+        return self.columns[name]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name.startswith("_") or name not in self.columns:
+            raise AttributeError(f"the snapshot has no field {name!r}; there are {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def inside(self, region: Any) -> NDArray[np.bool_]:
+        """Return which centres (n,) are in a region: a box, cylinder or ball as in the case file.
+
+        Parameters
+        ----------
+        region : mapping or region of a case
+            ``{"lower": [...], "upper": [...]}``, ``{"shape": "sphere", "centre": [...], "radius": ...}``, ...
+
+        Raises
+        ------
+        InputError
+            If it is no region.
+        """
+        return regions.distance(_region_of(region), self.position) == 0.0
+
+    @cached_property
+    def walls(self) -> dict[str, WallSnapshot]:
+        """The walls by name, empty if the case has none."""
+        return self._results.walls_at(self.time)
+
+    def __repr__(self) -> str:
+        """Return time, number of particles, and fields."""
+        return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
+
+
+def _region_of(region: Any) -> regions.Region:
+    from pydantic import TypeAdapter, ValidationError
+
+    from pdem.case.particles import Region
+
+    try:
+        checked: regions.Region = TypeAdapter(Region).validate_python(region)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{region!r} is no region: {first['msg']}; give one as in a fill") from None
+    return checked
+
+
+class Results:
+    """What a run has written into its output folder. Files are opened when they are asked for.
+
+    Iterating gives one snapshot after the other; ``len(results)`` is their number.
+
+    Parameters
+    ----------
+    folder : path
+        Output folder of a run, which may still be going on.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder, or no run has written into it.
+
+    Examples
+    --------
+    >>> results = Results("results/hopper")  # doctest: +SKIP
+    >>> results.series["time"], results.series.units["translation"]  # doctest: +SKIP
+    >>> results.at(0.5).position.mean(axis=0)  # doctest: +SKIP
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = path_of(folder)
+        if not self.folder.is_dir():
+            raise InputError(f"{self.folder}: no such folder; name the output folder of a run")
+        if not any((self.folder / name).exists() for name in (PARTICLE_FILE, f"{TABLE}.h5")):
+            raise InputError(f"{self.folder}: holds no results of a run; name its output.folder")
+
+    @property
+    def series(self) -> SeriesTable:
+        """The series as it is now."""
+        path = self.folder / f"{TABLE}.h5"
+        return SeriesTable(read_series(path), read_units(path))
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all snapshots [s]."""
+        return vtkhdf.read_times(self.folder / PARTICLE_FILE)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, index: int) -> Snapshot:
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"{self.folder} has {count} snapshots, there is no number {index}")
+        return Snapshot(self, index % count)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return (self[index] for index in range(len(self)))
+
+    def at(self, time: float) -> Snapshot:
+        """Return the snapshot nearest to a time [s].
+
+        Raises
+        ------
+        InputError
+            If there is none at all.
+        """
+        times = self.times
+        if not len(times):
+            raise InputError(f"{self.folder}: has no snapshot yet")
+        return self[int(np.argmin(np.abs(times - time)))]
+
+    def walls_at(self, time: float) -> dict[str, WallSnapshot]:
+        """Return the walls by name at the snapshot nearest to a time [s]; empty without walls."""
+        path = self.folder / WALL_FILE
+        times = vtkhdf.read_times(path) if path.exists() else np.zeros(0)
+        if not len(times):
+            return {}
+        step = vtkhdf.read_step(path, int(np.argmin(np.abs(times - time))))
+        return {wall.name: WallSnapshot(step, number) for number, wall in enumerate(self.case.walls)}
+
+    @cached_property
+    def case(self) -> Case:
+        """The case as the run had it, every default written out."""
+        attributes = vtkhdf.read_step(self.folder / PARTICLE_FILE, 0).attributes
+        return Case.from_text(str(attributes["case"]), str(attributes.get("directory", ".")))
+
+    @property
+    def log(self) -> str:
+        """Text of the log."""
+        return (self.folder / LOG_FILE).read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        """Return the folder, and how far the run has come."""
+        times = self.times
+        until = f"{len(times)} snapshots until {times[-1]:.6g} s" if len(times) else "no snapshot"
+        return f"Results({str(self.folder)!r}: {until})"
+
+    def _repr_html_(self) -> str:
+        """Return the picture, if one was drawn, and the last numbers, for a notebook."""
+        series, picture = self.series, self.folder / PICTURE_FILE
+        last = [(name, series[name][-1], series.units[name]) for name in series.names if len(series)]
+        cells = ((html.escape(name), f"{value:.6g}", html.escape(unit)) for name, value, unit in last)
+        rows = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
+        image = ""
+        if picture.exists():
+            image = (
+                f'<img width="480" src="data:image/png;base64,{b64encode(picture.read_bytes()).decode()}">'
+            )
+        title = html.escape(self.case.title or str(self.folder))
+        return f"<h4>{title}</h4><p>{html.escape(repr(self))}</p>{image}<table>{rows}</table>"

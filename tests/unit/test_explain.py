@@ -1,0 +1,72 @@
+"""`pdem explain` knows every key there is, and says what it is."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from pydantic import BaseModel
+
+from pdem.case.explain import _models_in, explain
+from pdem.case.schema import CaseData
+from pdem.cli import main
+from pdem.foundation.errors import InputError
+
+
+def keys(model: type[BaseModel], before: str = "", depth: int = 4):
+    """Yield all keys of a section and of those in it."""
+    for name, field in model.model_fields.items():
+        yield before + name
+        for inner in set(_models_in(field)) if depth else ():
+            yield from keys(inner, f"{before}{name}.", depth - 1)
+
+
+ALL = sorted(set(keys(CaseData)))
+
+
+def test_every_key_is_explained():
+    assert len(ALL) > 150
+    for key in ALL:
+        text = explain(key)
+        first, _, rest = text.partition("\n\n")
+        assert first == key
+        assert "  value: " in rest
+        assert "  default: " in rest
+        assert len(rest.split("  value: ")[0].strip()) > 4, key
+        assert "`" not in text
+        assert "typing." not in text
+        assert "<class" not in text
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("time.step_fraction", ["in (0, 1]", "value: number greater than 0 at most 1", "default: 0.1"]),
+        ("insertions.attempts", ["whole number at least 1 at most 100000", "default: 100"]),
+        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new pouring"]),
+        ("detection.method", ['"hgrid" or "linked-cell"', 'default: "hgrid"']),
+        ("domain.periodic", ["list of 3: true or false", "default: [false, false, false]"]),
+        ("materials.steel.density", ["kg/m^3", "value: number greater than 0"]),
+        ("interactions.grain-steel.friction", ["Coulomb", "has to be given"]),
+        ("walls.0.servo.largest_rate", ["value: number greater than 0"]),
+        ("output.folder", ['default: "results"']),
+        ("sensors", ["[[sensors]]", "mixing", "residence"]),
+    ],
+)
+def test_texts(key, expected):
+    text = explain(key)
+    assert all(one in text for one in expected), text
+
+
+def test_sections_and_mistakes():
+    assert "insertions" in explain()
+    with pytest.raises(InputError, match="domian is no key; did you mean 'domain'"):
+        explain("domian")
+    with pytest.raises(InputError, match=r"walls.servo.forse is no key of walls.servo; did you mean 'force'"):
+        explain("walls.servo.forse")
+    with pytest.raises(InputError, match="is no key of particles"):
+        explain("particles.a.radius")
+
+
+def test_the_command():
+    found = CliRunner().invoke(main, ["explain", "domain.gravity"], standalone_mode=False)
+    assert "Acceleration in m/s^2" in found.output
