@@ -46,6 +46,9 @@ PROGRAM = (
     + """
 from decomposition.mpi import node_first, start_world
 case, world = Case.read(sys.argv[1]), start_world()
+for word, setting in zip(sys.argv, sys.argv[1:]):
+    if word == "--set":
+        case.override(setting)
 node_first(world and world.communicator, lambda: compile_kernels(case))  # as a run does: or each compiled all of it
 built = held()
 for command in (["run", sys.argv[1]], ["restart", "out", "--set", "time.end=0.0012"]):

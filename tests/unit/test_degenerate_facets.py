@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate
-from pdem.case.wall_checks import mesh_warnings
+from pdem.case.population import Population
+from pdem.case.wall_checks import mesh_warnings, side_warnings
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.solid import solid_of
 from pdem.containers.surface import surface_of
@@ -177,11 +178,9 @@ def test_particles_do_not_notice(tmp_path, method):
 
 
 def test_particles_inside_are_seen_through_a_needle():
-    from pdem.case.wall_checks import _on_wrong_side
-
     mesh = Mesh(POINTS, [[0, 8, 3], [8, 1, 3], *CUBE[1:], [0, 1, 8]])
     position = np.array([[0.5, 0.5, 0.5], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    said = list(_on_wrong_side({"position": position, "id": np.arange(3)}, mesh))
+    said = list(side_warnings(Population({"position": position, "radius": np.full(3, 0.1)}), mesh))
     assert len(said) == 1
-    assert "the centres of 1 of 3 particles are inside its closed surface" in said[0][1]
+    assert "the centres of 1 of 3 particles are inside its closed surface" in said[0]
     assert box([0, 0, 0], [1, 1, 1]).facet_numbers.tolist() == list(range(6))

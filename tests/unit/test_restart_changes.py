@@ -63,7 +63,7 @@ def test_a_checkpoint_of_another_version_is_told(tmp_path):
     groups = {"counters": {"step": 3}}
     for version, warnings in ((VERSION, 0), ("0.0.1", 1)):
         write_checkpoint(tmp_path / "c.h5", groups, {"case": CASE, "directory": ".", "pdem": version})
-        held = _read_restart_point(str(tmp_path / "c.h5"), [])
+        held = _read_restart_point(None, str(tmp_path / "c.h5"), [])
         assert held.step == 3
         assert str(held.warnings).count(f"written by pdem 0.0.1, this is {VERSION}") == warnings
 
