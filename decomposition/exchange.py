@@ -78,10 +78,10 @@ class RankExchange(RankGroup):
     def near(
         self, position: NDArray[np.float64], reach: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each. Collective."""
+        """Return rows of positions (n, 3) and ranks whose parts come within the reach (n,) of each."""
         # Parts hold more than these positions: outer ones end where nothing is within reach any more.
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
-        whole = self.largest(ends.max(axis=0, initial=-np.inf))
+        whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
         periodic = np.tile(self._period > 0.0, 2)
         whole[periodic] = np.concatenate((self._lower, self._lower + self._period))[periodic]

@@ -170,6 +170,18 @@ def on_each_rank(group: Group, work: Callable[[], Result]) -> Result:
     return cast("Result", result)
 
 
+def route_in_one(group: Group, columns: Columns, targets: NDArray[np.int64]) -> Columns:
+    """Hand over rows as `Group.route` does, but all columns in one message: rows are copied twice. Collective."""
+    if group.size == 1:
+        return group.route(columns, targets)
+    kind = np.dtype([(name, column.dtype, column.shape[1:]) for name, column in columns.items()])
+    rows = np.empty(len(targets), kind)
+    for name, column in columns.items():
+        rows[name] = column
+    rows = group.route({"rows": rows}, targets)["rows"]
+    return {name: np.ascontiguousarray(rows[name]) for name in columns}
+
+
 def wait_for_all(group: Group) -> None:
     """Return when all ranks have come here. Collective."""
     group.largest(np.zeros(1, np.int64))

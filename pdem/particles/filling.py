@@ -200,6 +200,17 @@ class Surroundings:
             inside &= regions.distance(excluded, positions) >= radii
         return inside
 
+    def read_walls(self, requests: Sequence[FillRequest]) -> None:
+        """Read the walls, if one of these fills avoids them.
+
+        Raises
+        ------
+        MeshError
+            If that is not possible.
+        """
+        if self._meshes is not None and any(one.fill.avoid_walls for one in requests):
+            self._joined_walls(self._meshes)
+
     def free(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
         """Return which spheres lie inside the region of a fill, clear of its excluded regions and of walls."""
         free = self.inside(request, positions, radii)

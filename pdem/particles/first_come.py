@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.group import route_in_one
 from pdem.particles.sphere_table import CLEAR, PLACED, REFUSED, UNDECIDED
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
     Message = tuple[Columns, NDArray[np.int64]]
+
+_ROW_BITS = 40  # of a ticket, which is the rank that a candidate is from and its row there
 
 
 def place_first_come(candidates: Columns, table: SphereTable, over: Exchange) -> Booleans:
@@ -42,8 +45,11 @@ def place_first_come(candidates: Columns, table: SphereTable, over: Exchange) ->
     own = _Own(candidates, over)
     here = _Here(own.copies(candidates, over), table)
     while True:
-        here.hear(over.route(*own.answer(over.route(*here.report()))))
-        if not int(over.add(np.array([own.undecided]))[0]):
+        answers, ranks = own.answer(route_in_one(over, *here.report()))
+        undecided, told = over.add(np.array([own.undecided, len(ranks)])).tolist()
+        if told:
+            here.hear(route_in_one(over, answers, ranks))
+        if not undecided:
             return own.state == PLACED
 
 
@@ -66,7 +72,7 @@ class _Own:
         self._sphere[1:] = np.cumsum(number[1:] != number[:-1])
         self._rivals = np.bincount(self._sphere)[self._sphere] > 1
         self._shared = self._rivals | (self._copies > 1)
-        self._first = over.before(len(number))
+        self._first = over.rank << _ROW_BITS
 
     @property
     def undecided(self) -> int:
@@ -79,7 +85,7 @@ class _Own:
         columns["shared"] = self._shared[self._rows]
         columns["ticket"] = self._first + self._rows
         columns["rank"] = np.full(len(self._rows), over.rank)
-        return over.route(columns, self._ranks)
+        return route_in_one(over, columns, self._ranks)
 
     def answer(self, reports: Columns) -> Message:
         """Decide by what ranks have found; return what is decided of shared candidates, and the ranks sharing them."""

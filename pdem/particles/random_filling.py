@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pdem.containers.exchange import Alone
-from pdem.containers.group import on_each_rank
+from pdem.containers.group import on_each_rank, route_in_one
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
 from pdem.particles.clearance import octaves, wrap_positions
@@ -96,6 +96,7 @@ def fill_randomly(
         return
     for one in groups:
         require_volume(one.request, one.radius, surroundings.domain.dimension, over)
+    on_each_rank(over, lambda: surroundings.read_walls([one.request for one in groups]))
     with tqdm(
         total=count,
         desc="placing particles",
@@ -279,7 +280,7 @@ class _Filling:
         rank = found.pop("rank")
         if number == 1:
             return found
-        found = self._over.route(found, rank)
+        found = route_in_one(self._over, found, rank)
         order = np.lexsort((found["turn"], found["row"]))
         return {name: column[order] for name, column in found.items()}
 
@@ -294,7 +295,7 @@ class _Filling:
         part = np.tile(np.arange(ranks), len(rows))
         columns = {name: np.repeat(column, ranks) for name, column in columns.items()}
         columns["turn"] += part
-        columns = self._over.route(columns, (self._over.rank + part) % size)
+        columns = route_in_one(self._over, columns, (self._over.rank + part) % size)
         attempts = (first + number - columns["turn"] + ranks - 1) // ranks
         again = np.arange(attempts.sum()) - np.repeat(np.cumsum(attempts) - attempts, attempts)
         columns = {name: np.repeat(column, attempts) for name, column in columns.items()}
@@ -323,15 +324,11 @@ class _Filling:
         return positions, inside
 
     def free(self, positions: Floats, radii: Floats, numbers: Indices) -> Booleans:
-        """Return which spheres would be inside their regions and clear of walls at positions (k, 3) [m]. Collective."""
+        """Return which spheres would be inside their regions and clear of walls at positions (k, 3) [m]."""
         free = np.zeros(len(numbers), np.bool_)
         self._tested += len(numbers)
-
-        def test() -> None:
-            for request, _, mine in self.by_group(numbers):
-                free[mine] = self._surroundings.free(request, positions[mine], radii[mine])
-
-        on_each_rank(self._over, test)
+        for request, _, mine in self.by_group(numbers):
+            free[mine] = self._surroundings.free(request, positions[mine], radii[mine])
         return free
 
 

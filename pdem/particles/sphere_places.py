@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.group import route_in_one
 from pdem.particles.first_come import place_first_come
 from pdem.particles.sphere_table import NOBODY, SphereTable
 
@@ -65,7 +66,7 @@ class SpherePlaces:
         """Return the spheres of all ranks that touch this rank's part of space."""
         rows, ranks = self._over.near(position, radius)
         columns = {"position": position, "radius": radius, "number": number, **more}
-        return self._over.route({name: column[rows] for name, column in columns.items()}, ranks)
+        return route_in_one(self._over, {name: column[rows] for name, column in columns.items()}, ranks)
 
     def clear(self, position: Floats, radius: Floats, number: Indices) -> Booleans:
         """Return which spheres of these numbers overlap no other there, positions (n, 3) and radii (n,) in m."""

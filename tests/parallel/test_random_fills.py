@@ -47,10 +47,10 @@ CASES = {
     ),
     "narrow": (["radius = 0.12\nfill = {count = 9, attempts = 300}"], "xyz", {"width": 0.281}),
     "plane": (["radius = 0.03\nfill = {volume_fraction = 0.52, attempts = 100}"], "y", {"dimension": 2}),
-    "sweeps": (["radius = 0.08\nfill = {volume_fraction = 0.37, attempts = 100}"], "xyz", {}),
+    "sweeps": (["radius = 0.08\nfill = {volume_fraction = 0.33, attempts = 50}"], "xyz", {}),
     "sweeps of two classes": (
         [
-            f"radius = {radius}\nfill = {{volume_fraction = 0.2, attempts = 5, seed = 2}}"
+            f"radius = {radius}\nfill = {{volume_fraction = 0.16, attempts = 5, seed = 2}}"
             for radius in (0.1, 0.04)
         ],
         "x",
@@ -116,7 +116,7 @@ def check_clear(case, found, *placed):
     assert len(overlapping_pairs(position, radius, case.domain)[0]) == 0
 
 
-@pytest.mark.ranks(1, 2, 3, 4, 8)
+@pytest.mark.ranks(2, 3, 4, 8)
 @pytest.mark.parametrize("name", CASES)
 def test_positions_are_those_of_one_process(ranks, name, communicator):
     groups, axes, others = CASES[name]
@@ -158,7 +158,7 @@ def problem_of(function):
 
 @pytest.mark.ranks(3, 8)
 def test_any_fill_is_that_of_one_process(ranks, communicator):
-    @settings(max_examples=12, derandomize=True, database=None)
+    @settings(max_examples=6, derandomize=True, database=None)
     @given(
         small=st.sampled_from([0.04, 0.1]),
         ratio=st.sampled_from([1.01, 2.0, 4.0]),
@@ -179,7 +179,7 @@ def test_any_fill_is_that_of_one_process(ranks, communicator):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(random_filling, "MIN_CANDIDATES", 20_000)
-        patch.setattr(random_filling, "MIN_WORK", 100_000)
+        patch.setattr(random_filling, "MIN_WORK", 30_000)
         check()
 
 
@@ -215,10 +215,9 @@ def test_all_ranks_are_told_of_walls_that_one_cannot_read(ranks, communicator):
 
 
 @pytest.mark.ranks(8)
-@pytest.mark.parametrize("fraction", [0.2, 0.38])
-def test_no_rank_has_many_more_rows_than_its_part(ranks, fraction, communicator, monkeypatch):
+def test_no_rank_has_many_more_rows_than_its_part(ranks, communicator, monkeypatch):
     """Tables and what comes from other ranks, sweeps included: copies of near particles make up the difference."""
-    case = case_of([f"radius = 0.031\nfill = {{volume_fraction = {fraction}, attempts = 30}}"])
+    case = case_of(["radius = 0.031\nfill = {volume_fraction = 0.2, attempts = 3}"])
     over, rows = exchange_of(case, communicator, 1), [0]
     route, empty = over.route, SphereTable._empty
 
