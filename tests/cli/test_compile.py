@@ -66,7 +66,7 @@ PISTON = (
 )  # fmt: skip
 BOX = (  # no walls, no ledger; the law is one that another test needs as well
     "particles[0].fill={count=60, seed=7}", "detection.skin=0.0", "time.end=0.001", "output.energies=false",
-    "interactions.grain-grain.rolling_friction=0.0",
+    "interactions.grain-grain.rolling_friction=0.0", "particles[0].radius.min=0.003",
 )  # fmt: skip
 HOPPER = ("particles[0].fill.count=60", "detection.skin=0.0", "time.end=0.001")
 
