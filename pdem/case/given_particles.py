@@ -19,7 +19,8 @@ from pdem.case.wall_motions import motion_of
 from pdem.containers.exchange import Alone
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
-from pdem.particles.clearance import coincident_pair, wrap_positions
+from pdem.particles.clearance import coincident_pair
+from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

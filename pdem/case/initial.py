@@ -20,7 +20,7 @@ from pdem.containers.group import on_each_rank
 from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
-from pdem.particles.clearance import coincident_pair, wrap_positions
+from pdem.particles.clearance import coincident_pair
 from pdem.particles.filling import (
     FillGroup,
     FillRequest,
@@ -31,6 +31,7 @@ from pdem.particles.filling import (
 )
 from pdem.particles.lattice_filling import lattice_group
 from pdem.particles.random_filling import fill_randomly
+from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTa
 from pdem.case.messages import shown_key
 from pdem.case.missing_file import missing_file_error
 from pdem.case.time_tables import read_table
-from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import CaseError, InputError, MeshError
 from pdem.particles import regions
 from pdem.particles.faces import Face, disc, face_of_mesh, polygon
@@ -72,6 +71,10 @@ def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Fa
     path = case.file(given.mesh)
     if not path.is_file():
         raise missing_file_error(case, f"{case.source}: {shown_key([*where, 'mesh'])}", path)
+    from pdem.containers.mesh import (
+        Mesh,  # late: most cases have no such face, and reading a case should be quick
+    )
+
     return face_of_mesh(Mesh.read(path, given.scale, group=given.group))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pdem.containers.mesh_splitting import triangle_fans
+from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,16 +39,6 @@ def size_classes(radii: Floats) -> list[Indices]:
 def octaves(radii: Floats, largest: float) -> Indices:
     """Return the number of the class of sizes of each sphere (n,): 0 for radii above half of the largest, and so on."""
     return np.floor(np.log2(largest / radii) + 1e-9).astype(np.int64)
-
-
-def wrap_positions(positions: Floats, domain: Domain) -> Floats:
-    """Return positions, shape (n, 3), shifted by whole periods into the domain along its periodic axes."""
-    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
-    width = upper - lower
-    moved = positions - np.floor((positions - lower) / width) * width
-    # Rounding may yield a position on the upper face, which is the same as the lower one.
-    moved = np.where(moved >= upper, lower, np.maximum(moved, lower))
-    return np.where(np.asarray(domain.periodic), moved, positions)
 
 
 def overlapping_pairs(positions: Floats, radii: Floats, domain: Domain) -> tuple[Indices, Floats]:

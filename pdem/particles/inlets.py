@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
-from pdem.particles.clearance import wrap_positions
+from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pdem.foundation.random import keyed_vectors
-from pdem.particles.clearance import wrap_positions
+from pdem.particles.regions import wrap_positions
 
 REACHES = (1.0, 0.5, 0.25)
 """Largest move along each axis over the radius, in turn for each sweep: long for loose spheres, short for dense."""

@@ -17,10 +17,11 @@ from pdem.containers.exchange import Alone
 from pdem.containers.group import on_each_rank, route_in_one
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
-from pdem.particles.clearance import octaves, wrap_positions
+from pdem.particles.clearance import octaves
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
 from pdem.particles.monte_carlo import monte_carlo_sweep
+from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

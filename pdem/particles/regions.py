@@ -151,3 +151,13 @@ def along(vectors: NDArray[np.float64], axis: NDArray[np.float64]) -> NDArray[np
     Each has the same bits whatever others there are: a matrix product would round otherwise by the place of a row.
     """
     return vectors[:, 0] * axis[0] + vectors[:, 1] * axis[1] + vectors[:, 2] * axis[2]
+
+
+def wrap_positions(positions: NDArray[np.float64], domain: Domain) -> NDArray[np.float64]:
+    """Return positions, shape (n, 3), shifted by whole periods into the domain along its periodic axes."""
+    lower, upper = np.asarray(domain.lower), np.asarray(domain.upper)
+    width = upper - lower
+    moved = positions - np.floor((positions - lower) / width) * width
+    # Rounding may yield a position on the upper face, which is the same as the lower one.
+    moved = np.where(moved >= upper, lower, np.maximum(moved, lower))
+    return np.where(np.asarray(domain.periodic), moved, positions)

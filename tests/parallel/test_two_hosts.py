@@ -210,7 +210,8 @@ def test_what_is_done_once_per_node(hosts, tmp_path, ranks, network, cache):
         environment=environment(**others, **network),
     )
     assert code == 0, errors
-    assert sorted(output.splitlines()) == [f"rank {rank} is well" for rank in range(4)]
+    # The launcher may put line ends of two hosts side by side.
+    assert sorted(filter(None, output.splitlines())) == [f"rank {rank} is well" for rank in range(4)]
 
 
 def test_the_same_bits_and_a_restart_on_other_hosts(inputs, folder, tmp_path_factory):

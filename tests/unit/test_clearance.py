@@ -7,7 +7,8 @@ import pytest
 
 from pdem.case.sections import Domain
 from pdem.containers.mesh import Mesh
-from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls, wrap_positions
+from pdem.particles.clearance import coincident_pair, overlapping_pairs, touching_walls
+from pdem.particles.regions import wrap_positions
 
 GENERATOR = np.random.default_rng(1)
 
