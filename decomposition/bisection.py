@@ -11,17 +11,20 @@ counted in whole numbers, so that the sums are exact and all ranks find the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from decomposition.cuts import DEEPEST, Cuts
+from pdem.containers.group import OneRank
 from pdem.foundation.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from pdem.containers.group import Group
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -38,30 +41,6 @@ BINS, ROUNDS = 32, 5
 _FINEST_WORK = 2.0**20  # parts of the largest work of a particle in which work is counted
 
 
-class Reductions(Protocol):
-    """What is added up over ranks, and the largest of what they have; collective."""
-
-    def add(self, values: Integers) -> Integers:
-        """Return the sum of each entry over the ranks."""
-        ...
-
-    def largest(self, values: Floats) -> Floats:
-        """Return the largest of each entry over the ranks."""
-        ...
-
-
-class OneProcess:
-    """A process that has all particles."""
-
-    def add(self, values: Integers) -> Integers:
-        """Return the values."""
-        return values
-
-    def largest(self, values: Floats) -> Floats:
-        """Return the values."""
-        return values
-
-
 def longest_axis(lower: Sequence[float], upper: Sequence[float]) -> int:
     """Return the axis along which a box is longest, the first of equals."""
     return int(np.argmax(np.asarray(upper) - np.asarray(lower)))
@@ -73,7 +52,7 @@ def cut(
     axes: Sequence[int] = (0, 1, 2),
     weights: Floats | None = None,
     before: Cuts | None = None,
-    over: Reductions | None = None,
+    over: Group | None = None,
 ) -> Cuts:
     """Cut particles into parts of equal weight, as nearly as whole particles allow. Collective.
 
@@ -89,10 +68,10 @@ def cut(
         Work of each particle; equal unless given.
     before : Cuts, optional
         Of as many parts: its cuts are moved by a part of the way, and turned only where that is much better.
-    over : Reductions, optional
+    over : Group, optional
         The ranks; this process alone unless given.
     """
-    over = OneProcess() if over is None else over
+    over = OneRank() if over is None else over
     tree = _Tree(*_tree(parts))
     bed = _Bed(np.ascontiguousarray(position), _whole_work(weights, len(position), over), np.array(axes))
     axis, place = np.zeros(parts - 1, np.int64), np.zeros(parts - 1)
@@ -125,7 +104,7 @@ class _Bed(NamedTuple):
     axes: Integers
 
 
-def _whole_work(weights: Floats | None, count: int, over: Reductions) -> Integers:
+def _whole_work(weights: Floats | None, count: int, over: Group) -> Integers:
     """Return the work of particles in whole numbers."""
     if weights is None:
         return np.ones(count, np.int64)
@@ -139,7 +118,7 @@ def _cuts_of_level(
     slot: Integers,
     share: Floats,
     old: tuple[Integers, Floats] | None,
-    over: Reductions,
+    over: Group,
 ) -> tuple[Integers, Floats]:
     """Return axis and place of all cuts of one depth.
 
@@ -155,7 +134,7 @@ def _cuts_of_level(
         Fraction of the work that shall be below.
     old : pair of (k,) arrays, optional
         Axis and place before.
-    over : Reductions
+    over : Group
         The ranks.
     """
     ends = np.full((len(share), 2, len(bed.axes)), -np.inf)
@@ -191,7 +170,7 @@ def _refine(
     axis: Integers,
     ends: tuple[Floats, Floats],
     share: Floats,
-    over: Reductions,
+    over: Group,
 ) -> Floats:
     """Return places below which there is about the wanted share of the work."""
     lower, upper = ends
@@ -213,9 +192,7 @@ def _refine(
     return np.where(wanted - below < below + inside - wanted, lower, upper)
 
 
-def _between(
-    bed: _Bed, node: Integers, slot: Integers, axis: Integers, place: Floats, over: Reductions
-) -> Floats:
+def _between(bed: _Bed, node: Integers, slot: Integers, axis: Integers, place: Floats, over: Group) -> Floats:
     """Return places halfway between the particles below and above, so that none is near its end by rounding."""
     nearest = np.full((len(place), 2), -np.inf)
     _nearest(bed.position, node, slot, axis, place, nearest)

@@ -66,10 +66,7 @@ class OneOfMany(Alone):
 
     def make_ghosts(self, particles: Particles, reach: Callable[[Floats], Any], radii: Floats) -> None:
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
-        level = levels_of(particles.radius, radii)
-        mine = with_levels_below(
-            extents_of_levels(particles.position, reach(particles.radius), level, len(radii))
-        )
+        mine = _extents_of(particles, Sizes(reach, radii))
         begin = time.perf_counter()
         others = _Others(self._others, Sizes(reach, radii), mine)
         self.seconds_of_others += time.perf_counter() - begin
@@ -94,6 +91,12 @@ class OneOfMany(Alone):
         )
 
 
+def _extents_of(particles: Particles, sizes: Sizes) -> Floats:
+    """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
+    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach(particles.radius)
+    return with_levels_below(extents_of_levels(particles.position, reach, level, len(sizes.radii)))
+
+
 class _Others:
     """What the neighbours answer in one detection; implements `decomposition.copies.Swap`.
 
@@ -109,18 +112,13 @@ class _Others:
 
     def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats) -> None:
         self._sizes, self._extents = sizes, extents
-        found = [self._extents_of(one) for one in others]
+        found = [_extents_of(one, sizes) for one in others]
         theirs = np.array(found).reshape(len(found), *extents.shape)
         near = may_meet(extents[-1], theirs[:, -1], _OPEN)
         self._particles = [others[number] for number in np.flatnonzero(near).tolist()]
         self.numbers, self.extents = np.arange(len(self._particles)), theirs[near]
         self._marks: list[NDArray[np.bool_]] = []
         self.seconds = 0.0
-
-    def _extents_of(self, particles: Particles) -> Floats:
-        level = levels_of(particles.radius, self._sizes.radii)
-        reach = self._sizes.reach(particles.radius)
-        return with_levels_below(extents_of_levels(particles.position, reach, level, len(self._sizes.radii)))
 
     def swap(self, partners: Integers, rows: NDArray[Any], sent: Integers) -> tuple[NDArray[Any], Integers]:
         """Return what the neighbours send: at first the layers of their larger particles, then partners of copies."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from decomposition.bisection import Reductions, cut, longest_axis
+from decomposition.bisection import cut, longest_axis
 from decomposition.cuts import Cuts
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import PartitionMethod
+    from pdem.containers.group import Group
 
     Floats = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ class Partitioner(Protocol):
         parts: int,
         weights: Floats | None = None,
         before: Any = None,
-        over: Reductions | None = None,
+        over: Group | None = None,
     ) -> Parts:
         """Divide particles into parts of equal weight, the same on every rank. Collective.
 
@@ -76,7 +77,7 @@ class Partitioner(Protocol):
             Work of each particle; equal unless given.
         before : Parts, optional
             The present division, made by the same partitioner: as little as possible should move.
-        over : Reductions, optional
+        over : Group, optional
             The ranks that the particles are on; this process alone unless given.
         """
         ...
@@ -100,7 +101,7 @@ class AxisCuts:
         parts: int,
         weights: Floats | None = None,
         before: Cuts | None = None,
-        over: Reductions | None = None,
+        over: Group | None = None,
     ) -> Cuts:
         """Divide particles into parts of equal weight."""
         return cut(position, parts, self.axes, weights, before, over)

@@ -16,7 +16,6 @@ from pdem.case.population import Population
 from pdem.case.preflight import overlap_findings, wall_findings
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
-from pdem.containers.exchange import Alone
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.particles.clearance import coincident_pair
@@ -92,7 +91,7 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
         case,
         [
             *particle_findings(case, population, case.resolved_step(), conditions, particle_name),
-            *overlap_findings(case, population, Alone()),
+            *overlap_findings(case, population),
             *wall_findings(case, population, meshes),
         ],
     )

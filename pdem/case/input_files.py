@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.laws import FROM_FILE
@@ -37,9 +38,15 @@ def _names(value: Any, key: tuple[str | int, ...]) -> Iterator[tuple[tuple[str |
 
 
 def content_of_file(path: Path) -> str:
-    """Return a digest of the content of a file, empty if it cannot be read."""
+    """Return a digest of the content of a file, empty if it cannot be read; read once as long as it is unchanged."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        status = path.stat()
+        return _digest_of(path, status.st_mtime_ns, status.st_size)
     except OSError:
         return ""
+
+
+@lru_cache(maxsize=256)
+def _digest_of(path: Path, time: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

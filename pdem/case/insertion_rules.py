@@ -16,7 +16,7 @@ from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
     from pdem.case.insertion_sections import Insertion
@@ -29,18 +29,20 @@ NO_NAME = frozenset(',"\n[]')
 """Letters that names of columns cannot hold."""
 
 
+def column_name_problems(name: str, where: Location, taken: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the problems of a name that begins columns of the series; `taken` are other names, and whose they are."""
+    if name in taken:
+        yield Problem((*where, "name"), f"({name!r}) is taken by {taken[name]}; give each its own name")
+    if set(name) & NO_NAME:
+        yield Problem((*where, "name"), "names columns of the series; leave out commas, quotes and brackets")
+
+
 def insertion_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all insertions but those of their materials."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     for index, insertion in enumerate(case.insertions):
         where = ("insertions", index)
-        if insertion.name in taken:
-            text = f"({insertion.name!r}) is taken by {taken[insertion.name]}; give each its own name"
-            yield Problem((*where, "name"), text)
-        if set(insertion.name) & NO_NAME:
-            yield Problem(
-                (*where, "name"), "names columns of the series; leave out commas, quotes and brackets"
-            )
+        yield from column_name_problems(insertion.name, where, taken)
         taken[insertion.name] = f"insertions[{index}]"
         found = [*_sizes(insertion, where), *_amounts(insertion, where), *_place(case, insertion, where)]
         yield from found

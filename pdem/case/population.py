@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.containers.group import OneRank
+from pdem.containers.exchange import Alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from pdem.containers.group import Group
+    from pdem.containers.exchange import Exchange
 
 
 class Row(NamedTuple):
@@ -38,7 +38,7 @@ class Population:
     ----------
     columns : mapping of str to ndarray
         Of the particles of this rank.
-    over : Group, optional
+    over : Exchange, optional
         The ranks; this process alone unless given.
 
     Attributes
@@ -51,8 +51,8 @@ class Population:
         Corners of the box around all spheres [m]; infinite without any.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]], over: Group | None = None) -> None:
-        self.columns, self.over = columns, OneRank() if over is None else over
+    def __init__(self, columns: Mapping[str, NDArray[Any]], over: Exchange | None = None) -> None:
+        self.columns, self.over = columns, Alone() if over is None else over
         radius, position = columns["radius"], columns["position"]
         self._numbers = columns.get("id", np.arange(len(radius)))
         self.count = int(self.over.add(np.array([len(radius)]))[0])

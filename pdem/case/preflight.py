@@ -21,7 +21,7 @@ from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
 from pdem.case.wall_speeds import speed_findings
 from pdem.containers.exchange import Alone
-from pdem.containers.group import on_each_rank
+from pdem.containers.group import on_first_rank
 from pdem.foundation.machine import cores_of_all_ranks, has_openmp
 from pdem.foundation.memory import (
     BYTES_PER_FACET,
@@ -83,7 +83,7 @@ def preflight(
     population, step = Population(particles, over), case.resolved_step()
     of_particles = [
         *particle_findings(case, population, step, impact_conditions(case), particle_name),
-        *overlap_findings(case, population, over),
+        *overlap_findings(case, population),
         *wall_findings(case, population, meshes),
     ]
     sides = [list(side_warnings(population, mesh)) for mesh in meshes]
@@ -102,8 +102,7 @@ def preflight(
             *_processes(population.count + inserted_number(case), ranks, threads, crowded),
         ]
 
-    found: list[Finding] = over.share(on_each_rank(over, lambda: all_findings() if over.rank == 0 else []))
-    return found
+    return on_first_rank(over, all_findings)
 
 
 def _findings_on_walls(
@@ -143,9 +142,9 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
         yield Finding("warning", "particles", "there are none; the run only moves walls")
 
 
-def overlap_findings(case: Case, particles: Population, over: Exchange) -> Iterator[Finding]:
+def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     """Report the largest overlap between particles. Collective; they must be in their ranks' parts of space."""
-    names = ("id", "radius", "position")
+    names, over = ("id", "radius", "position"), particles.over
     rows, ranks = over.near(particles["position"], 2.0 * particles["radius"])
     away = ranks != over.rank
     copies = over.route({name: particles[name][rows[away]] for name in names}, ranks[away])

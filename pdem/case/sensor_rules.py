@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.driven_wall_checks import direction_problems
 from pdem.case.inlets import face_given
-from pdem.case.insertion_rules import NO_NAME
+from pdem.case.insertion_rules import column_name_problems
 from pdem.case.insertion_sections import DiscFace, MeshFace
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.region_checks import region_problems
@@ -34,13 +34,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
     for index, sensor in enumerate(case.sensors):
         where = ("sensors", index)
-        if sensor.name in taken:
-            text = f"({sensor.name!r}) is taken by {taken[sensor.name]}; give each its own name"
-            yield Problem((*where, "name"), text)
-        if set(sensor.name) & NO_NAME:
-            yield Problem(
-                (*where, "name"), "names columns of the series; leave out commas, quotes and brackets"
-            )
+        yield from column_name_problems(sensor.name, where, taken)
         taken[sensor.name] = f"sensors[{index}]"
         given = [key for key in PLACES if getattr(sensor, key) is not None]
         if len(given) != 1:

@@ -173,9 +173,8 @@ def report(folder: Path, plots: bool) -> int:
 
 def _report(folder: Path, plots: bool) -> int:
     from pdem.scaling.figures import evidence_figure
-    from pdem.scaling.proposal import read_rehearsal
     from pdem.scaling.report import measured_sections, plan_sections, rehearsal_section
-    from pdem.scaling.results import has_results, read_plan, read_results
+    from pdem.scaling.results import has_results, read_plan, read_rehearsal, read_results
 
     plan, rehearsal, later = read_plan(folder), read_rehearsal(folder), []
     found = read_results(folder) if has_results(folder) or not (plan or rehearsal) else None
@@ -280,6 +279,7 @@ def rehearse(
         from pdem.scaling.rehearsal import Rehearsal
         from pdem.scaling.rehearsal import rehearse as make
         from pdem.scaling.report import rehearsal_section
+        from pdem.scaling.results import REHEARSAL_FILE
 
         start = _load_start(case, settings, options["threads"], weak=False)
         document = {
@@ -290,7 +290,7 @@ def rehearse(
             ),
         }  # fmt: skip
         if output is not None:
-            write_json(output / "rehearsal.json", document)
+            write_json(output / REHEARSAL_FILE, document)
         return _write_report(output, "rehearsal", f"Rehearsal of {case}", [rehearsal_section(document)])
 
     return serial(work)

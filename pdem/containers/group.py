@@ -170,6 +170,18 @@ def on_each_rank(group: Group, work: Callable[[], Result]) -> Result:
     return cast("Result", result)
 
 
+def on_first_rank(group: Group, work: Callable[[], Result]) -> Result:
+    """Call `work` on rank 0 and return its result on every rank. Collective.
+
+    Raises
+    ------
+    PdemError
+        On all ranks, if `work` raised it.
+    """
+    mine = on_each_rank(group, lambda: work() if group.rank == 0 else None)
+    return cast("Result", group.share(mine))
+
+
 def route_in_one(group: Group, columns: Columns, targets: NDArray[np.int64]) -> Columns:
     """Hand over rows as `Group.route` does, but all columns in one message: rows are copied twice. Collective."""
     if group.size == 1:

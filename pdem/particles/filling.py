@@ -193,9 +193,7 @@ class Surroundings:
     def inside(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
         """Return which spheres lie inside the region of a fill, clear of its excluded regions."""
         region = request.region
-        unbounded = regions.open_axes(region, self.domain)
-        unbounded[self.domain.dimension :] = True
-        inside = regions.contains(region, positions, radii, unbounded)
+        inside = regions.contains(region, positions, radii, regions.unbounded_axes(region, self.domain))
         for excluded in request.fill.exclude:
             inside &= regions.distance(excluded, positions) >= radii
         return inside

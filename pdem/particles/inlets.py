@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
+from pdem.particles.random_places import PLACE_STREAM, random_places
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
-
-PLACE_STREAM = 64
-"""First of the streams of places; each attempt has three."""
 
 
 class Inlet(Protocol):
@@ -59,8 +57,7 @@ class RegionInlet:
 
     def __init__(self, region: regions.Region, domain: regions.Domain) -> None:
         self._region, self._domain = region, domain
-        self._open = regions.open_axes(region, domain)
-        self._open[domain.dimension :] = True
+        self._unbounded = regions.unbounded_axes(region, domain)
         self.room = regions.size(region, domain.dimension)
 
     @property
@@ -70,14 +67,8 @@ class RegionInlet:
 
     def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
         """Return a random place in the region for each particle, and whether it lies wholly inside."""
-        lower, upper = self.bounds
-        inset = np.where(self._open, 0.0, radii[:, None])
-        low, high = lower + inset, np.maximum(lower + inset, upper - inset)
-        uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
-        if self._domain.dimension == 2:
-            uniform[:, 2] = 0.5
-        positions = low + uniform * (high - low)
-        inside = regions.contains(self._region, positions, radii, self._open)
+        positions = random_places(self._region, self._domain, seed, numbers, radii, attempt)
+        inside = regions.contains(self._region, positions, radii, self._unbounded)
         return wrap_positions(positions, self._domain), inside
 
 

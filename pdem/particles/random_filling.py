@@ -15,12 +15,11 @@ from tqdm import tqdm
 
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_each_rank, route_in_one
-from pdem.foundation.random import keyed_vectors
-from pdem.particles import regions
 from pdem.particles.clearance import octaves
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
 from pdem.particles.monte_carlo import monte_carlo_sweep
+from pdem.particles.random_places import random_places
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ MAX_SWEEPS_OF_CLASS = 600
 WALL_WORK = 14
 """Work of a test against walls, over that of a position tried."""
 
-_PLACE_STREAM = 64
 _CANDIDATES_AT_ONCE = 4096
 _SAMPLES = 16384  # particles of a rank, about, by which space is divided
 
@@ -319,7 +317,8 @@ class _Filling:
         positions, inside = np.zeros((len(numbers), 3)), np.zeros(len(numbers), np.bool_)
         attempts = np.broadcast_to(attempts, len(numbers))
         for request, ids, mine in self.by_group(numbers):
-            own = _random_positions(self.domain, request, ids, radii[mine], attempts[mine])
+            keys = request.fill.seed, ids, radii[mine], attempts[mine]
+            own = wrap_positions(random_places(request.region, self.domain, *keys), self.domain)
             positions[mine] = own
             inside[mine] = self._surroundings.inside(request, own, radii[mine])
         return positions, inside
@@ -331,18 +330,3 @@ class _Filling:
         for request, _, mine in self.by_group(numbers):
             free[mine] = self._surroundings.free(request, positions[mine], radii[mine])
         return free
-
-
-def _random_positions(
-    domain: regions.Domain, request: FillRequest, ids: Indices, radii: Floats, attempt: Indices
-) -> Floats:
-    """Return a random position (n, 3) [m] in the bounding box of a region for each sphere."""
-    free = regions.open_axes(request.region, domain)
-    free[domain.dimension :] = True
-    inset = np.where(free, 0.0, radii[:, None])
-    lower, upper = regions.bounds(request.region)
-    low, high = lower + inset, np.maximum(lower + inset, upper - inset)
-    uniform = keyed_vectors(request.fill.seed, _PLACE_STREAM + 3 * attempt, ids)
-    if domain.dimension == 2:
-        uniform[:, 2] = 0.5
-    return wrap_positions(low + uniform * (high - low), domain)

@@ -76,6 +76,13 @@ def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
     return across & (region.shape == "box")
 
 
+def unbounded_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
+    """Return the axes, shape (3,), along which spheres of a region may lie anywhere: open ones, and z in 2D."""
+    axes = open_axes(region, domain)
+    axes[domain.dimension :] = True
+    return axes
+
+
 def bounds(region: Region) -> Bounds:
     """Return the corners, each of shape (3,) in m, of the box around a region."""
     if region.shape == "box":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from pdem.foundation.memory import BYTES_PER_PARTICLE
 from pdem.output.summary import counted, duration, quantity
 from pdem.scaling import figures
 from pdem.scaling.report import measured_sections, plan_sections, rehearsal_section
-from pdem.scaling.results import has_results, read_plan, read_results
+from pdem.scaling.results import has_results, read_plan, read_rehearsal, read_results
 from pdem.scaling.section import Section
 from pdem.simulation.forecast import disk_needs
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
     from pdem.scaling.results import Results
 
-REHEARSAL_FILE = "rehearsal.json"
 _HOUR = 3600.0
 
 
@@ -122,27 +120,6 @@ class Evidence:
             for row in document["rows"]
             if "seconds_per_step" in row and row.get("particles")
         ]
-
-
-def read_rehearsal(folder: Path) -> dict[str, Any] | None:
-    """Return the rehearsal in a folder, None without one.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
-    path = folder / REHEARSAL_FILE
-    if not path.is_file():
-        return None
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"rows", "case", "threads", "network", "seconds_per_particle", "weak"} - set(found)
-        if missing:
-            raise KeyError(*sorted(missing))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is no rehearsal ({error!r}); remove it, or rehearse again") from None
-    return found
 
 
 def proposal_sections(

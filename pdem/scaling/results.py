@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RUN_FILES = "run-*.json"
 PLAN_FILE = "plan.json"
+REHEARSAL_FILE = "rehearsal.json"
 SERIES_FILE = "series.json"
 REPORTED_GROUPS = tuple(group for group in GROUPS if group != "output")
 
@@ -261,14 +262,30 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     InputError
         If the file is damaged.
     """
-    path = folder / PLAN_FILE
+    keys = {"rows", "case", "threads", "costs", "network", "radii", "particles"}
+    return _read_document(folder / PLAN_FILE, keys, "is no plan", "plan again")
+
+
+def read_rehearsal(folder: Path) -> dict[str, Any] | None:
+    """Return the rehearsal in a folder, None without one.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    keys = {"rows", "case", "threads", "network", "seconds_per_particle", "weak"}
+    return _read_document(folder / REHEARSAL_FILE, keys, "is no rehearsal", "rehearse again")
+
+
+def _read_document(path: Path, keys: set[str], fact: str, remedy: str) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"rows", "case", "threads", "costs", "network", "radii", "particles"} - set(plan)
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        missing = keys - set(document)
         if missing:
             raise KeyError(*sorted(missing))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is no plan ({error!r}); remove it, or plan again") from None
-    return plan
+        raise InputError(f"{path}: {fact} ({error!r}); remove it, or {remedy}") from None
+    return document

@@ -76,7 +76,7 @@ def _motion_findings(
     """Check positions, speeds and the time step; raise errors, return the other findings."""
     motions = () if system.moving_walls is None else system.moving_walls.motions
     expected = expected_speed(case, motions)
-    speed = max(expected, largest_speed(columns["velocity"]), _largest_speed(system))
+    speed = max(expected, largest_speed(columns["velocity"]), largest_present_speed(system))
     smallest = {**present, material: float(columns["radius"].min())}
     conditions, step = ImpactConditions(smallest, speed, pairs), system.constants.step
     findings = list(particle_findings(case, Population(columns), step, conditions, "position[{}]".format))
@@ -111,7 +111,7 @@ def _smallest_present(system: System, case: Case) -> dict[str, float]:
     }
 
 
-def _largest_speed(system: System) -> float:
+def largest_present_speed(system: System) -> float:
     """Return the largest speed of present particles on any rank [m/s]. Collective."""
     own = largest_speed(system.particles.velocity)
     return float(system.exchange.largest(np.array([own]))[0])

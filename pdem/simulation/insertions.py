@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.errors import PdemError
+from pdem.containers.group import on_first_rank
 from pdem.output.summary import counted
 from pdem.simulation.insertion_source import NEVER, InsertionSource
 
@@ -100,13 +100,6 @@ def insertions_of(case: Case, exchange: Exchange, step: float) -> Insertions:
     """
     if not case.insertions:
         return Insertions()
-    sources, problem = [], None
-    if exchange.rank == 0:
-        try:
-            sources = [InsertionSource(case, index, step) for index in range(len(case.insertions))]
-        except PdemError as error:  # raised on all ranks below, or the others would wait for ever
-            problem = error
-    sources, problem = exchange.share((sources, problem))
-    if problem is not None:
-        raise problem
+    numbers = range(len(case.insertions))
+    sources = on_first_rank(exchange, lambda: [InsertionSource(case, index, step) for index in numbers])
     return Insertions(sources)

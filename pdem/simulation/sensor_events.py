@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.insertion_checks import largest_present_speed
 from pdem.simulation.population import remove_particles
 from pdem.simulation.step import migrate_and_rebuild_lists
 
@@ -55,17 +56,23 @@ def masses_of(system: System, rows: Any) -> NDArray[np.float64]:
     return system.constants.density[own.material[rows]] * (4.0 / 3.0 * math.pi) * own.radius[rows] ** 3
 
 
+def add_by_class(sums: ExactSums, kind: Indices, mass: NDArray[np.float64], classes: int) -> Indices:
+    """Add masses of particles (n,) [kg] to the sums of their classes; return their numbers. Class 0 has all."""
+    count = np.zeros(classes, np.int64)
+    for number in range(classes):
+        mine = np.ones(len(mass), np.bool_) if number == 0 else kind == number
+        count[number] = np.count_nonzero(mine)
+        sums.add(str(number), mass[mine])
+    return count
+
+
 def _count_removed(system: System, place: SensorPlace, inside: Booleans) -> None:
     """Count the particles that an outlet takes out. Collective."""
     own, state = system.particles, place.state
     found = ExactSums(state.mass.names)
     mass = masses_of(system, inside)
     kind = place.class_of({"material": own.material[inside], "radius": own.radius[inside]})
-    count = np.zeros(len(state.count), np.int64)
-    for number in range(len(count)):
-        mine = np.ones(len(mass), np.bool_) if number == 0 else kind == number
-        count[number] = np.count_nonzero(mine)
-        found.add(str(number), mass[mine])
+    count = add_by_class(found, kind, mass, len(state.count))
     found.normalise()
     total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
     state.count += total[:, 0]
@@ -138,9 +145,7 @@ def _count_passed(place: SensorPlace, joined: dict[str, NDArray[Any]]) -> Indice
 
 def _warn_of_speed(system: System, place: SensorPlace) -> None:
     """Note for the log, once, that particles are so fast that they may pass unseen. Collective."""
-    speed = np.sqrt((system.particles.velocity**2).sum(axis=1).max(initial=0.0))
-    bits = np.array([speed]).view(np.int64)  # positive doubles order like their bits
-    largest = float(system.exchange.largest(bits).view(np.float64)[0])
+    largest = largest_present_speed(system)
     kind = f"sensor {place.name} speed"
     if largest * place.interval * place.step <= place.layer or kind in system.issued_warnings:
         return

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
-from pdem.simulation.sensor_events import masses_of
+from pdem.simulation.sensor_events import add_by_class, masses_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,10 +133,7 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
     classes = 1 + len(place.classes)
     sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
     counts = np.zeros(len(sums.names), np.int64)
-    for number in range(classes):
-        mine = np.ones(len(rows), np.bool_) if number == 0 else kind == number
-        counts[number] = np.count_nonzero(mine)
-        sums.add(str(number), mass[mine])
+    counts[:classes] = add_by_class(sums, kind, mass, classes)
     for axis, name in enumerate(AXES):
         sums.add(name, mass * own.velocity[rows, axis])
     sums.add("solid", math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0))

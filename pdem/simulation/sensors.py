@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.errors import PdemError
+from pdem.containers.group import on_first_rank
 from pdem.simulation.insertion_source import NEVER
 from pdem.simulation.sensor import SensorPlace
 
@@ -45,13 +45,6 @@ def sensors_of(case: Case, exchange: Exchange, step: float) -> Sensors:
     """
     if not case.sensors:
         return Sensors()
-    places, problem = [], None
-    if exchange.rank == 0:
-        try:
-            places = [SensorPlace(case, index, step) for index in range(len(case.sensors))]
-        except PdemError as error:  # raised on all ranks below, or the others would wait for ever
-            problem = error
-    places, problem = exchange.share((places, problem))
-    if problem is not None:
-        raise problem
+    numbers = range(len(case.sensors))
+    places = on_first_rank(exchange, lambda: [SensorPlace(case, index, step) for index in numbers])
     return Sensors(places)
