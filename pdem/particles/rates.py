@@ -33,8 +33,9 @@ class Rate:
         return float(self._values.max())
 
     def integral(self, first: float, last: float) -> float:
-        """Return the amount between two times [s]."""
-        return self._since_first(last) - self._since_first(first)
+        """Return the amount between two times [s], the earlier one first."""
+        # Rounding of the two sums may leave less than nothing.
+        return max(0.0, self._since_first(last) - self._since_first(first))
 
     def _since_first(self, time: float) -> float:
         """Return the amount from the first time of the table to another one, negative before it."""

@@ -131,3 +131,8 @@ def test_rates_add_up(table, data):
     mean = np.trapezoid(np.interp(grid, table, values), grid)
     assert whole == pytest.approx(mean, abs=1e-9 + 1e-2 * (last - first) * max(values))
     assert whole >= 0.0
+
+
+def test_rounding_takes_nothing_back():
+    rate = Rate([-7.0, 3.3054853354682417e-236, 1.0], [1.90625, 0.0, 0.0])
+    assert rate.integral(0.0, 1.0) == 0.0
