@@ -212,7 +212,7 @@ class Rehearsal:
         walls = walls_of(case, geometry)
         system = System(
             case, constants_of(case), walls, exchange,
-            lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.blocks,
+            lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
         )  # fmt: skip
         contacts = load_state(system, initial_groups(columns, exchange))
         system.renew_levels()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
-    from pdem.detection.facet_blocks import FacetBlocks
+    from pdem.detection.facet_tree import FacetTree
     from pdem.motion.walls import MovingWalls
 
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
@@ -53,8 +53,8 @@ class WallContacts:
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
     lever_arm : {"radius", "contact"}
         Of friction: the radius, or the distance from the centre to the contact point.
-    blocks : FacetBlocks, optional
-        Those of a large mesh, if they are there already.
+    facet_tree : FacetTree, optional
+        That of a large mesh, if it is there already.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class WallContacts:
 
     def __init__(
         self, law: ContactLaw, walls: MovingWalls, materials: Sequence[int], method: str,
-        lever_arm: str = "radius", blocks: FacetBlocks | None = None,
+        lever_arm: str = "radius", facet_tree: FacetTree | None = None,
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
         self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
-        self._search = FacetSearch(walls.mesh, blocks)
+        self._search = FacetSearch(walls.mesh, facet_tree)
         self._candidates = np.empty(0, np.int64)
         self._near = np.empty(0, np.int32)
         self._make_lists(0)
@@ -124,11 +124,11 @@ class WallContacts:
     def _facets_near(
         self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        walls, blocks, near = self.walls, self._search.blocks, None
-        if blocks is None:
+        walls, tree, near = self.walls, self._search.facet_tree, None
+        if tree is None:
             walls.place_all()
         else:
-            near = blocks.near(walls.places_of(blocks.anchors), reference, reaches)
+            near = tree.near(walls.places_of, reference, reaches)
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
