@@ -14,7 +14,7 @@ from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
-from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
+from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
 from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
 from pdem.contact.walls.storage import WallRoom, WallRows
@@ -84,6 +84,7 @@ class WallContacts:
         self.total = np.zeros((1, 6))
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
+        self._fixed: FixedArguments | None = None
 
     def _make_room(self, rows: int) -> WallRoom:
         return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
@@ -117,6 +118,7 @@ class WallContacts:
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve()
+        self._fixed = None
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
@@ -214,25 +216,32 @@ class WallContacts:
         """
         self._new, self._old = self._old, self._new
         near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
-        parameters = WallParameters(
+        given = tuple(WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers,
-        )  # fmt: skip
-        surface, motion, *rest = plain(
-            self._surface, self._motion, self._room.found(self._new), work, self._new.record, self._old.record
-        )
-        facets, given = plain(self._near_facets(packed), parameters)
-        self._find(self._room.tally, facets, given, surface, *rest)
-        self._evaluate(facets, given, surface, motion, *rest)
-        seen = work.seen
-        most = seen.max(axis=1).tolist()
-        if most[search.ENDED]:
-            rows = np.empty(int(seen[search.ENDED].sum()), np.int32)
+        ))  # fmt: skip
+        fixed, facets = self._fixed_arguments(), tuple(self._near_facets(packed))
+        rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])
+        self._find(self._room.tally, facets, given, fixed.surface, *rest)
+        self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
+        number, deep = search.seen_by_all(work.seen)
+        if number:
+            rows = np.empty(number, np.int32)
             list_ended(near, self._start, self._old.counts, self._old.kind, rows)
             self.end(self._old.history.T, rows, ended)
         self.measured = True
-        deep: int = most[search.DEEP]
-        return deep
+        return int(deep)
+
+    def _fixed_arguments(self) -> FixedArguments:
+        """Return what kernels take that stays the same until lists are made anew."""
+        if self._fixed is None:
+            surface, motion = plain(self._surface, self._motion)
+            both = self._new, self._old
+            self._fixed = FixedArguments(
+                surface, motion, {rows: tuple(self._room.found(rows)) for rows in both},
+                {rows: tuple(rows.record) for rows in both},
+            )  # fmt: skip
+        return self._fixed
 
     def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
         return NearFacets(self._near, self._start, self._end, self._candidates, packed)
