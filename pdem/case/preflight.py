@@ -19,6 +19,7 @@ from pdem.case.sensor_preflight import sensor_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
+from pdem.case.wall_shapes import ShapeWall
 from pdem.case.wall_speeds import speed_findings
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_first_rank
@@ -113,7 +114,7 @@ def _findings_on_walls(
         yield Finding("warning", subject, text)
     radii, largest = particles.radii, float(particles.radii.max(initial=0.0))
     for wall, mesh, wrong_side in zip(case.walls, meshes, sides, strict=True):
-        for level, text in mesh_findings(case, mesh, largest):
+        for level, text in mesh_findings(case, mesh, largest, made=isinstance(wall, ShapeWall)):
             yield Finding(level, f"wall {wall.name}", text)
         for text in wrong_side:
             yield Finding("warning", f"wall {wall.name}", text)
