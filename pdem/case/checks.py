@@ -19,6 +19,7 @@ from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_rules import sensor_problems
+from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.case.wall_shapes import ShapeWall
 from pdem.foundation.errors import InputError, name_hint
@@ -235,6 +236,8 @@ def _walls(case: CaseData) -> Iterator[Problem]:
         yield from _material(case, where, wall.material)
         yield from _motion(case, wall, where)
         yield from driven_problems(case, wall, where)
+        if wall.surface is not None:
+            yield from surface_problems(case.domain.dimension, wall.surface, (*where, "surface"))
         if isinstance(wall, ShapeWall):
             yield from wall.problems(case.domain, where)
         if wall.name in names:

@@ -12,6 +12,7 @@ import numpy as np
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
+from pdem.case.moving_surfaces import surface_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
@@ -119,6 +120,7 @@ def _findings_on_walls(
         for text in wrong_side:
             yield Finding("warning", f"wall {wall.name}", text)
     yield from speed_findings(case, radii, meshes, step)
+    yield from surface_findings(case, radii, meshes, step)
     yield from driven_findings(case, radii, particles.count, meshes, step)
 
 

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from pdem.case.base import BRANCH, Name, Positive
 from pdem.case.driven_wall_sections import Body, Servo
 from pdem.case.motions import MovingFrame
+from pdem.case.surface_sections import Surface
 
 
 class Wall(MovingFrame):
@@ -25,6 +26,8 @@ class Wall(MovingFrame):
         Name in reports of its loads; by default that of the group, of the mesh file or else of the shape.
     material : str
         Name of a material.
+    surface : optional
+        Motion of its surface alone, as that of a belt: the geometry stays.
     servo, body : optional
         Its drive by particles, see `pdem.case.driven_wall_sections`.
     """
@@ -32,6 +35,7 @@ class Wall(MovingFrame):
     name: Name
     shape: str
     material: str
+    surface: Surface | None = None
     servo: Servo | None = None
     body: Body | None = None
 

@@ -247,7 +247,7 @@ class WallContacts:
         walls = self.walls
         return WallMotion(
             self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.velocity_gradient,
-            walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted,
+            walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted, *walls.surfaces.now,
         )  # fmt: skip
 
     def measure(
@@ -307,7 +307,7 @@ class WallContacts:
         walls = self.walls
         kernels.add_loads(
             self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
-            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, sums.limbs,
+            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, walls.surfaces.now, sums.limbs,
         )  # fmt: skip
         sums.normalise()
         return sums
@@ -347,6 +347,7 @@ class WallContacts:
             "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
+            "surface_power": self._surface_powers(rows),
         }  # fmt: skip
         if not self._signed:
             return columns
@@ -364,6 +365,12 @@ class WallContacts:
             return found, bool(parameters.powers[pair + wall] > 1.25)
 
         return with_features(columns, normal, features_of)
+
+    def _surface_powers(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what surfaces that move by themselves give to the particles, by contact [W]."""
+        room, walls = self._room, self.walls
+        wall, force = walls.facet_wall[self._new.facet[rows]], room.force[rows]
+        return walls.surfaces.powers(wall, (room.point[rows], room.normal[rows]), force[:, :3], force[:, 3:])
 
     def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
         """Return what particles of this rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
