@@ -129,10 +129,8 @@ def test_a_sphere_rolls_on_a_turning_table_in_circles_of_two_sevenths(tmp_path):
         held = at(run, time)[0][:2]
         turned = 2.0 / 7.0 * rate * run.time
         arm = place - centre
-        wanted = centre + [
-            math.cos(turned) * arm[0] - math.sin(turned) * arm[1],
-            math.sin(turned) * arm[0] + math.cos(turned) * arm[1],
-        ]
+        aside = np.array([-arm[1], arm[0]])
+        wanted = centre + math.cos(turned) * arm + math.sin(turned) * aside
         assert held == pytest.approx(wanted, abs=2e-4 * np.linalg.norm(arm))
 
 
@@ -225,7 +223,7 @@ def test_a_servo_with_a_belt_counts_the_work_of_the_belt(tmp_path):
 
 @pytest.mark.parametrize("share", [1 / 100, 1 / 1000])
 def test_a_sphere_in_a_cylinder_rests_at_the_lowest_place_within_the_deviation(tmp_path, share):
-    """It rolls to and fro in a drum, never deeper than in the true one, and as near to its wall as the deviation says."""
+    """It rolls to and fro in a drum, never deeper than in the true one, and as near to it as the deviation says."""
     radius = 0.05
     deviation = share * radius
     lie = radius - R
