@@ -119,11 +119,6 @@ class MovingSurfaces:
         self._poses: dict[int, Pose] = {}
 
     @property
-    def any(self) -> bool:
-        """Whether there are any."""
-        return bool(self.courses)
-
-    @property
     def vary(self) -> bool:
         """Whether any depends on the time."""
         return any(course.varies for course in self.courses.values())
@@ -140,7 +135,7 @@ class MovingSurfaces:
                 self.now.state[wall, row] = [dot(line, vector) for line in pose.rotation]
             self.now.state[wall, CENTRE] += pose.translation
 
-    def velocities(self, walls: NDArray[np.int32], points: Floats, normals: Floats) -> Floats:
+    def _velocities(self, walls: NDArray[np.int32], points: Floats, normals: Floats) -> Floats:
         """Return the velocity (n, 3) of surfaces relative to their walls at points with normals (n, 3) [m/s]."""
         state = self.now.state[walls]
         wanted = state[:, VELOCITY] + np.cross(state[:, SPIN], points - state[:, CENTRE])
@@ -149,9 +144,7 @@ class MovingSurfaces:
         runs = squares > LEAST_TANGENT * whole
         return aside * np.sqrt(np.divide(whole, squares, out=np.zeros(len(aside)), where=runs))[:, None]
 
-    def powers(
-        self, walls: NDArray[np.int32], places: tuple[Floats, Floats], forces: Floats, moments: Floats
-    ) -> Floats:
+    def powers(self, walls: NDArray[np.int32], places: tuple[Floats, Floats], loads: Floats) -> Floats:
         """Return the power (n,) that surfaces give to particles, besides that of their walls [W].
 
         Parameters
@@ -160,13 +153,13 @@ class MovingSurfaces:
             Of each contact.
         places : tuple of ndarray, each of shape (n, 3)
             Points [m] and normals.
-        forces, moments : ndarray, shapes (n, 3)
-            Of the walls on the particles [N, N m].
+        loads : ndarray, shape (n, 6)
+            Forces and moments of the walls on the particles [N, N m].
         """
-        if not self.any:
+        if not self.courses:
             return np.zeros(len(walls))
-        power = np.einsum("ij,ij->i", forces, self.velocities(walls, *places))
-        return np.asarray(power + np.einsum("ij,ij->i", moments, self.now.state[walls, SPIN]))
+        rates = np.hstack((self._velocities(walls, *places), self.now.state[walls, SPIN]))
+        return np.asarray(np.einsum("ij,ij->i", loads, rates))
 
 
 def constant_course(
