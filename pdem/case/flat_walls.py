@@ -32,8 +32,6 @@ class PlaneWall(ShapeWall):
 
     Attributes
     ----------
-    shape : "plane"
-        What it is.
     point : tuple of 3 float
         A point of it, in m; the middle if it has a size.
     normal : tuple of 3 float
@@ -74,10 +72,8 @@ class BoxWall(ShapeWall):
 
     Attributes
     ----------
-    shape : "box"
-        What it is.
     lower, upper : tuple of 3 float
-        Its corners, in m.
+        Corners of the box, in m.
     open : tuple of str
         Faces to leave out, by axis and side: ``["+z"]`` is a box without a lid.
     """
@@ -107,16 +103,16 @@ class BladeWall(RoundWall):
 
     Attributes
     ----------
-    shape : "blade"
-        What it is.
     centre : tuple of 3 float
         Its middle, in m.
     axis : tuple of 3 float
         Direction of its length.
     normal : tuple of 3 float
         Direction in which its face looks; what of it is along the axis does not count.
-    length, width : float
-        Along the axis, and across it (along the bend if it is bent), in m.
+    length : float
+        Along the axis, in m.
+    width : float
+        Across the axis, along the bend if it is bent, in m.
     thickness : float
         In m; 0 is a sheet, which touches particles on both sides.
     bend_radius : float, optional
@@ -172,8 +168,6 @@ class ChuteWall(ShapeWall):
 
     Attributes
     ----------
-    shape : "chute"
-        What it is.
     start : tuple of 3 float
         Middle of the upper end of its floor, in m.
     direction : tuple of 3 float
@@ -182,8 +176,10 @@ class ChuteWall(ShapeWall):
         Direction against gravity.
     inclination : float
         Of the floor below the horizontal, in rad (30 degrees are 0.5236).
-    length, width : float
-        Of the floor, along the slope and across it, in m.
+    length : float
+        Of the floor along the slope, in m.
+    width : float
+        Of the floor across the slope, in m.
     height : float
         Of its sides, in m; 0 is without.
     """

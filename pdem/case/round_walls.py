@@ -27,14 +27,12 @@ class CylinderWall(RoundWall):
 
     Attributes
     ----------
-    shape : "cylinder"
-        What it is.
     centre : tuple of 3 float
         The middle of its axis, in m.
     axis : tuple of 3 float
         Direction of its axis, from the lower to the upper end.
     radius, length : float
-        In m.
+        Of the cylinder, in m.
     caps : {"both", "lower", "upper", "none"}
         Which ends are closed.
     """
@@ -67,8 +65,6 @@ class ConeWall(RoundWall):
 
     Attributes
     ----------
-    shape : "cone"
-        What it is.
     centre : tuple of 3 float
         The middle of its axis, in m.
     axis : tuple of 3 float
@@ -114,14 +110,12 @@ class TubeWall(RoundWall):
 
     Attributes
     ----------
-    shape : "tube"
-        What it is.
     centre : tuple of 3 float
         The middle of its axis, in m.
     axis : tuple of 3 float
         Direction of its axis.
     inner_radius, outer_radius, length : float
-        In m.
+        Of the tube, in m.
     """
 
     branch: ClassVar[str] = f"{BRANCH}tube"
@@ -159,12 +153,10 @@ class SphereWall(RoundWall):
 
     Attributes
     ----------
-    shape : "sphere"
-        What it is.
     centre : tuple of 3 float
-        In m.
+        Of the sphere, in m.
     radius : float
-        In m.
+        Of the sphere, in m.
     """
 
     branch: ClassVar[str] = f"{BRANCH}sphere"
@@ -192,8 +184,6 @@ class ScrewWall(RoundWall):
 
     Attributes
     ----------
-    shape : "screw"
-        What it is.
     centre : tuple of 3 float
         The middle of its axis, in m.
     axis : tuple of 3 float

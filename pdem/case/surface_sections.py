@@ -76,13 +76,13 @@ class Surface(Section):
     Attributes
     ----------
     velocity : tuple of 3 float
-        In m/s.
+        Constant velocity, in m/s.
     velocity_table : VelocityTable
-        The same as a function of time.
+        Velocity as a function of time.
     rotation : SurfaceRotation
-        About an axis.
+        Rotation about an axis at a constant rate, in rad/s.
     rotation_table : SurfaceRotationTable
-        The same as a function of time.
+        Rotation about an axis at a rate that is a function of time.
     """
 
     velocity: Vector | None = None

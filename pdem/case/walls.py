@@ -24,6 +24,8 @@ class Wall(MovingFrame):
     ----------
     name : str
         Name in reports of its loads; by default that of the group, of the mesh file or else of the shape.
+    shape : str
+        What it is: ``"mesh"`` or one that needs no file. Its other keys depend on it.
     material : str
         Name of a material.
     surface : optional
@@ -47,12 +49,10 @@ class Wall(MovingFrame):
 
 
 class MeshWall(Wall):
-    """A wall by a mesh in a file; all other shapes need none.
+    """A wall by a mesh in a file, ``shape = "mesh"``, which may be left out; all other shapes need none.
 
     Attributes
     ----------
-    shape : "mesh"
-        What it is; ``"mesh"`` may be left out.
     mesh : str
         File, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
     scale : float

@@ -111,7 +111,8 @@ def test_belts_and_shapes_do_the_same_on_any_ranks_and_after_a_restart(ranks):
             run.advance(210 - run.step)
             require_same(everything(run), found)
         assert any(powers.values())
-        assert abs(residual) < 0.02 * abs(found[1]["wall_work"])
+        assert found[1]["wall_work"] != 0.0
+        assert abs(residual) < 0.01 * max(map(abs, found[1].values()))
     patient_barrier(comm)
     again = simulation(comm, state=comm.bcast(middle[0]))
     again.advance(60)
