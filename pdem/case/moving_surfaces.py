@@ -1,4 +1,4 @@
-"""Surfaces of walls that move by themselves, from the sections of a case, and checks of them before a run."""
+"""Surfaces of walls that move by themselves, from the sections of a case."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.findings import Finding
 from pdem.case.messages import shown_key
 from pdem.case.time_tables import read_table
 from pdem.foundation.errors import CaseError
 from pdem.motion.surfaces import SurfaceCourse, constant_course
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 REST = (0.0, 0.0, 0.0)
-
-LARGEST_WAY = 0.1
-"""Way of a surface in one step over the smallest radius, above which friction comes too late to be right."""
 
 
 def surface_course(surface: Surface, folder: Path) -> SurfaceCourse:
@@ -75,11 +71,12 @@ def surface_courses(case: CaseData, meshes: Sequence[Mesh]) -> dict[int, Surface
             courses[number] = surface_course(wall.surface, case.directory)
             if not tangent_facets(courses[number], mesh).any():
                 key = shown_key(["walls", number, "surface"])
-                raise CaseError(f"{case.source}: {key}: wall {wall.name}: {_nowhere(mesh)}")
+                raise CaseError(f"{case.source}: {key}: wall {wall.name}: {stuck_text(mesh)}")
     return courses
 
 
-def _nowhere(mesh: Mesh) -> str:
+def stuck_text(mesh: Mesh) -> str:
+    """Return the text on a surface that can move along no facet of its mesh."""
     facets = "its only facet" if mesh.facet_count == 1 else f"each of its {mesh.facet_count} facets"
     return (
         f"the velocity of its surface is at right angles to {facets}: nothing can move along them; "
@@ -93,41 +90,3 @@ def tangent_facets(course: SurfaceCourse, mesh: Mesh) -> NDArray[np.bool_]:
     corners = mesh.vertices[mesh.facet_vertices]
     middles = np.add.reduceat(corners, mesh.facet_start[:-1]) / sides[:, None]
     return course.is_tangent(middles, mesh.facet_normals)
-
-
-def surface_findings(
-    case: CaseData, present: NDArray[np.float64], meshes: Sequence[Mesh], step: float
-) -> Iterator[Finding]:
-    """Report surfaces that move nowhere, or so far in one step [s] that friction of the smallest radius is wrong.
-
-    Parameters
-    ----------
-    case : CaseData
-        The case.
-    present : ndarray
-        Radii of the particles that are there [m].
-    meshes : sequence of Mesh
-        Of the walls.
-    step : float
-        Time step [s].
-    """
-    from pdem.case.particle_sources import smallest_radii
-
-    radius = min([float(present.min(initial=math.inf)), *smallest_radii(case).values()])
-    for wall, mesh in zip(case.walls, meshes, strict=True):
-        if wall.surface is None:
-            continue
-        course = surface_course(wall.surface, case.directory)
-        moving = int(tangent_facets(course, mesh).sum())
-        if not moving:
-            yield Finding("error", f"wall {wall.name}", _nowhere(mesh))
-            continue
-        speed = course.largest_speed(mesh.vertices)
-        text = f"its surface moves at up to {speed:.4g} m/s"
-        if moving < mesh.facet_count:
-            text += f", and rests on {mesh.facet_count - moving} of {mesh.facet_count} facets, at right angles to it"
-        share = speed * step / radius
-        if share > LARGEST_WAY:
-            text += f": {100.0 * share:.3g} % of the smallest radius {radius:.4g} m in one step; friction comes late: "
-            text += f"use a step of at most {LARGEST_WAY * radius / speed:.3g} s"
-        yield Finding("warning" if share > LARGEST_WAY else "info", f"wall {wall.name}", text)

@@ -12,11 +12,11 @@ import numpy as np
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
-from pdem.case.moving_surfaces import surface_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.sensor_preflight import sensor_findings
+from pdem.case.surface_preflight import surface_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
