@@ -64,8 +64,8 @@ def make_case(
 ) -> Case:
     """Write what the case needs into a folder and return it.
 
-    Every two materials interact by `law` unless `interactions` holds them; walls are ``dict(mesh=Mesh, ...)``
-    with the keys of a case, made of rigid "steel" unless they say otherwise.
+    Every two materials interact by `law` unless `interactions` holds them; walls are ``dict(mesh=Mesh, ...)`` or
+    ``dict(shape=..., ...)`` with the keys of a case, made of rigid "steel" unless they say otherwise.
     """
     materials = materials or {"grain": GRAIN, "steel": RIGID}
     names = list(materials)
@@ -77,7 +77,8 @@ def make_case(
         particles.append({"material": group.material, "file": f"group{number}.npz"})
     tables = []
     for number, wall in enumerate(walls):
-        tables.append({"material": "steel", "name": f"wall{number}", **wall, "mesh": "given"})
+        given = {"mesh": "given"} if "mesh" in wall else {}
+        tables.append({"material": "steel", "name": f"wall{number}", **wall, **given})
     document = {
         "title": "test",
         "time": {"step": step, "end": end, "step_fraction": step_fraction},
@@ -93,9 +94,10 @@ def make_case(
 
 
 def simulate(folder: Path, *groups: Grains, threads: int = 1, **options: Any) -> Simulation:
-    """Return a simulation of `make_case`; `state` continues one."""
+    """Return a simulation of `make_case`; `state` continues one. Its walls are all meshes, or all shapes."""
     state = options.pop("state", None)
-    meshes = [wall["mesh"] for wall in options.get("walls", ())]
+    walls = options.get("walls", ())
+    meshes = [wall["mesh"] for wall in walls] if all("mesh" in wall for wall in walls) else None
     return Simulation(make_case(folder, *groups, **options), threads=threads, meshes=meshes, state=state)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.base import Section
-from pdem.case.driven_wall_checks import direction_problems, driven_problems, table_problems
+from pdem.case.driven_wall_checks import driven_problems
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems
 from pdem.case.materials import split_pair
@@ -19,6 +19,9 @@ from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_rules import sensor_problems
+from pdem.case.surface_sections import surface_problems
+from pdem.case.value_rules import direction_problems, table_problems
+from pdem.case.wall_shapes import ShapeWall
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -233,6 +236,10 @@ def _walls(case: CaseData) -> Iterator[Problem]:
         yield from _material(case, where, wall.material)
         yield from _motion(case, wall, where)
         yield from driven_problems(case, wall, where)
+        if wall.surface is not None:
+            yield from surface_problems(case.domain.dimension, wall.surface, (*where, "surface"))
+        if isinstance(wall, ShapeWall):
+            yield from wall.problems(case.domain, where)
         if wall.name in names:
             text = f"({wall.name!r}) is taken by walls[{names[wall.name]}]; give each wall its own name"
             yield Problem((*where, "name"), text)

@@ -45,7 +45,8 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
     crossings = np.zeros((len(points), int(closed.sum())), np.int64)
     corners = vertices[triangles][:, :, :2]
     shadows = BoxTree(corners.min(axis=1), corners.max(axis=1))
-    for triangle, point in pairs_between(shadows, BoxTree(points[:, :2], points[:, :2])):
+    pairs = pairs_between(shadows, BoxTree(points[:, :2], points[:, :2])) if len(points) else ()
+    for triangle, point in pairs:
         above = _is_above(vertices, triangles[triangle], points[point])
         np.add.at(crossings, (point[above], number[of[triangle[above]]]), 1)
     _, first = np.unique(piece, return_index=True)

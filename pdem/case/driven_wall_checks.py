@@ -9,12 +9,12 @@ import numpy as np
 
 from pdem.case.messages import Problem
 from pdem.case.motions import MOTION_KEYS
+from pdem.case.value_rules import direction_problems, table_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
-    from pdem.case.base import Section
     from pdem.case.driven_wall_sections import Body, Servo
     from pdem.case.schema import CaseData
     from pdem.case.walls import Wall
@@ -66,43 +66,6 @@ def _servo(case: CaseData, servo: Servo, where: Location) -> Iterator[Problem]:
     if case.domain.dimension == 2 and (any(servo.axis[:2]) if turns else servo.axis[2] != 0.0):
         text = "must be [0, 0, 1] or its opposite" if turns else "must lie in the plane"
         yield Problem((*where, "axis"), f"{text} in a case of dimension 2")
-
-
-def direction_problems(axis: tuple[float, float, float], where: Location) -> Iterator[Problem]:
-    """Yield a problem if a vector has no direction: its length is zero, or out of range."""
-    if not 1e-150 < math.hypot(*axis) < 1e150:
-        yield Problem(where, "is not a direction; give a vector of moderate, non-zero length")
-
-
-def table_problems(table: Section, values: str, where: Location) -> Iterator[Problem]:
-    """Yield the problems of a table against time.
-
-    Parameters
-    ----------
-    table : Section
-        Has the keys ``times``, ``file`` and that of the values.
-    values : str
-        Key of the values.
-    where : tuple of str or int
-        Location of the table.
-    """
-    times, numbers, file = (getattr(table, key) for key in ("times", values, "file"))
-    if file is not None:
-        if times is not None or numbers is not None:
-            yield Problem((*where, "file"), f"is not allowed together with times and {values}")
-        return
-    for key, given in (("times", times), (values, numbers)):
-        if given is None:
-            yield Problem((*where, key), f"is missing; give times and {values}, or a file")
-    if times is None or numbers is None:
-        return
-    if len(times) != len(numbers):
-        text = f"has {len(times)} entries and {values} {len(numbers)}; give one for each time"
-        yield Problem((*where, "times"), text)
-    falls = np.flatnonzero(np.diff(times) <= 0.0)
-    if len(falls):
-        text = f"must rise: {times[falls[0]]} is followed by {times[falls[0] + 1]}"
-        yield Problem((*where, "times", int(falls[0]) + 1), text)
 
 
 def _body(case: CaseData, body: Body, where: Location) -> Iterator[Problem]:

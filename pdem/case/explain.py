@@ -60,8 +60,8 @@ def explain(key: str = "") -> str:
         models = [inner for owner, name in found for inner in _models_in(owner.model_fields[name])]
     if not parts:
         return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}"
-    texts = list(dict.fromkeys(_field_text(owner, name) for owner, name in found))
-    sections = [text for model in dict.fromkeys(models) if (text := _section_text(model))]
+    texts = _field_texts(found)
+    sections = _section_texts(list(dict.fromkeys(models)))
     return "\n\n".join([".".join(parts), *texts, *sections, *_example(parts)])
 
 
@@ -84,20 +84,29 @@ def _models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
         yield from within(item)
 
 
-def _field_text(owner: type[BaseModel], name: str) -> str:
-    """Return meaning, type and default of a key of a section."""
-    field = owner.model_fields[name]
-    lines = textwrap.wrap(_meaning(owner, name), WIDTH)
-    kind = _kind(field.annotation, field.metadata)
+def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
+    """Return meaning, types and defaults of a key, once for all sections in which it means the same."""
+    owners: dict[str, Models] = {}
+    for owner, name in found:
+        owners.setdefault(_meaning(owner, name), []).append(owner)
+    name = found[0][1] if found else ""
+    texts = []
+    for meaning, some in owners.items():
+        fields = [owner.model_fields[name] for owner in some]
+        kinds = dict.fromkeys(_kind(field.annotation, field.metadata) for field in fields)
+        defaults = dict.fromkeys(_default(field) for field in fields)
+        lines = [*textwrap.wrap(meaning, WIDTH), f"  value: {' or '.join(kinds)}"]
+        texts.append("\n".join([*lines, f"  default: {' or '.join(defaults)}"]))
+    return texts
+
+
+def _default(field: FieldInfo) -> str:
+    """Return the default of a key in words."""
     if field.is_required():
-        default = "none: it has to be given, or follows from other keys"
-    elif field.default_factory is not None or field.default is None or field.default == ():
-        default = "nothing"
-    elif isinstance(field.default, BaseModel):
-        default = "the defaults of its keys"
-    else:
-        default = _written(field.default)
-    return "\n".join([*lines, f"  value: {kind}", f"  default: {default}"])
+        return "none: it has to be given, or follows from other keys"
+    if field.default_factory is not None or field.default is None or field.default == ():
+        return "nothing"
+    return "the defaults of its keys" if isinstance(field.default, BaseModel) else _written(field.default)
 
 
 def _written(value: Any) -> str:
@@ -160,14 +169,37 @@ def _kind(annotation: Any, metadata: Sequence[Any] = ()) -> str:
     return " ".join([_WORDS.get(annotation, str(annotation)), *dict.fromkeys(limits)])
 
 
-def _section_text(model: type[BaseModel]) -> str:
-    """Return what a section is, and its keys."""
-    return "\n".join(textwrap.wrap(_plain(_summary(model)), WIDTH)) + _listed([model])
+def _section_texts(models: Models) -> list[str]:
+    """Return what sections are, and their keys; those that all of several sections have stand once, before."""
+    shared = _shared_base(models)
+    before = [] if shared is None else [shared]
+    without = () if shared is None else tuple(shared.model_fields)
+    texts = [_section_text(model) for model in before] + [_section_text(model, without) for model in models]
+    return [text for text in texts if text]
 
 
-def _listed(models: Models) -> str:
-    """Return the keys of sections, a line each, with the first sentence of their meaning."""
-    names = list(dict.fromkeys((name, model) for model in models for name in model.model_fields))
+def _shared_base(models: Models) -> type[BaseModel] | None:
+    """Return the class with keys that several sections have in common, if there is one."""
+    if len(models) < 2:
+        return None
+    for base in models[0].__mro__:
+        if issubclass(base, BaseModel) and all(issubclass(model, base) for model in models):
+            return base if base.model_fields and base not in models else None
+    return None
+
+
+def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
+    """Return what a section is, and its keys except some."""
+    tag = str(getattr(model, "branch", "")).removeprefix(BRANCH) if without else ""
+    text = f"{tag}: {_summary(model)}" if tag else _summary(model)
+    return "\n".join(textwrap.wrap(_plain(text), WIDTH)) + _listed([model], without)
+
+
+def _listed(models: Models, without: Sequence[str] = ()) -> str:
+    """Return the keys of sections except some, a line each, with the first sentence of their meaning."""
+    names = list(
+        dict.fromkeys((name, model) for model in models for name in model.model_fields if name not in without)
+    )
     width = max((len(name) for name, _ in names), default=0)
     texts = [
         textwrap.shorten(_first_sentence(model, name), WIDTH - width, placeholder=" ...")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.driven_wall_checks import direction_problems, table_problems
 from pdem.case.inlets import face_of, interval_of, mean_velocity
 from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
+from pdem.case.value_rules import direction_problems, table_problems
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
 

@@ -16,9 +16,11 @@ from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findin
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.sensor_preflight import sensor_findings
+from pdem.case.surface_preflight import surface_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
 from pdem.case.wall_checks import mesh_findings, side_warnings, wall_unit_warnings
+from pdem.case.wall_shapes import ShapeWall
 from pdem.case.wall_speeds import speed_findings
 from pdem.containers.exchange import Alone
 from pdem.containers.group import on_first_rank
@@ -113,11 +115,12 @@ def _findings_on_walls(
         yield Finding("warning", subject, text)
     radii, largest = particles.radii, float(particles.radii.max(initial=0.0))
     for wall, mesh, wrong_side in zip(case.walls, meshes, sides, strict=True):
-        for level, text in mesh_findings(case, mesh, largest):
+        for level, text in mesh_findings(case, mesh, largest, made=isinstance(wall, ShapeWall)):
             yield Finding(level, f"wall {wall.name}", text)
         for text in wrong_side:
             yield Finding("warning", f"wall {wall.name}", text)
     yield from speed_findings(case, radii, meshes, step)
+    yield from surface_findings(case, radii, meshes, step)
     yield from driven_findings(case, radii, particles.count, meshes, step)
 
 

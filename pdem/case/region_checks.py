@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.driven_wall_checks import direction_problems
 from pdem.case.messages import Problem
 from pdem.case.particles import BoxRegion, CylinderRegion
+from pdem.case.value_rules import direction_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SURFACE_KEYS = ("mesh", "scale", "group", "split_facets")
-"""Keys of a wall that determine its facets, whose numbers the histories of contacts contain."""
-
 _NEW_CASE = "begin a new case whose particles.file is the checkpoint"
 _ROUNDING = 1e-9
 """Displacement over the smallest radius below which two motions are the same, up to rounding."""
@@ -62,8 +59,11 @@ def check_continuable(old: Case, new: Case) -> None:
             f"by their numbers; {_NEW_CASE}"
         )
     for number, (old_wall, new_wall) in enumerate(zip(old.walls, new.walls, strict=True)):
-        for key in (*SURFACE_KEYS, "servo", "body"):
-            old_value, new_value = (_unchangeable_part(getattr(wall, key)) for wall in (old_wall, new_wall))
+        surfaces = [wall.geometry for wall in (old_wall, new_wall)]  # contacts know facets by their numbers
+        for key in (*dict.fromkeys(key for surface in surfaces for key in surface), "servo", "body"):
+            old_value, new_value = (
+                _unchangeable_part(getattr(wall, key, None)) for wall in (old_wall, new_wall)
+            )
             if old_value != new_value:
                 raise CaseError(
                     f"walls[{number}].{key} of wall {new_wall.name}: a restart keeps the meshes of its walls and what "

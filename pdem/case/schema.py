@@ -9,13 +9,13 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
+from pdem.case.given_walls import GivenWall
 from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
 from pdem.case.sensor_sections import Sensor
-from pdem.case.walls import Wall
 
 TEXT_SOURCE = "case"
 """Name in messages of a case without a file."""
@@ -47,7 +47,7 @@ class CaseData(Section):
     particles : tuple of ParticleGroup
         The groups of particles at time 0; ids run from one group to the next.
     walls : tuple of Wall
-        The meshes that particles touch.
+        The surfaces that particles touch, as meshes in files or by their measures (`shape`).
     insertions : tuple of Insertion
         What comes in while the case runs.
     sensors : tuple of Sensor
@@ -62,7 +62,7 @@ class CaseData(Section):
     materials: dict[str, Material] = Field(default_factory=dict)
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
-    walls: Annotated[tuple[Wall, ...], Field(strict=False)] = ()
+    walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = ()
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)

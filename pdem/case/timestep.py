@@ -14,6 +14,7 @@ import numpy as np
 
 from pdem.case.checks import contact_pairs
 from pdem.case.laws import material_properties, recipe_by_key
+from pdem.case.moving_surfaces import surface_course
 from pdem.case.particle_sources import largest_first_speed, smallest_radii
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
@@ -353,6 +354,8 @@ def _wall_speed(case: CaseData, wall: Wall, motion: Motion) -> float:
     # Particles are inside the domain: no point of a wall farther from an axis than its corners matters.
     corners = np.array(np.meshgrid(*zip(case.domain.lower, case.domain.upper, strict=True))).reshape(3, -1).T
     speed = motion.largest_speed(corners)
+    if wall.surface is not None:
+        speed += surface_course(wall.surface, case.directory).largest_speed(corners)
     if wall.body is not None:
         speed += math.hypot(*wall.body.velocity)
     if wall.servo is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.case.closed_surfaces import inside_closed_pieces
 from pdem.case.periodic_walls import periodic_wall_warnings
+from pdem.case.walls import MeshWall
 from pdem.containers.mesh_report import SLIVER_ANGLE
 from pdem.containers.surface import surface_of
 
@@ -30,7 +31,7 @@ UNIT_RATIO = 200.0
 
 
 def mesh_findings(
-    case: Case, mesh: Mesh, largest_radius: float, *, intersections: bool = True
+    case: Case, mesh: Mesh, largest_radius: float, *, intersections: bool = True, made: bool = False
 ) -> Iterator[LevelAndText]:
     """Yield the findings on the mesh of one wall, without places of particles, as (level, message).
 
@@ -44,6 +45,8 @@ def mesh_findings(
         Of all particles, 0 without any [m].
     intersections : bool
         Whether to search for facets that cut each other.
+    made : bool
+        Whether the program made the mesh itself.
     """
     report = mesh.report(intersections=intersections)
     for line in report.lines()[:3]:
@@ -54,7 +57,7 @@ def mesh_findings(
     if report.normals_outward is not None:
         side = "out of" if report.normals_outward else "into"
         yield "info", f"closed and consistent, normals point {side} the volume"
-    for text in mesh_warnings(report):
+    for text in mesh_warnings(report, made=made):
         yield "warning", text
     lower, upper = np.asarray(report.lower), np.asarray(report.upper)
     if np.any(upper < case.domain.lower) or np.any(lower > case.domain.upper):
@@ -65,8 +68,11 @@ def mesh_findings(
             yield "warning", text
 
 
-def mesh_warnings(report: MeshReport) -> Iterator[str]:
-    """Yield warnings of defects of a mesh, with numbers, first facets and remedies."""
+def mesh_warnings(report: MeshReport, *, made: bool = False) -> Iterator[str]:
+    """Yield warnings of defects of a mesh, with numbers, first facets and remedies.
+
+    In one that the program has `made` more than two facets meet only where a sheet stands on a shaft, as they should.
+    """
     for kind, count in report.passed_over:
         yield f"{count} {kind} cells of the file are no surface and were left out"
     if report.split_facets:
@@ -77,7 +83,7 @@ def mesh_warnings(report: MeshReport) -> Iterator[str]:
             f"{report.first['dropped_facets'][0]} of the file) and were left out; those that follow move up in number. "
             "They close nothing, but check the export"
         )
-    if report.non_manifold_edges:
+    if report.non_manifold_edges and not made:
         facets = _listed(report.first["non_manifold_edges"])
         yield (
             f"{report.non_manifold_edges} edges have more than two facets (first: facets {facets}); "
@@ -172,4 +178,6 @@ def wall_unit_warnings(
 
 def _unit(wall: Wall, factor: float, unit: str) -> str:
     """Return a hint on the scale of a wall whose file is in another unit."""
+    if not isinstance(wall, MeshWall):
+        return " of its measures, or of the particles"
     return f": if {wall.mesh} is in {unit}, scale = {wall.scale * factor:g} (a key of [[walls]])"

@@ -1,4 +1,4 @@
-"""Reader of the meshes of a case's walls."""
+"""The meshes of a case's walls: read from files, or made by their measures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from pdem.case.messages import shown_key, shown_value
 from pdem.case.missing_file import missing_file_error
+from pdem.case.walls import MeshWall
 from pdem.containers.mesh import Mesh
+from pdem.containers.primitives.frames import loops_of
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_walls(case: Case) -> list[Mesh]:
-    """Read the mesh of every wall, in the order of the case, in m and at time 0.
+    """Read or make the mesh of every wall, in the order of the case, in m and at time 0.
 
     Raises
     ------
@@ -23,14 +25,27 @@ def read_walls(case: Case) -> list[Mesh]:
     MeshError
         If a mesh cannot be used; both name the wall.
     """
-    meshes = []
-    for index, wall in enumerate(case.walls):
-        path = case.file(wall.mesh)
-        key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
-        if not path.is_file():
-            raise missing_file_error(case, key, path)
-        try:
-            meshes.append(Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets))
-        except MeshError as error:
-            raise MeshError(f"{key}: {error}") from None
-    return meshes
+    return [_mesh_of(case, index) for index in range(len(case.walls))]
+
+
+def _mesh_of(case: Case, index: int) -> Mesh:
+    """Return the mesh of one wall."""
+    wall = case.walls[index]
+    if isinstance(wall, MeshWall):
+        return _read(case, wall, index)
+    try:
+        return Mesh.from_loops(*loops_of(wall.parts(case.domain)))
+    except MeshError as error:
+        key = f"{case.source}: {shown_key(['walls', index, 'shape'])} = {shown_value(wall.shape)}"
+        raise MeshError(f"{key}: {error}; are its measures of one order?") from None
+
+
+def _read(case: Case, wall: MeshWall, index: int) -> Mesh:
+    path = case.file(wall.mesh)
+    key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
+    if not path.is_file():
+        raise missing_file_error(case, key, path)
+    try:
+        return Mesh.read(path, wall.scale, group=wall.group, split_facets=wall.split_facets)
+    except MeshError as error:
+        raise MeshError(f"{key}: {error}") from None

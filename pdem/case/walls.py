@@ -1,50 +1,85 @@
-"""The walls of a case: meshes, materials and motions."""
+"""The walls of a case: what all of them have, and those that are meshes in files.
+
+Walls by their measures are in `pdem.case.flat_walls` and `pdem.case.round_walls`.
+"""
 
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
-from pdem.case.base import Name, Positive
+from pdem.case.base import BRANCH, Name, Positive
 from pdem.case.driven_wall_sections import Body, Servo
 from pdem.case.motions import MovingFrame
+from pdem.case.surface_sections import Surface
 
 
 class Wall(MovingFrame):
-    """``[[walls]]``: one rigid mesh, which moves by the keys of `pdem.case.motions.MovingFrame`.
+    """``[[walls]]``: one rigid surface, which moves by the keys of `pdem.case.motions.MovingFrame`.
 
     Attributes
     ----------
     name : str
-        Name in reports of its loads; by default that of the group or else of the mesh file.
+        Name in reports of its loads; by default that of the group, of the mesh file or else of the shape.
+    shape : str
+        What it is: ``"mesh"`` or one that needs no file. Its other keys depend on it.
+    material : str
+        Name of a material.
+    surface : optional
+        Motion of its surface alone, as that of a belt: the geometry stays.
+    servo, body : optional
+        Its drive by particles, see `pdem.case.driven_wall_sections`.
+    """
+
+    name: Name
+    shape: str
+    material: str
+    surface: Surface | None = None
+    servo: Servo | None = None
+    body: Body | None = None
+
+    @property
+    def geometry(self) -> dict[str, Any]:
+        """The keys that determine the facets, and their values."""
+        names = [name for name in type(self).model_fields if name not in Wall.model_fields]
+        return {"shape": self.shape, **{name: getattr(self, name) for name in names}}
+
+
+class MeshWall(Wall):
+    """A wall by a mesh in a file, ``shape = "mesh"``, which may be left out; all other shapes need none.
+
+    Attributes
+    ----------
     mesh : str
-        File, relative to the folder of the case.
+        File, relative to the folder of the case: STL, OBJ, PLY, VTK, VTU or Gmsh.
     scale : float
         Factor from the file's unit to metres (0.001 for a mesh in mm).
     group : str, optional
         Only this part of the file: an STL solid, an OBJ group or object, a physical group of Gmsh.
     split_facets : bool
         Cut facets that are not planar or not convex into triangles, instead of refusing them.
-    material : str
-        Name of a material.
-    servo, body : optional
-        Its drive by particles, see `pdem.case.driven_wall_sections`.
     """
 
-    name: Name
+    branch: ClassVar[str] = f"{BRANCH}mesh"
+    shape: Literal["mesh"] = "mesh"
     mesh: Name
     scale: Positive = 1.0
     group: Name | None = None
     split_facets: bool = False
-    material: str
-    servo: Servo | None = None
-    body: Body | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _default_name(cls, table: Any) -> Any:
+        if isinstance(table, dict) and "mesh" not in table:
+            raise PydanticCustomError("no_surface", "needs a surface: {keys}", {"keys": SURFACE_HINT})
         if isinstance(table, dict) and "name" not in table and isinstance(table.get("mesh"), str):
             return {**table, "name": table.get("group") or PurePath(table["mesh"]).stem or "wall"}
         return table
+
+
+SURFACE_HINT = (
+    'mesh = "FILE.stl", or shape = "plane", "box", "cylinder", ... (pdem explain walls.shape has all)'
+)

@@ -15,6 +15,7 @@ from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
 from pdem.cli.explain import explain
+from pdem.cli.mesh import mesh
 from pdem.cli.new import new
 from pdem.cli.render import render
 from pdem.cli.results import export, plot
@@ -87,6 +88,7 @@ for command in (
     new,
     explain,
     check,
+    mesh,
     run,
     restart,
     render,

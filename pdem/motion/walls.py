@@ -24,6 +24,7 @@ from pdem.motion.placing import (
     write_state,
 )
 from pdem.motion.poses import REST
+from pdem.motion.surfaces import MovingSurfaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pdem.motion.drives import Drive
     from pdem.motion.motions import Motion
     from pdem.motion.poses import Pose
+    from pdem.motion.surfaces import SurfaceCourse
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -58,6 +60,8 @@ class MovingWalls:
         Their numbers in the walls' own meshes; by default they are numbered through wall by wall.
     drives : mapping of int to Drive, optional
         By the number of the wall, those that particles drive.
+    surfaces : mapping of int to SurfaceCourse, optional
+        By the number of the wall, those whose surface moves by itself.
     placed : bool
         Whether all are in place from the beginning. Otherwise only what `watch` names is, and pages of memory for
         the rest are not even touched: of a large mesh a rank has its own part alone, until `place_all`.
@@ -91,6 +95,8 @@ class MovingWalls:
         Of free bodies, zeros for other walls [1/kg, 1/(kg m^2)].
     counted : (W,) array
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
+    surfaces : MovingSurfaces
+        What surfaces do besides.
     """
 
     def __init__(
@@ -102,6 +108,7 @@ class MovingWalls:
         facet_origin: NDArray[np.int64] | None = None,
         vertex_origin: NDArray[np.int64] | None = None,
         drives: Mapping[int, Drive] | None = None,
+        surfaces: Mapping[int, SurfaceCourse] | None = None,
         *,
         placed: bool = True,
     ) -> None:
@@ -129,6 +136,7 @@ class MovingWalls:
         self._centres = [self._centre_of(wall) for wall in range(count)]
         self.anchor[:] = self.centre[:] = np.array(self._centres).reshape(count, 3)
         self._corners = {wall: self._box_of(wall).reshape(-1) for wall in self._moving}
+        self.surfaces = MovingSurfaces(count, surfaces or {})
         self._poses: dict[int, Pose] = {}
         self._before: dict[int, Pose] = {}  # at the begin of the step
         self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
@@ -220,6 +228,7 @@ class MovingWalls:
             self._write_state(wall, now, frame, then, time - before)
             if moved:
                 self._move(wall)
+        self.surfaces.place(time, self._poses)
 
     def _write_state(self, wall: int, now: Pose, frame: Pose, then: Pose, step: float) -> None:
         """Write position and velocities of a wall, and note whether it rested throughout the step."""

@@ -18,6 +18,7 @@ from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
+from pdem.case.walls import MeshWall
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
@@ -138,12 +139,14 @@ def write_start(path: Path, start: Start, threads: int = 1) -> None:
     """
     case, directory = start.case, start.case.directory.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    if any(not case.file(wall.mesh).is_file() for wall in case.walls):
+    files = [case.file(wall.mesh) for wall in case.walls if isinstance(wall, MeshWall)]
+    if not all(file.is_file() for file in files):
         directory = path.parent.resolve()
         for number, mesh in enumerate(start.meshes):
             name = f"{path.stem}-wall-{number}.vtk"
-            mesh.write(directory / name)
-            case.override(f'walls.{number}.mesh="{name}"')
+            if isinstance(case.walls[number], MeshWall):
+                mesh.write(directory / name)
+                case.override(f'walls.{number}.mesh="{name}"')
     groups = start.state
     if groups is None:
         system = simulation_of(start, threads).system

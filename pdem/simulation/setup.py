@@ -11,6 +11,7 @@ import numpy as np
 
 from pdem.case.drives import drives_of
 from pdem.case.laws import law_of, material_properties, recipes_of
+from pdem.case.moving_surfaces import surface_courses
 from pdem.case.wall_files import read_walls
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
@@ -188,7 +189,7 @@ def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
     Raises
     ------
     CaseError, MeshError
-        If a motion or drive of a wall has a file or mesh that cannot be used.
+        If a motion, drive or surface of a wall has a file or mesh that cannot be used.
     """
     joined = geometry.joined
     if joined is None:
@@ -197,7 +198,7 @@ def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
     motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
     return MovingWalls(
         joined, joined.facet_wall, joined.vertex_wall, motions, geometry.facet_origin, geometry.vertex_origin, drives,
-        placed=geometry.facet_tree is None,
+        surface_courses(case, geometry.meshes), placed=geometry.facet_tree is None,
     )  # fmt: skip
 
 

@@ -46,7 +46,8 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     if system.skin_tuner is not None and system.skin_tuner.needs_detection(system.step):
         stale = max(stale, STALE)
     phases.lap("integrate")
-    if system.moving_walls is not None and system.moving_walls.moves:
+    walls = system.moving_walls
+    if walls is not None and (walls.moves or walls.surfaces.vary):
         if move_walls(system) > system.smallest_radius:
             sync_columns(system)
             record_fast_walls(system)

@@ -116,8 +116,9 @@ def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:
     walls = contacts.walls
     for wall, drive in walls.drives.items():  # the load that moved the wall, as stored in checkpoints
         load = drive.last_load[:6]
-        power = load @ np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
-        values[wall] = np.append(load, -power)
+        rates = np.concatenate((walls.velocity[wall], walls.angular_velocity[wall]))
+        by_surface = values[wall, 6] + values[wall, :6] @ rates if wall in walls.surfaces.courses else 0.0
+        values[wall] = np.append(load, by_surface - load @ rates)
     return {
         wall.name: {"force": row[:3], "torque": row[3:6], "power": float(row[6])}
         for wall, row in zip(system.case.walls, values, strict=True)

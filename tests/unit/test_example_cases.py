@@ -12,6 +12,7 @@ from pdem.case.insertion_preflight import inserted_number
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
+from pdem.case.walls import MeshWall
 from pdem.foundation.errors import CaseError, MeshError
 
 
@@ -34,13 +35,17 @@ def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
         if one.level != "info" and one.subject != "processes" and "h2_rotor" not in str(one)
     ] == []  # its blades go through its shaft
     assert len(particles["id"]) + inserted_number(case) > 0
-    assert {path.name for path in paths[1:]} == {wall.mesh for wall in case.walls}
+    assert {path.name for path in paths[1:]} == {
+        wall.mesh for wall in case.walls if isinstance(wall, MeshWall)
+    }
 
 
 @pytest.mark.parametrize("name", example_names())
 def test_examples_are_short_and_explained(name: str) -> None:
     text = example_text(name)
-    assert len(text.splitlines()) < 40
+    assert len(text.splitlines()) < (
+        60 if "mesh = " not in text else 40
+    )  # walls by their measures take more lines
     assert text.count("#") >= 8
     assert 5 < len(example_title(name)) < 80
 

@@ -42,7 +42,10 @@ def test_every_key_is_explained():
     [
         ("time.step_fraction", ["in (0, 1]", "value: number greater than 0 at most 1", "default: 0.1"]),
         ("insertions.attempts", ["whole number at least 1 at most 100000", "default: 100"]),
-        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new pouring"]),
+        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new conveyor"]),
+        ("walls.shape", ['"mesh" or "plane" or "box"', '"chute"', "example, of pdem new"]),
+        ("walls", ["\n  rotation ", "\nscrew: A helical blade", "\n  pitch "]),
+        ("walls.surface", ["velocity_table", "of pdem new conveyor"]),
         ("detection.method", ['"hgrid" or "linked-cell"', 'default: "hgrid"']),
         ("domain.periodic", ["list of 3: true or false", "default: [false, false, false]"]),
         ("materials.steel.density", ["kg/m^3", "value: number greater than 0"]),
@@ -70,3 +73,10 @@ def test_sections_and_mistakes():
 def test_the_command():
     found = CliRunner().invoke(main, ["explain", "domain.gravity"], standalone_mode=False)
     assert "Acceleration in m/s^2" in found.output
+
+
+def test_keys_that_all_shapes_share_stand_once():
+    text = explain("walls")
+    assert text.count("\n  rotation ") == text.count("\n  material ") == text.count("\n  servo ") == 1
+    assert text.count("\n  radius ") == 3
+    assert explain("walls.shape").count("value: ") == 1

@@ -138,7 +138,10 @@ def _floor(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | 
     walls = start.case.walls
     heights = np.unique(start.meshes[0].vertices[:, 2])
     moves = any(
-        motion_of(wall, start.case.motions, start.case.directory).moves or wall.servo or wall.body
+        motion_of(wall, start.case.motions, start.case.directory).moves
+        or wall.servo
+        or wall.body
+        or wall.surface
         for wall in walls
     )
     if len(walls) > 1 or len(heights) > 1 or moves:

@@ -116,6 +116,7 @@ def with_features(
                 "facet": own["facet"], "features": np.ones(count, np.int64), "nearest": own["point"],
                 "point": own["point"], "force": -push * shares, "moment": np.zeros((count, 3)),
                 "push": np.zeros(count), "sliding": np.zeros(count),
+                "surface_power": np.zeros(count),
             }
         )  # fmt: skip
     return {name: np.concatenate([part[name] for part in parts]) for name in columns}

@@ -74,6 +74,8 @@ class WallMotion(NamedTuple):
         Of free bodies, zeros for other walls.
     counted : (W,) array
         1 if the work of the wall is added up contact by contact.
+    surface_moves, surface_state : (W,) int8 and (W, 3, 3) arrays
+        Whether and how its surface moves by itself, see `pdem.motion.surfaces.SurfaceMotion`.
     """
 
     material: NDArray[np.int32]
@@ -85,6 +87,8 @@ class WallMotion(NamedTuple):
     inverse_mass: NDArray[np.float64]
     inverse_inertia: NDArray[np.float64]
     counted: NDArray[np.float64]
+    surface_moves: NDArray[np.int8]
+    surface_state: NDArray[np.float64]
 
 
 class WallRecord(NamedTuple):

@@ -256,7 +256,7 @@ class WallContacts:
         walls = self.walls
         return WallMotion(
             self._materials, walls.anchor, walls.angular_velocity, walls.anchor_velocity, walls.velocity_gradient,
-            walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted,
+            walls.mean_velocity, walls.inverse_mass, walls.inverse_inertia, walls.counted, *walls.surfaces.now,
         )  # fmt: skip
 
     def measure(
@@ -316,7 +316,7 @@ class WallContacts:
         walls = self.walls
         kernels.add_loads(
             self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
-            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, sums.limbs,
+            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, walls.surfaces.now, sums.limbs,
         )  # fmt: skip
         sums.normalise()
         return sums
@@ -343,7 +343,7 @@ class WallContacts:
             The columns of `pdem.contact.walls.nodal_loads.LOADED`.
         """
         owner, rows = self._contact_rows()
-        room = self._room
+        room, walls = self._room, self.walls
         point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
         weight, match = room.weight[rows], room.match[rows]
         force = room.force[rows]
@@ -356,6 +356,7 @@ class WallContacts:
             "force": -force[:, :3],
             "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
             "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
+            "surface_power": walls.surfaces.powers(walls.facet_wall[self._new.facet[rows]], (point, normal), force),
         }  # fmt: skip
         if not self._signed:
             return columns
@@ -364,12 +365,12 @@ class WallContacts:
             p = int(owner[contact])
             q = self.total_row[p] - 1
             pair = int(particles.column("material")[p]) * len(parameters.density)
-            wall = self._materials[self.walls.facet_wall[columns["facet"][contact]]]
+            wall = self._materials[walls.facet_wall[columns["facet"][contact]]]
             x, y, z = particles.column("position")[p].tolist()
             sphere = Sphere(x, y, z, float(particles.column("radius")[p]))
             near = self._candidates[self._start[q] : self._end[q]]
             powers = Powers(parameters.powers, pair)
-            found = signed_features(sphere, near, self.walls.mesh, self._surface, powers)
+            found = signed_features(sphere, near, walls.mesh, self._surface, powers)
             return found, bool(parameters.powers[pair + wall] > 1.25)
 
         return with_features(columns, normal, features_of)

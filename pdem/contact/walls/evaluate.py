@@ -17,25 +17,28 @@ from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK
 from pdem.contact.pairs.stages import NO_MATERIALS, gather_coefficients
 from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters, WallRecord, WallWork
+from pdem.contact.walls.kinematics import surface_velocity, walls_kinematics
 from pdem.contact.walls.search import TILE, share_of, tile_at
 from pdem.contact.walls.stages import (
     WALL_COLUMNS,
     clear_totals,
     gather_geometry,
     gather_of,
+    row3,
     scatter_of,
     scatter_wall_forces,
-    walls_kinematics,
 )
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
 from pdem.foundation.sums import add_exactly
+from pdem.motion.surfaces import SPIN as SURFACE_SPIN
 from pdem.simd.transposition import whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.motion.surfaces import SurfaceMotion
 
 LOADS = 7
 """Columns of a wall's loads: force (3) [N], torque about its centre (3) [N m], power delivered [W]."""
@@ -148,7 +151,7 @@ def add_load(w: int, force: tuple[float, float, float], torque: tuple[float, flo
 def add_loads(
     near: NearFacets, counts: NDArray[np.int32], found: Found, facet_wall: NDArray[np.int32],
     force: NDArray[np.float64], centre: NDArray[np.float64], spin: NDArray[np.float64],
-    velocity: NDArray[np.float64], limbs: NDArray[np.int64],
+    velocity: NDArray[np.float64], surfaces: SurfaceMotion, limbs: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Add force, torque about the centre and power of the particles on each wall to exact sums (W * 7)."""
     for q in range(len(near.near)):
@@ -165,4 +168,10 @@ def add_loads(
             tz = ax * fy - ay * fx - force[c, 5]
             power = fx * velocity[w, 0] + fy * velocity[w, 1] + fz * velocity[w, 2]
             power += tx * spin[w, 0] + ty * spin[w, 1] + tz * spin[w, 2]
+            if surfaces.moves[w]:
+                state = surfaces.state[w]
+                q = surface_velocity(row3(found.point, c), row3(found.normal, c), state)
+                o = row3(state, SURFACE_SPIN)
+                power += fx * q[0] + fy * q[1] + fz * q[2]
+                power -= force[c, 3] * o[0] + force[c, 4] * o[1] + force[c, 5] * o[2]
             add_load(w, (fx, fy, fz), (tx, ty, tz), -power, limbs)

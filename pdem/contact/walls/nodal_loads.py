@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 LOADED = {
     "id": ("i8", ()), "kind": ("i1", ()), "feature": ("i8", ()), "facet": ("i8", ()), "features": ("i8", ()),
     "nearest": ("f8", (3,)), "point": ("f8", (3,)), "force": ("f8", (3,)), "moment": ("f8", (3,)),
-    "push": ("f8", ()), "sliding": ("f8", ()),
+    "push": ("f8", ()), "sliding": ("f8", ()), "surface_power": ("f8", ()),
 }  # fmt: skip
 """Columns of a contact: particle; feature and facet touched, and of how many features it is the sum; place on the
 wall and at the radius [m]; force [N] and moment [N m] of the particle on the wall; its part along the normal [N];
-power lost by sliding [W]."""
+power lost by sliding, and given to the particle by a surface that moves by itself [W]."""
 
 
 class NodalLoads(NamedTuple):
@@ -148,7 +148,7 @@ def nodal_loads(walls: MovingWalls, bodies: Bodies, contacts: Mapping[str, NDArr
         _sums(facet, of["sliding"], facets),
         _sums(body, force, count),
         _sums(body, torque, count),
-        0.0 - _sums(body, power, count),
+        0.0 - _sums(body, power - of["surface_power"], count),
     )
 
 

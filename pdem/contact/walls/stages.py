@@ -235,23 +235,6 @@ def wall_kinematics(
     return others
 
 
-@inlined
-def walls_kinematics(
-    at: int, block: int, first: int, count: int, materials: float, facet_wall: NDArray[np.int32],
-    found: Found, parameters: WallParameters, motion: WallMotion, work: WallWork,
-) -> int:  # fmt: skip
-    """Do so for all contacts of a block, wall by wall."""
-    begin = others = 0
-    while begin < count:
-        wall = facet_wall[found.facet[work.row[first + begin]]]
-        end = begin + 1
-        while end < count and facet_wall[found.facet[work.row[first + end]]] == wall:
-            end += 1
-        others += wall_kinematics(at, block, begin, end, wall, materials, parameters, motion, work)
-        begin = end
-    return others
-
-
 @inlined_geometry
 def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work: WallWork) -> None:
     """Note normals and overlaps by energy, and add the work of the walls if there is a ledger."""

@@ -1,0 +1,78 @@
+"""``pdem mesh``: the walls of a case as a file to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pdem.cli.common import overwrite_option, read_case, serial, settings_option
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+    from pdem.containers.mesh import Mesh
+
+
+@click.command(short_help="Write the walls of a case to look at.")
+@click.argument("case", type=click.Path())
+@settings_option
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(),
+    help="File to write: .vtk (ParaView, all walls with their numbers) or .stl (a solid for each wall); also .ply, "
+    ".obj, .msh, .vtu. By default the name of the case with -walls.vtk, in this folder.",
+)
+@overwrite_option("Replace the file if it is there with other content.")
+def mesh(case: str, settings: tuple[str, ...], file: str | None, overwrite: bool) -> int:
+    """Write the walls of a case, as they are at time 0, into one file, and say what they are.
+
+    Open it in ParaView and colour by `wall`: 0, 1, ... in the order of the case.
+    """
+    return serial(lambda: _write(case, settings, file, overwrite))
+
+
+def _write(path: str, settings: tuple[str, ...], file: str | None, overwrite: bool) -> None:
+    from pdem.case.wall_files import read_walls
+    from pdem.output.wall_meshes import write_wall_meshes
+
+    case = read_case(path, settings)
+    target = Path(f"{Path(path).stem}-walls.vtk" if file is None else file)
+    meshes = read_walls(case)
+    _require_free(case, target, overwrite)
+    write_wall_meshes(target, [wall.name for wall in case.walls], meshes)
+    for line in _table(case, meshes):
+        click.echo(line)
+    click.echo(f"wrote {target}")
+
+
+def _require_free(case: Case, target: Path, overwrite: bool) -> None:
+    """Refuse to write over a file that the case reads, or over any other unless the user says so."""
+    from pdem.case.input_files import input_files
+    from pdem.foundation.errors import InputError
+
+    for key, used in input_files(case).items():
+        if target.exists() and used.exists() and target.samefile(used):
+            raise InputError(f"{target}: is the file of {key} of the case; name another file")
+    if target.exists() and not overwrite:
+        raise InputError(f"{target}: is there already; --overwrite replaces it, -o names another file")
+
+
+def _table(case: Case, meshes: list[Mesh]) -> list[str]:
+    """Return a line for each wall: facets, area, volume if it is closed, and extent."""
+    width = max((len(wall.name) for wall in case.walls), default=0)
+    lines = []
+    for wall, one in zip(case.walls, meshes, strict=True):
+        report = one.report(intersections=False)
+        closed = "open" if not report.closed else "closed"
+        closed += "" if report.volume is None else f", volume {report.volume:.6g} m3"
+        extent = " x ".join(
+            f"{low:.4g} to {high:.4g}" for low, high in zip(report.lower, report.upper, strict=True)
+        )
+        facets = f"{report.facets:,} facet{'s' if report.facets != 1 else ''}"
+        lines.append(
+            f"{wall.name:<{width}}  {wall.shape}: {facets}, {report.area:.6g} m2, {closed}, {extent} m"
+        )
+    return lines
