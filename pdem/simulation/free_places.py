@@ -46,9 +46,9 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
     walls = system.moving_walls
     mesh, blocks = walls.mesh, system.blocks
     if blocks is None:
-        near = np.arange(mesh.facet_count)
+        near = walls.there(np.arange(mesh.facet_count))
     else:
-        near = blocks.near(walls.places_of(blocks.anchors), position, radius)
+        near = walls.there(blocks.near(walls.places_of(blocks.anchors), position, radius))
     if not len(near):
         return nothing
     start = np.zeros(len(near) + 1, np.int64)

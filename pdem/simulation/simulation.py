@@ -25,6 +25,7 @@ from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, advance_by
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
+from pdem.simulation.gravity import gravity_of
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
 from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.insertions import InsertionControl, insertions_of
@@ -35,6 +36,8 @@ from pdem.simulation.ranks import exchange_of, group_of, once_per_node
 from pdem.simulation.sensor_report import reported
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.simulation.stage_events import enter_stage
+from pdem.simulation.stages import Stages
 from pdem.simulation.state import initial_groups, load_state, spread_state
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, loads_of_walls, measured_walls
@@ -110,14 +113,18 @@ class Simulation:
         continued = bool(exchange.share(state is not None))
         groups = self._initial_state(exchange, state, particles, continued)
         del state, particles
-        moving_walls = walls_of(case, geometry)
+        constants = constants_of(case)
+        stages = Stages(case.stages, constants.step)
+        moving_walls = walls_of(case, geometry, stages.clocks)
         self.system = System(
-            case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.blocks
+            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.blocks
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
-        self.system.insertions = insertions_of(case, exchange, self.system.constants.step)
-        self.system.sensors = sensors_of(case, exchange, self.system.constants.step)
+        self.system.insertions = insertions_of(case, exchange, constants.step, stages.clocks)
+        self.system.sensors = sensors_of(case, exchange, constants.step)
+        self.system.stages, self.system.gravity = stages, gravity_of(case, exchange, constants.step)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
+        enter_stage(self.system)
         self.system.renew_levels()
         if moving_walls is not None:
             moving_walls.place(self.time, self.system.time_of(self.step - 1))

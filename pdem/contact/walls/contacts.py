@@ -124,11 +124,12 @@ class WallContacts:
     def _facets_near(
         self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        walls, blocks, near = self.walls, self._search.blocks, None
+        walls, blocks = self.walls, self._search.blocks
         if blocks is None:
             walls.place_all()
+            near = walls.present_facets
         else:
-            near = blocks.near(walls.places_of(blocks.anchors), reference, reaches)
+            near = walls.there(blocks.near(walls.places_of(blocks.anchors), reference, reaches))
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
