@@ -5,15 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
+from pdem.simulation.gravity import gravity_of
 from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
 from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.insertions import insertions_of
 from pdem.simulation.sensor_events import act_sensors
+from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
 
 if TYPE_CHECKING:
     from pdem.simulation.phases import Phases
+    from pdem.simulation.stages import Stages
     from pdem.simulation.system import System
+
+
+def add_events(system: System, stages: Stages) -> None:
+    """Give a system all that happens between the steps of its case, at time 0. Collective.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if a file that the case names cannot be used.
+    """
+    case, exchange, step = system.case, system.exchange, system.constants.step
+    system.insertions = insertions_of(case, exchange, step, stages.clocks)
+    system.sensors = sensors_of(case, exchange, step)
+    system.stages, system.gravity = stages, gravity_of(case, exchange, step)
 
 
 def advance_by(system: System, phases: Phases, steps: int) -> int:

@@ -22,6 +22,7 @@ from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
+from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
 from pdem.simulation.energy import terms_of
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
@@ -92,6 +93,7 @@ class Outputs:
         self._root = simulation.system.exchange.rank == 0
         self._folder = Path(simulation.case.output.folder)
         self._loads: dict[str, dict[str, Any]] = {}
+        self._walls_change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: Bodies | None = None
         self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
@@ -159,7 +161,8 @@ class Outputs:
         self._bodies = bodies_of(walls)
         return self._format.walls(
             self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall,
-            self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
+            self._attributes, vertex_fields=NODE_FIELDS, table_fields=BODY_FIELDS,
+            facet_fields=(*FACET_FIELDS, *([PRESENT] if self._walls_change else [])),
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
             resume_step=resumed,
         )  # fmt: skip
@@ -291,6 +294,7 @@ class Outputs:
             {
                 "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
                 "sliding_power": nodal_loads.sliding_power,
+                **({PRESENT.name: walls.present[walls.facet_wall]} if self._walls_change else {}),
             },
         )  # fmt: skip
 
@@ -301,6 +305,11 @@ class Outputs:
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
         return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
+
+    def has_stage(self, name: str) -> bool:
+        """Return whether the checkpoint that a stage ends with is there. Collective."""
+        kept = self._checkpoints.of_stage(name)
+        return on_first_rank(self._simulation.system.exchange, kept.exists)
 
     def keep_stage(self, path: Path, name: str) -> None:
         """Keep a checkpoint as the one that a stage has ended with. Collective.

@@ -138,7 +138,7 @@ class _Run:
         else:
             self.good_state = local_groups(simulation.system)
         try:
-            self._keep_stage()
+            self._keep_stage(only_missing=True)
             while simulation.step < self.schedule.last and not simulation.system.stages.finished:
                 self._advance()
         except BlowUpError as error:
@@ -201,14 +201,15 @@ class _Run:
         self.last_checkpoint = int(counters["step"]), path
         return path
 
-    def _keep_stage(self) -> None:
-        """Keep the checkpoint of a stage that has ended at the present step, unless it is there. Collective."""
+    def _keep_stage(self, *, only_missing: bool = False) -> None:
+        """Keep the checkpoint of a stage that has ended at the present step. Collective."""
         system = self.simulation.system
-        if system.stages.is_over and system.stages.state.end == system.step:
+        is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
+        if system.stages.is_over and system.stages.state.end == system.step and not is_there:
             if self.last_checkpoint is None or self.last_checkpoint[0] != system.step:
                 self._write_checkpoint(local_groups(system))
             assert self.last_checkpoint is not None
-            self.outputs.keep_stage(self.last_checkpoint[1], system.stages.section.name)
+            self.outputs.keep_stage(self.last_checkpoint[1], system.stages.present_name)
 
     def _save_good_state(self) -> str:
         if not self.good_state:

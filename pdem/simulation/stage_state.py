@@ -9,15 +9,15 @@ import numpy as np
 from pdem.foundation.errors import CheckpointError
 from pdem.simulation.insertion_source import name_key
 from pdem.simulation.stage_events import begin_first_stage
-from pdem.simulation.stages import StageState
+from pdem.simulation.stages import Stages, StageState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.motion.courses import Clock
-    from pdem.simulation.stages import Stages
     from pdem.simulation.system import System
 
 STAGES = "stages"
@@ -88,3 +88,16 @@ def clocks_of(stages: Stages, groups: Mapping[str, Mapping[str, NDArray[Any]]]) 
     if stages.sections and STAGES in groups:
         adopt_stages(stages, groups[STAGES])
     return stages.clocks
+
+
+def finished_stage(case: Case, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> str:
+    """Return the name of the last stage of a case if it has ended in a checkpoint, else nothing.
+
+    Raises
+    ------
+    CheckpointError
+        As `adopt_stages`.
+    """
+    stages = Stages(case.stages, case.resolved_step())
+    clocks_of(stages, groups)
+    return stages.present_name if stages.finished else ""

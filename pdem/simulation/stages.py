@@ -85,6 +85,11 @@ class Stages:
         return [stage.name for stage in self.sections]
 
     @property
+    def present_name(self) -> str:
+        """Name of the present stage, empty without any."""
+        return self.section.name if self.sections else ""
+
+    @property
     def section(self) -> Stage:
         """The present stage in the case."""
         return self.sections[self.present]
