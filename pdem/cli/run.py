@@ -77,7 +77,7 @@ def run(
     "--from",
     "stage",
     metavar="STAGE",
-    help="Repeat a stage of the run in a folder: go on from the end of the one before.",
+    help="Repeat a stage of a folder's run: go on from the end of the one before.",
 )
 @settings_option
 @overwrite_option("Remove what the folder holds that is later than the checkpoint.")
