@@ -443,7 +443,7 @@ def test_insertions_count_from_their_stage(tmp_path):
 
 ALL = [
     {"name": "fill", "until": {
-        "quantity": "kinetic_energy_per_particle", "below": 1e-7, "for": 30 * STEP, "latest": 0.02, "every": 10 * STEP,
+        "quantity": "kinetic_energy_per_particle", "below": 5e-7, "for": 30 * STEP, "latest": 0.08, "every": 10 * STEP,
     }},
     {"name": "tilt", "end": 60 * STEP, "gravity_table": {
         "times": [0.0, 60 * STEP], "values": [[0, 0, -G], [3.0, 0, -9.0]], "every": 7 * STEP,
