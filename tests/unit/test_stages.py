@@ -10,7 +10,6 @@ import pytest
 from rank_cases import require_same_bits
 
 from cases import GRAIN, USUAL, Grains, box, quad, simulate, state_of
-from pdem.containers.mesh import join_meshes
 from pdem.detection import facets as facet_search
 from pdem.foundation.errors import CheckpointError
 from pdem.simulation.stages import AT_LATEST, BY_CONDITION, BY_TIME
@@ -454,7 +453,7 @@ ALL = [
 
 def with_everything(folder, state=None):
     walls = (
-        {"mesh": join_meshes([quad(0.2)]), "name": "gate"},
+        {"mesh": quad(0.2), "name": "gate"},
         {"mesh": quad(0.2, -0.0042), "name": "net"},
         {
             "mesh": quad(0.05, 0.2),
