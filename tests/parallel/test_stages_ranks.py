@@ -15,7 +15,13 @@ BED = {"name": "bed", "region": {"lower": [-0.1] * 3, "upper": [0.1, 0.1, 0.03]}
 WALLS = [
     {"name": "gate", "mesh": "given", "material": "steel"},
     {"name": "floor", "mesh": "given", "material": "steel"},
-    {"name": "lid", "mesh": "given", "material": "steel", "stage": "open", "translation": {"velocity": [0, 0, 0.1]}},
+    {
+        "name": "lid",
+        "mesh": "given",
+        "material": "steel",
+        "stage": "open",
+        "translation": {"velocity": [0, 0, 0.1]},
+    },
 ]
 MESHES = [quad(0.2, 0.0), quad(0.2, -0.03), quad(0.2, 0.08)]
 STAGES = [
