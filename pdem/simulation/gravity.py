@@ -114,7 +114,7 @@ class Gravity:
         for number in range(min(stages.present, len(stages.states) - 1), -1, -1):
             given = self._given[1 + number]
             if given is not None:
-                return given, stages.states[number].begin
+                return given, max(stages.states[number].begin, 0)
         base = self._given[0]
         assert base is not None
         return base, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.simulation.stages import AT_LATEST, BY_CONDITION, BY_TIME
+from pdem.simulation.stages import AT_LATEST, BY_CONDITION, GOES_ON
 
 if TYPE_CHECKING:
     from pdem.simulation.stages import Stages
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 def stage_line(stages: Stages, number: int) -> str:
     """Return a line on a stage that has begun."""
     stage, state = stages.sections[number], stages.states[number]
-    begin = f"stage {stage.name}: from step {state.begin} ({stages.time_of(state.begin):.6g} s)"
-    until = "" if stage.until is None else f"{stage.until}"
-    if state.outcome in (BY_TIME, BY_CONDITION, AT_LATEST):
-        begin += f" to step {state.end} ({stages.time_of(state.end):.6g} s)"
+    text = f"stage {stage.name}: from step {state.begin} ({stages.time_of(state.begin):.6g} s)"
+    if state.outcome != GOES_ON:
+        text += f" to step {state.end} ({stages.time_of(state.end):.6g} s)"
+    if stage.until is None:
+        return text
+    missed = f"{stage.until} was not reached (it was {state.value:.6g})"
     ends = {
-        BY_TIME: "",
-        BY_CONDITION: f", ended by {until} (it was {state.value:.6g})",
-        AT_LATEST: f", ended at its latest: {until} was not reached (it was {state.value:.6g}); "
-        "give more time in until.latest, or another limit",
+        GOES_ON: f", not ended: {missed}",
+        BY_CONDITION: f", ended by {stage.until} (it was {state.value:.6g})",
+        AT_LATEST: f", ended at its latest: {missed}; give more time in until.latest, or another limit",
     }
-    unended = f", not ended: {until} was not reached (it was {state.value:.6g})" if until else ""
-    return begin + ends.get(state.outcome, unended)
+    return text + ends[state.outcome]
 
 
 def stage_lines(stages: Stages) -> list[str]:
@@ -47,6 +47,6 @@ def stage_columns(system: System) -> list[tuple[str, ...]]:
 
 def stage_row(system: System) -> dict[str, float]:
     """Return the present values of those columns: the number of the stage, from 0 on, and gravity."""
-    values = [*([system.stages.present] if system.stages.sections else [])]
+    stage = [system.stages.present] if system.stages.sections else []
     gravity = system.constants.gravity.tolist() if system.gravity is not None else []
-    return dict(zip((name for name, *_ in stage_columns(system)), [*values, *gravity], strict=True))
+    return dict(zip((name for name, *_ in stage_columns(system)), [*stage, *gravity], strict=True))

@@ -140,15 +140,18 @@ class Stages:
         """Return the number of steps in a time [s], at least one."""
         return max(1, round(time / self._step))
 
-    def plan(self) -> None:
-        """Find the step of the next look at the present stage."""
+    def plan(self, after: int = -1) -> None:
+        """Find the step of the next look at the present stage, later than a step.
+
+        In a changed case that goes on, the stage may have been due before.
+        """
         self.next_step = NEVER
         if not self.sections or self.is_over:
             return
         look, state = NEVER, self.state
         if self.section.until is not None:
             look = max(state.begin, state.looked) + look_interval(self.section, self._step)
-        self.next_step = min(look, self.latest)
+        self.next_step = max(min(look, self.latest), after + 1)
 
     def time_of(self, step: int) -> float:
         """Return the time at the end of a step [s]."""

@@ -12,6 +12,7 @@ from rank_cases import require_same_bits
 from cases import GRAIN, USUAL, Grains, box, quad, simulate, state_of
 from pdem.detection import facets as facet_search
 from pdem.foundation.errors import CheckpointError
+from pdem.simulation.rebase_ledger import rebase_ledger
 from pdem.simulation.stages import AT_LATEST, BY_CONDITION, BY_TIME
 
 R = 0.01
@@ -451,7 +452,7 @@ ALL = [
 ]  # fmt: skip
 
 
-def with_everything(folder, state=None):
+def with_everything(folder, state=None, **options):
     walls = (
         {"mesh": quad(0.2), "name": "gate"},
         {"mesh": quad(0.2, -0.0042), "name": "net"},
@@ -464,7 +465,7 @@ def with_everything(folder, state=None):
     )
     places = [[0.021 * k, 0.004 * (k % 2), (1.01 + 0.01 * k) * R] for k in range(4)]
     grains = Grains(places, R, [0.0, 0.0, -0.05])
-    return run_of(folder, grains, stages=ALL, walls=walls, state=state)
+    return run_of(folder, grains, stages=ALL, walls=walls, state=state, **options)
 
 
 def test_a_restart_at_any_step_makes_the_same_bits(tmp_path):
@@ -492,7 +493,7 @@ def test_a_restart_at_any_step_makes_the_same_bits(tmp_path):
         second.end,
     ]
     for step in [*chosen, second.end + 1]:
-        again = with_everything(tmp_path, state=states[step])
+        again = with_everything(tmp_path, state=states[step], threads=2 if step == first.end else 1)
         assert again.step == step
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -521,3 +522,26 @@ def test_a_checkpoint_without_stages_begins_the_first(tmp_path):
     again = run_of(tmp_path, Grains([0, 0, 1], R), stages=stages, state=state_of(run))
     again.advance(11)
     assert [one.begin for one in again.system.stages.states] == [15, 25]
+
+
+def test_a_stage_that_is_due_before_the_step_of_a_restart_ends_at_once(tmp_path):
+    stages = [{"name": "a", "end": 100 * STEP}, {"name": "b"}]
+    run = run_of(tmp_path, Grains([0, 0, 1], R), stages=stages)
+    run.advance(50)
+    shorter = [{"name": "a", "end": 20 * STEP}, {"name": "b"}]
+    again = run_of(tmp_path, Grains([0, 0, 1], R), stages=shorter, state=state_of(run))
+    again.advance(2)
+    assert [(one.begin, one.end) for one in again.system.stages.states] == [(0, 51), (51, -1)]
+
+
+def test_the_ledger_of_a_changed_case_goes_on_in_the_same_stage(tmp_path):
+    """Energies of the case before are those of its stage, not of its begin."""
+    stages = [{"name": "a", "end": 20 * STEP}, {"name": "b", "gravity": [0.0, 0.0, -5.0]}]
+    run = run_of(tmp_path, Grains([0, 0, 0.5], R), stages=stages)
+    run.advance(50)
+    other = [stages[0], {"name": "b", "gravity": [0.0, 0.0, -7.0]}]
+    again = run_of(tmp_path, Grains([0, 0, 0.5], R), stages=other, state=state_of(run))
+    again.first_balance = run.first_balance
+    place = run.particles.position[0, 2]
+    assert rebase_ledger(again, run.case) == pytest.approx(2.0 * MASS * place, rel=1e-9)
+    assert again.energies()["residual"] == pytest.approx(run.energies()["residual"], abs=1e-15)
