@@ -61,11 +61,13 @@ def make_case(
     detection: dict[str, Any] | None = None,
     largest_overlap: float = 0.5,
     step_fraction: float = 0.1,
+    more: dict[str, Any] | None = None,
 ) -> Case:
     """Write what the case needs into a folder and return it.
 
     Every two materials interact by `law` unless `interactions` holds them; walls are ``dict(mesh=Mesh, ...)`` or
-    ``dict(shape=..., ...)`` with the keys of a case, made of rigid "steel" unless they say otherwise.
+    ``dict(shape=..., ...)`` with the keys of a case, made of rigid "steel" unless they say otherwise. `more` are
+    further sections, or further keys of one.
     """
     materials = materials or {"grain": GRAIN, "steel": RIGID}
     names = list(materials)
@@ -90,6 +92,8 @@ def make_case(
         "materials": materials, "interactions": pairs, "particles": particles, "walls": tables,
         "detection": detection or {}, "limits": {"largest_overlap": largest_overlap},
     }  # fmt: skip
+    for key, section in (more or {}).items():
+        document[key] = {**document[key], **section} if key in document else section
     return Case.from_text(tomli_w.dumps(document), folder)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tomli_w
 
 from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
@@ -349,6 +350,15 @@ def _gas_particles(case: Case, ratio: float, count: int) -> Columns:
     return particles
 
 
+def _mixing(case: Case) -> Case:
+    """Return the case of the mixer from where its bed has settled, with the rotor turning at once."""
+    settled = (case.directory.parent / case.output.folder).resolve() / "stage-settling.h5"
+    document = case.model_dump(mode="python", exclude_none=True, exclude={"stages"})
+    document["particles"] = [{"material": "grain", "file": str(settled)}]
+    del document["walls"][1]["stage"]
+    return Case.from_text(tomli_w.dumps(document), case.directory)
+
+
 def _mixer(communicator: Any, threads: int) -> Start:
     root = Path(__file__).resolve().parents[2]
     paths = [folder / "cases" / "rotary_mixer.toml" for folder in (Path.cwd(), root)]
@@ -356,7 +366,7 @@ def _mixer(communicator: Any, threads: int) -> Start:
     if not found:
         raise SkipCase("there is no cases/rotary_mixer.toml here; start in the folder of the project")
     try:
-        case = Case.read(found[0])
+        case = _mixing(Case.read(found[0]))
         meshes = read_walls(case)
         is_first = communicator is None or communicator.rank == 0
         return Start(case, meshes, initial_particles(case, meshes) if is_first else None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.base import Section
 from pdem.case.driven_wall_checks import driven_problems
+from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems
 from pdem.case.materials import split_pair
@@ -19,6 +20,7 @@ from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_rules import sensor_problems
+from pdem.case.stage_rules import stage_problems
 from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.case.wall_shapes import ShapeWall
@@ -53,6 +55,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         sensor_problems,
         _motions,
         _detection,
+        stage_problems,
     )
     problems = [problem for rule in rules for problem in rule(case)]
     # With other problems these rules would only repeat them.
@@ -81,6 +84,10 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _numbers(sensor, ("sensors", index))
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
+    for location, table in gravity_tables(case):
+        values += _numbers(table, location)
+    for index, stage in enumerate(case.stages):
+        values += _numbers(stage, ("stages", index))
     for where, value in values:
         if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
             yield Problem(where, BEYOND_REASON)
@@ -102,7 +109,7 @@ def _group_magnitudes(group: ParticleGroup, where: Location) -> Iterator[tuple[L
 def _numbers(section: Section, where: Location) -> Iterator[tuple[Location, float]]:
     """Yield every number of a section with its location."""
     for key, part in section:
-        if key == "inertia":  # may be much smaller: that of a grain of dust
+        if key in ("inertia", "below", "above"):  # may be much smaller: those of a grain of dust
             continue
         if isinstance(part, tuple) and any(isinstance(one, str) for one in part):
             continue

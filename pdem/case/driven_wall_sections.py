@@ -54,7 +54,8 @@ class Servo(Section):
         Rate over error of the load, in m/(N s) or rad/(N m s); by default ten times `largest_rate` over the largest
         load. It is reduced where stiff contacts would make the servo unstable.
     start : float
-        Time at which the servo starts to move the wall, in s.
+        Time at which the servo starts to move the wall, in s; counted, as are the times of its table, from the begin of
+        the `stage` of the wall if it has one.
     travel_limits : tuple of 2 float
         Least and largest displacement from the position of the mesh, along or about the axis, in m or rad.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.gravity import first_gravity
 from pdem.case.messages import shown_key
 from pdem.case.time_tables import read_table
 from pdem.case.wall_motions import motion_of
@@ -17,7 +18,7 @@ from pdem.motion.servo import EAGERNESS, Servo
 from pdem.motion.spins import AxisSpin, NoSpin, TopSpin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,14 +26,19 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.case.walls import Wall
     from pdem.containers.mesh import Mesh
+    from pdem.motion.courses import Clock
     from pdem.motion.drives import Drive
     from pdem.motion.spins import Spin
 
     Floats = NDArray[np.float64]
 
 
-def drives_of(case: Case, meshes: Sequence[Mesh]) -> dict[int, Drive]:
+def drives_of(
+    case: Case, meshes: Sequence[Mesh], clocks: Mapping[str, Clock] | None = None
+) -> dict[int, Drive]:
     """Return servos and bodies of a case by number of their wall, in their state at time 0.
+
+    Servos with a `stage` count from its clock, as in `pdem.case.wall_motions.motion_of`.
 
     Raises
     ------
@@ -44,7 +50,7 @@ def drives_of(case: Case, meshes: Sequence[Mesh]) -> dict[int, Drive]:
     drives: dict[int, Drive] = {}
     for number, (wall, mesh) in enumerate(zip(case.walls, meshes, strict=True)):
         if wall.servo is not None:
-            drives[number] = servo_of(case, wall)
+            drives[number] = servo_of(case, wall, clocks)
         elif wall.body is not None:
             try:
                 drives[number] = body_of(case, wall.body, mesh)
@@ -58,8 +64,8 @@ def _unit(axis: Sequence[float]) -> Floats:
     return np.array(axis, np.float64) / math.hypot(*axis)
 
 
-def servo_of(case: Case, wall: Wall) -> Servo:
-    """Return the servo of a wall, in its state at time 0.
+def servo_of(case: Case, wall: Wall, clocks: Mapping[str, Clock] | None = None) -> Servo:
+    """Return the servo of a wall, in its state at time 0; see `drives_of`.
 
     Raises
     ------
@@ -77,7 +83,7 @@ def servo_of(case: Case, wall: Wall) -> Servo:
         _unit(servo.axis), None if servo.centre is None else np.array(servo.centre, np.float64), times, targets,
         largest_rate=servo.largest_rate, gain=gain,
         start=servo.start, travel_limits=servo.travel_limits or (-math.inf, math.inf),
-        motion=motion_of(wall, case.motions, case.directory),
+        motion=motion_of(wall, case.motions, case.directory, clocks), clock=(clocks or {}).get(wall.stage or ""),
     )  # fmt: skip
 
 
@@ -108,7 +114,7 @@ def body_of(case: Case, body: sections.Body, mesh: Mesh) -> FreeBody:
     hinge = None
     if body.hinge is not None:
         hinge, free = np.array(body.hinge.centre, np.float64), np.zeros(3)
-    gravity = np.array(case.domain.gravity, np.float64) * (1.0 if body.gravity else 0.0)
+    gravity = first_gravity(case) * (1.0 if body.gravity else 0.0)
     return FreeBody(
         mass, centre, _spin(body, mass, centre, inertia, flat), free=free, hinge=hinge,
         velocity=np.array(body.velocity, np.float64), force=np.array(body.force, np.float64),

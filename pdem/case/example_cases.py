@@ -145,6 +145,13 @@ def _hopper() -> Mesh:
     return Mesh(np.concatenate(rings), facets)
 
 
+def _gate() -> Mesh:
+    """Return a plate that closes the opening of the hopper."""
+    side, height = 0.025, -0.03
+    square = ((-side, -side), (side, -side), (side, side), (-side, side))
+    return Mesh([(x, y, height) for x, y in square], [[0, 1, 2, 3]])
+
+
 def _boundary() -> Mesh:
     """Return a long bar in pieces: facets not much larger than their distance from the particles are quick to check."""
     places = np.linspace(-0.8, 0.8, _PIECES + 1)
@@ -196,6 +203,7 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     "plate.vtk": _plate,
     "tray.vtk": _tray,
     "hopper.vtk": _hopper,
+    "gate.vtk": _gate,
     "boundary.vtk": _boundary,
     "h2_supports.vtk": h2_meshes.supports,
     "h2_edge_block.vtk": h2_meshes.edge_block,

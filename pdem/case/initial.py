@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.checks import periodic_width_problems
+from pdem.case.gravity import first_gravity
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
+from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
@@ -101,8 +103,12 @@ def initial_particles(
 
 def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
     """Return the domain and the walls of a case; meshes are read only if a fill avoids walls."""
-    walls = (lambda: read_walls(case) if meshes is None else meshes) if case.walls else None
-    return Surroundings(case.domain, walls)
+
+    def walls() -> Sequence[Mesh]:
+        return first_meshes(case, read_walls(case) if meshes is None else meshes)
+
+    domain = case.domain.model_copy(update={"gravity": tuple(first_gravity(case).tolist())})
+    return Surroundings(domain, walls if any(walls_present(case, 0)) else None)
 
 
 def _placed_groups(

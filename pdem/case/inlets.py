@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.gravity import largest_gravity
 from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTable
 from pdem.case.messages import shown_key
 from pdem.case.missing_file import missing_file_error
@@ -130,7 +131,8 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
     lower, upper = regions.bounds(insertion.region)
     axes = range(case.domain.dimension)
     sides = (upper - lower).tolist()
-    return min(_passage(sides[axis], abs(velocity[axis]), abs(case.domain.gravity[axis])) for axis in axes)
+    gravity = largest_gravity(case, files=False)
+    return min(_passage(sides[axis], abs(velocity[axis]), float(gravity[axis])) for axis in axes)
 
 
 def _passage(way: float, speed: float, acceleration: float) -> float:

@@ -147,6 +147,8 @@ class Insertion(Section):
     every : float or None
         Interval of events, in s. By default the time in which the layer behind a face is two of the largest diameters
         deep, or in which a particle leaves the region.
+    stage : str or None
+        Name of a stage: `start`, `end` and the times of a rate count from the begin of that; nothing comes in before.
     seed : int
         Of the random sizes, places and velocities, which are keyed by insertion and number.
     attempts : int
@@ -167,6 +169,7 @@ class Insertion(Section):
     velocity: InsertionVelocity = (0.0, 0.0, 0.0)
     angular_velocity: Vector = (0.0, 0.0, 0.0)
     every: Positive | None = None
+    stage: Name | None = None
     seed: Seed = 0
     attempts: Annotated[int, Field(ge=1, le=10**5)] = 100
 

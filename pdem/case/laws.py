@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.materials import LAW_KEYS
 from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
+from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.models import LAWS, PARTS, LawModel
@@ -180,15 +181,15 @@ def recipe_by_key(case: CaseData, key: str) -> Recipe:
     return recipe_of(case.interactions[key], case.directory, f"{case.source}: interactions.{key}")
 
 
-def law_of(case: CaseData, recipes: Mapping[str, Recipe] | None = None) -> ContactLaw:
-    """Return the contact law of a case; recipes are made unless they are passed.
+def law_of(case: CaseData) -> ContactLaw:
+    """Return the contact law of a case, with the parts that it needs in any of its stages.
 
     Raises
     ------
     CaseError
         See `recipe_of`.
     """
-    made = list((recipes_of(case) if recipes is None else recipes).values())
+    made = [recipe for one in cases_of_stages(case) for recipe in recipes_of(one).values()]
     return ContactLaw(made or [Recipe(PartUse(LAWS["linear"].normal))], energies=case.output.energies)
 
 

@@ -200,6 +200,8 @@ class MovingFrame(Section):
     ----------
     on : str or None
         Name of the motion that carries this one.
+    stage : str or None
+        Name of a stage: all its times count from the begin of that, and it rests before.
     rotation, swing, rotation_table : optional
         Rotations: the table first, then the swing, then the rotation.
     translation, oscillation, translation_table : optional
@@ -207,6 +209,7 @@ class MovingFrame(Section):
     """
 
     on: Name | None = None
+    stage: Name | None = None
     rotation: Rotation | None = None
     swing: Swing | None = None
     rotation_table: RotationTable | None = None
@@ -221,4 +224,4 @@ class MovingFrame(Section):
 
 
 MOTION_KEYS = tuple(MovingFrame.model_fields)
-"""Keys of a moving frame: its carrier, and all kinds of motion."""
+"""Keys of a moving frame: its carrier, its stage, and all kinds of motion."""

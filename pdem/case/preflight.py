@@ -16,6 +16,8 @@ from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findin
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.sensor_preflight import sensor_findings
+from pdem.case.stage_cases import walls_present
+from pdem.case.stage_preflight import stage_findings
 from pdem.case.surface_preflight import surface_findings
 from pdem.case.timestep import impact_conditions, step_limits, step_scale
 from pdem.case.unit_checks import material_unit_warnings
@@ -88,7 +90,11 @@ def preflight(
         *overlap_findings(case, population),
         *wall_findings(case, population, meshes),
     ]
-    sides = [list(side_warnings(population, mesh)) for mesh in meshes]
+    there = walls_present(case, 0)
+    sides = [
+        list(side_warnings(population, mesh)) if first else []
+        for mesh, first in zip(meshes, there, strict=True)
+    ]
 
     def all_findings() -> list[Finding]:
         return [
@@ -98,6 +104,7 @@ def preflight(
             *of_particles,
             *insertion_findings(case, step, population.count),
             *sensor_findings(case, step),
+            *stage_findings(case, step),
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),
             *_memory(population.count + inserted_number(case), meshes, ranks),
@@ -176,7 +183,9 @@ def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
 def wall_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Finding]:
     """Report the largest overlap of particles with each wall at time 0. Collective."""
     radius = particles["radius"]
-    for wall, mesh in zip(case.walls, meshes, strict=True):
+    for wall, mesh, first in zip(case.walls, meshes, walls_present(case, 0), strict=True):
+        if not first:
+            continue
         hit, depth, facets = touching_walls(
             particles["position"], radius, mesh.vertices, mesh.facet_start, mesh.facet_vertices
         )

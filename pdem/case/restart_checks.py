@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
+    from pdem.motion.courses import Clock
     from pdem.motion.poses import Pose
 
     Floats = NDArray[np.float64]
@@ -81,13 +82,17 @@ def _unchangeable_part(value: Any) -> Any:
 
 
 def moved_walls(
-    old: Case, new: Case, time: float, groups: Mapping[str, Mapping[str, NDArray[Any]]], driven: str
+    cases: tuple[Case, Case],
+    time: float,
+    groups: Mapping[str, Mapping[str, NDArray[Any]]],
+    driven: str,
+    clocks: tuple[Mapping[str, Clock], Mapping[str, Clock]] = ({}, {}),
 ) -> list[Finding]:
     """Return a warning for each wall whose changed motion makes it jump at the time of the checkpoint.
 
     Parameters
     ----------
-    old, new : Case
+    cases : tuple of 2 Case
         Case of the checkpoint, and of the continued run.
     time : float
         Time of the checkpoint [s].
@@ -95,17 +100,21 @@ def moved_walls(
         State in the checkpoint.
     driven : str
         Name of the group with the state of driven walls.
+    clocks : tuple of 2 mappings
+        Of the stages of both cases, at that time.
 
     Raises
     ------
     CaseError
         If a wall jumps by more than the smallest radius: it could pass through particles.
     """
-    if not any(key.startswith(("walls", "motions")) for key, _, _ in physical_differences(old, new)):
+    changed, new = physical_differences(*cases), cases[1]
+    if not any(key.startswith(("walls", "motions", "stages")) for key, _, _ in changed):
         return []
     meshes, state = read_walls(new), groups.get(driven, {})
     smallest = float(groups["particles"]["radius"].min(initial=math.inf))
-    poses = zip(*(_poses(case, time, meshes, state) for case in (old, new)), strict=True)
+    both = zip(cases, clocks, strict=True)
+    poses = zip(*(_poses(case, time, meshes, state, each) for case, each in both), strict=True)
     findings = []
     for wall, mesh, (old_pose, new_pose) in zip(new.walls, meshes, poses, strict=True):
         jump = _largest_length(new_pose.place(mesh.vertices) - old_pose.place(mesh.vertices))
@@ -125,15 +134,21 @@ def _largest_length(vectors: Floats) -> float:
     return float(np.sqrt((vectors**2).sum(axis=1)).max(initial=0.0))
 
 
-def _poses(case: Case, time: float, meshes: Sequence[Mesh], state: Mapping[str, NDArray[Any]]) -> list[Pose]:
+def _poses(
+    case: Case,
+    time: float,
+    meshes: Sequence[Mesh],
+    state: Mapping[str, NDArray[Any]],
+    clocks: Mapping[str, Clock],
+) -> list[Pose]:
     """Return the poses of the walls of a case; those of driven walls follow from their state."""
-    drives = drives_of(case, meshes)
+    drives = drives_of(case, meshes, clocks)
     for wall, row in zip(state.get("wall", ()), state.get("state", ()), strict=True):
         drives[int(wall)].adopt(row)
     return [
         drives[number].now(time)
         if number in drives
-        else motion_of(wall, case.motions, case.directory).pose(time)
+        else motion_of(wall, case.motions, case.directory, clocks).pose(time)
         for number, wall in enumerate(case.walls)
     ]
 

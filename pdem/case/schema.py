@@ -16,6 +16,7 @@ from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
 from pdem.case.sensor_sections import Sensor
+from pdem.case.stage_sections import Stage
 
 TEXT_SOURCE = "case"
 """Name in messages of a case without a file."""
@@ -54,6 +55,8 @@ class CaseData(Section):
         What is counted, and where particles are taken out.
     motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
+    stages : tuple of Stage
+        The parts of the run, one after the other; without any it is one.
     """
 
     title: str = ""
@@ -66,6 +69,7 @@ class CaseData(Section):
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
+    stages: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()
     limits: Limits = Limits()

@@ -16,6 +16,7 @@ from pdem.case.base import (
     Section,
     Vector,
 )
+from pdem.case.gravity_section import GravityTable
 from pdem.containers.exchange import PartitionMethod
 
 
@@ -53,6 +54,8 @@ class Domain(Section):
         energy is then added to ``outflow`` of the ledger.
     gravity : tuple of 3 float
         Acceleration in m/s^2.
+    gravity_table : GravityTable or None
+        In place of `gravity`: acceleration as a function of the time, for what tilts with its container.
     dimension : {2, 3}
         2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.
     """
@@ -62,6 +65,7 @@ class Domain(Section):
     periodic: Flags = (False, False, False)
     outside: Literal["keep", "remove"] = "keep"
     gravity: Vector = (0.0, 0.0, 0.0)
+    gravity_table: GravityTable | None = None
     dimension: Literal[2, 3] = 3
 
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.checks import contact_pairs
+from pdem.case.gravity import largest_gravity
 from pdem.case.laws import material_properties, recipe_by_key
 from pdem.case.moving_surfaces import surface_course
 from pdem.case.particle_sources import largest_first_speed, smallest_radii
+from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
@@ -137,7 +139,7 @@ def reference_speed(case: CaseData) -> float:
 def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
     """Return the larger speed of a fall through the domain and of walls by their motions [m/s]."""
     sides = np.subtract(case.domain.upper, case.domain.lower)
-    fall = math.sqrt(2.0 * float(np.dot(np.abs(case.domain.gravity), sides)))
+    fall = math.sqrt(2.0 * float(np.dot(largest_gravity(case), sides)))
     walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
     return max([fall, *walls])
 
@@ -154,7 +156,8 @@ def step_limits(case: CaseData, conditions: ImpactConditions | None = None) -> l
     """
     conditions = impact_conditions(case) if conditions is None else conditions
     limits = list(_rayleigh_limits(case, conditions))
-    limits += list(_impact_limits(case, conditions))
+    for one in cases_of_stages(case):
+        limits += list(_impact_limits(one, conditions))
     return sorted(limits, key=lambda limit: limit.time)
 
 
@@ -190,7 +193,8 @@ def automatic_fraction(case: CaseData) -> float:
     That is `case.time.step_fraction`, with heavily damped contacts at most a third of its default.
     """
     wanted, usual = case.time.step_fraction, float(type(case.time).model_fields["step_fraction"].default)
-    return min(wanted, HEAVY_DAMPING_STEP * usual) if heavily_damped(case) else wanted
+    heavy = any(heavily_damped(one) for one in cases_of_stages(case))
+    return min(wanted, HEAVY_DAMPING_STEP * usual) if heavy else wanted
 
 
 def heavily_damped(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.findings import Finding
+from pdem.case.gravity import largest_gravity
 from pdem.case.messages import shown_key
 from pdem.case.timestep import effective_mass_and_radius, impact_overlap
 
@@ -56,7 +57,7 @@ def material_unit_warnings(case: Case) -> Iterator[Finding]:
 
 
 def _gravity(case: Case) -> Iterator[Finding]:
-    size = math.hypot(*case.domain.gravity)
+    size = math.hypot(*largest_gravity(case))
     factors = {"cm/s2": 100.0, "mm/s2": 1000.0, "km/s2": 0.001}
     unit = next(
         (unit for unit, factor in factors.items() if abs(size / (EARTH_GRAVITY * factor) - 1.0) < 0.02), None

@@ -6,15 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.case.motions import RotationKind
+from pdem.motion.courses import Delayed
 from pdem.motion.motions import Motion, Shift, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pdem.case.motions import MovingFrame
+    from pdem.case.motions import MotionKind, MovingFrame
+    from pdem.motion.courses import Clock, Course
 
 
-def motion_of(wall: MovingFrame, motions: Mapping[str, MovingFrame], folder: Path | None = None) -> Motion:
+def motion_of(
+    wall: MovingFrame,
+    motions: Mapping[str, MovingFrame],
+    folder: Path | None = None,
+    clocks: Mapping[str, Clock] | None = None,
+) -> Motion:
     """Return the motion of a wall, with those of all frames that carry it.
 
     Torques are about the centre of its own ``rotation``, else of its ``swing``, else of its ``rotation_table``. If it
@@ -29,6 +36,8 @@ def motion_of(wall: MovingFrame, motions: Mapping[str, MovingFrame], folder: Pat
         The frames of the case, by name.
     folder : Path, optional
         Folder of the case, to which files of tables are relative.
+    clocks : mapping of str to Clock, optional
+        Of the stages, from which motions with a `stage` count; unless given all count from time 0, as for checks.
 
     Raises
     ------
@@ -41,7 +50,7 @@ def motion_of(wall: MovingFrame, motions: Mapping[str, MovingFrame], folder: Pat
     parts: list[Turn | Shift] = []
     centre, frame = (0.0, 0.0, 0.0), 0
     for moving in reversed(chain):
-        for first, part in enumerate(_parts(moving, folder or Path())):
+        for first, part in enumerate(_parts(moving, folder or Path(), clocks or {})):
             parts.append(part)
             if isinstance(part, Turn) and not any(
                 isinstance(other, Turn) for other in parts[-1 - first : -1]
@@ -50,12 +59,17 @@ def motion_of(wall: MovingFrame, motions: Mapping[str, MovingFrame], folder: Pat
     return Motion(parts, centre, frame)
 
 
-def _parts(moving: MovingFrame, folder: Path) -> Iterator[Turn | Shift]:
+def _parts(moving: MovingFrame, folder: Path, clocks: Mapping[str, Clock]) -> Iterator[Turn | Shift]:
     """Yield the motions of a frame itself, the outermost first: all translations, then all rotations."""
-    kinds = moving.kinds().values()
+    kinds, clock = moving.kinds().values(), clocks.get(moving.stage or "")
+
+    def courses(kind: MotionKind) -> tuple[Course, ...]:
+        own = kind.courses(folder)
+        return own if clock is None else tuple(Delayed(course, clock) for course in own)
+
     for kind in kinds:
         if not isinstance(kind, RotationKind):
-            yield Shift(kind.courses(folder))
+            yield Shift(courses(kind))
     for kind in kinds:
         if isinstance(kind, RotationKind):
-            yield Turn(kind.axis, kind.centre, *kind.courses(folder))
+            yield Turn(kind.axis, kind.centre, *courses(kind))

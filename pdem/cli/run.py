@@ -73,6 +73,12 @@ def run(
 
 @click.command(short_help="Continue a run from a checkpoint.")
 @click.argument("checkpoint", type=click.Path())
+@click.option(
+    "--from",
+    "stage",
+    metavar="STAGE",
+    help="Repeat a stage of a folder's run: go on from the end of the one before.",
+)
 @settings_option
 @overwrite_option("Remove what the folder holds that is later than the checkpoint.")
 @threads_option
@@ -80,6 +86,7 @@ def run(
 @trace_options
 def restart(
     checkpoint: str,
+    stage: str | None,
     settings: tuple[str, ...],
     overwrite: bool,
     threads: int | None,
@@ -94,7 +101,8 @@ def restart(
     with _stop_flag() as flag:
         options = _RunOptions(quiet, trace, trace_steps, flag, overwrite)
         return collective(
-            lambda communicator, own: _restart(communicator, own, checkpoint, settings, options), threads
+            lambda communicator, own: _restart(communicator, own, (checkpoint, stage), settings, options),
+            threads,
         )
 
 
@@ -216,11 +224,21 @@ class _RestartPoint(NamedTuple):
 
 
 def _restart(
-    communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
+    communicator: Any,
+    threads: int,
+    given: tuple[str, str | None],
+    settings: Sequence[str],
+    options: _RunOptions,
 ) -> int:
+    """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
     from pdem.case.restart_checks import set_folder
+    from pdem.simulation.ranks import on_first
+    from pdem.simulation.stage_start import stage_start
 
     groups: list[StatePart] = []
+    path, stage = given
+    if stage is not None:
+        path = on_first(communicator, lambda: str(stage_start(path, stage)))
     point = _read_restart_point(communicator, path, groups)
     case = point.case()
     set_folder(case, point.path.parent)
@@ -311,9 +329,12 @@ def _check_restart(
     from pdem.case.restart_checks import moved_walls
     from pdem.simulation.driven_walls import GROUP
     from pdem.simulation.output_folder import check_continued, check_unoccupied, is_same_folder
+    from pdem.simulation.stage_state import clocks_of
+    from pdem.simulation.stages import Stages
 
-    time = beginning.step * case.resolved_step()
-    notes = [str(one) for one in moved_walls(then, case, time, groups[0], GROUP)]
+    step = case.resolved_step()
+    clocks = clocks_of(Stages(then.stages, step), groups[0]), clocks_of(Stages(case.stages, step), groups[0])
+    notes = [str(one) for one in moved_walls((then, case), beginning.step * step, groups[0], GROUP, clocks)]
     if is_same_folder(case.output.folder, beginning.folder):
         notes += check_continued(beginning, case, overwrite=overwrite)
     elif not overwrite:
@@ -340,6 +361,7 @@ def _continue_run(
     from pdem.simulation.ranks import on_first, stop_if_signalled
     from pdem.simulation.rebase_ledger import rebase_ledger
     from pdem.simulation.simulation import Simulation
+    from pdem.simulation.stage_state import finished_stage
 
     then = point.case()
     beginning = RestartPoint(point.path.parent, then, point.step)
@@ -351,6 +373,9 @@ def _continue_run(
         echo(f"warning: {key} was {old} when the checkpoint was written and is {new} from now on")
     if not check_end(case, point.step, str(point.path)):
         echo(f"{point.path}: the run has reached its end, {case.time.end:g} s; go on with --set time.end=...")
+        return 0
+    if name := on_first(communicator, lambda: finished_stage(case, groups[0])):
+        echo(f"{point.path}: the run has ended with its last stage, {name}; pdem restart --from repeats one")
         return 0
     notes = on_first(communicator, lambda: _check_restart(beginning, then, case, groups, options.overwrite))
     for note in (*point.warnings, *notes):

@@ -17,6 +17,28 @@ WORST = 32
 """Number of the fastest steps of a table that are returned."""
 
 
+class Clock:
+    """The time since something began, which may be while the case runs.
+
+    Attributes
+    ----------
+    begin : float
+        Simulated time at which it began [s]; infinite before.
+    """
+
+    def __init__(self, begin: float = math.inf) -> None:
+        self.begin = begin
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has begun."""
+        return self.begin < math.inf
+
+    def since(self, time: float) -> float:
+        """Return the time since it began [s], negative before and without end if it has not."""
+        return time - self.begin
+
+
 class Course(Protocol):
     """A quantity as a function of the time, 0 at time 0."""
 
@@ -135,3 +157,33 @@ class Tabulated:
         ends = (np.interp(begin, self.times, self.values) for begin in (begins, begins + step))
         worst = np.argsort(-np.abs(np.subtract(*ends)), kind="stable")[:WORST]
         return tuple(begins[worst].tolist())
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """A course that counts from when a clock begins; it rests until then.
+
+    Attributes
+    ----------
+    course : Course
+        What follows.
+    clock : Clock
+        Says when.
+    """
+
+    course: Course
+    clock: Clock
+
+    def __call__(self, time: float) -> tuple[float, float]:
+        """Return the value and its rate at a time [s]; at the begin itself it still rests."""
+        since = self.clock.since(time)
+        return self.course(since) if since > 0.0 else (0.0, 0.0)
+
+    @property
+    def largest_rate(self) -> float:
+        """Largest absolute rate at any time."""
+        return self.course.largest_rate
+
+    def fastest(self, step: float) -> tuple[float, ...]:
+        """Return times from which on it changes most within a step [s], since its begin."""
+        return self.course.fastest(step)

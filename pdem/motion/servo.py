@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.motion.courses import Clock
 from pdem.motion.drives import NOTHING, STATE
 from pdem.motion.motions import Motion
 from pdem.motion.poses import REST, Axis, Pose, dot
@@ -57,11 +58,13 @@ class Servo:
     largest_rate, gain : float
         Of the travel [m/s, rad/s], and how fast it answers a wrong load [m/(N s), rad/(N m s)].
     start : float
-        Time before which it rests [s].
+        Time of the clock before which it rests [s].
     travel_limits : tuple of 2 float
         Beyond which it does not go [m, rad].
     motion : Motion
         What the wall does besides, as the servo carries it.
+    clock : Clock
+        From which start and times of targets count.
     """
 
     def __init__(
@@ -76,12 +79,14 @@ class Servo:
         start: float = 0.0,
         travel_limits: tuple[float, float] = (-np.inf, np.inf),
         motion: Motion | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.axis, self.pivot = axis, centre
         self.times, self.targets = times, targets
         self.largest_rate, self.gain, self.start = largest_rate, gain, start
         self.lowest, self.highest = travel_limits
         self.motion = Motion() if motion is None else motion
+        self.clock = Clock(0.0) if clock is None else clock
         self._line = None if centre is None else Axis(axis, centre)
         self.centre = self.motion.centre if centre is None else centre
         self.translation_axis: Floats = axis if centre is None else NOTHING
@@ -92,7 +97,7 @@ class Servo:
 
     def target(self, time: float) -> float:
         """Return the load that is wanted at a time [s]."""
-        return float(np.interp(time, self.times, self.targets))
+        return float(np.interp(self.clock.since(time), self.times, self.targets))
 
     def load(self) -> float:
         """Return what particles did to the wall in the last step along or about the axis [N, N m]."""
@@ -106,7 +111,7 @@ class Servo:
         self.travel += dt * self.rate
 
     def _chosen_rate(self, time: float, dt: float) -> float:
-        if time < self.start:
+        if self.clock.since(time) < self.start:
             return 0.0
         stiffness, damping = self.last_load[6:].tolist()
         resistance = dt * stiffness + 4.0 * damping

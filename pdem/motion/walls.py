@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pdem.motion.poses import Pose
     from pdem.motion.surfaces import SurfaceCourse
 
+    Facets = NDArray[np.int64] | None
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -97,6 +98,10 @@ class MovingWalls:
         1 if the work of the wall is added up contact by contact, 0 if it is driven.
     surfaces : MovingSurfaces
         What surfaces do besides.
+    present : (W,) bool array
+        Which walls are there; `set_present` changes it. What is not there touches nothing, and no load moves it.
+    present_facets : (f,) int64 array or None
+        Facets of those walls, rising; None if all are there.
     """
 
     def __init__(
@@ -142,6 +147,8 @@ class MovingWalls:
         self._rest: dict[int, Pose] = {}  # walls that stood still in the last step, and where
         self._listed = np.zeros((ROWS - CORNERS, count, 3))
         self._make_room(placed)
+        self.present = np.ones(count, np.bool_)
+        self.present_facets: Facets = None
         self._times = -math.inf, -math.inf
         self._begun = False  # a step, by driven walls that have yet to be placed
         self.place(0.0, 0.0)
@@ -160,6 +167,18 @@ class MovingWalls:
         else:
             self.vertices, self.normals = np.zeros(self._vertices.shape), np.zeros(self._normals.shape)
             self._watched, self._rests = (np.zeros(0, np.int64), np.zeros(0, np.int64)), False
+
+    def set_present(self, present: NDArray[np.bool_]) -> None:
+        """Say which walls are there; facets near particles have to be listed anew. Loads of the others end."""
+        for wall, drive in self.drives.items():
+            if not present[wall]:
+                drive.last_load = np.zeros_like(drive.last_load)
+        self.present = present.copy()
+        self.present_facets = None if present.all() else np.flatnonzero(present[self.facet_wall])
+
+    def there(self, facets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some facets whose walls are there."""
+        return facets if self.present_facets is None else facets[self.present[self.facet_wall[facets]]]
 
     def facets_of(self, wall: int) -> slice:
         """Return which facets a wall has."""
@@ -245,7 +264,8 @@ class MovingWalls:
             self.mean_velocity,
         )
         self._before[wall] = then
-        displacement = 0.0 if now is then else largest_displacement(then.numbers, corners, wall, self._state)
+        moved = now is not then and self.present[wall]
+        displacement = largest_displacement(then.numbers, corners, wall, self._state) if moved else 0.0
         self.displacements[wall], self.largest_displacement = (
             displacement,
             max(self.largest_displacement, displacement),
@@ -318,13 +338,16 @@ class MovingWalls:
 
     def begin_step(self, before: float, time: float) -> None:
         """Let driven walls begin a step; `place` puts them where they are then."""
-        for drive in self.driven:
-            drive.begin(before, time - before)
+        for wall, drive in self.drives.items():
+            if self.present[wall]:
+                drive.begin(before, time - before)
         self._begun = bool(self.driven)
 
     def finish_step(self, loads: NDArray[np.float64], time: float, half: float) -> None:
         """Give driven walls the loads (D, 8) of their new places for half a step [s]."""
         for (wall, drive), load in zip(self.drives.items(), loads, strict=True):
+            if not self.present[wall]:
+                continue
             drive.finish(load, time, half)
             now = drive.now(time)
             write_state(

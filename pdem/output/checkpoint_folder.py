@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
 from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
+from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 _DIGITS = re.compile(r"[0-9]+")
 
+
+STAGE_PREFIX = "stage-"
+"""What names of checkpoints begin with that stages have ended with. They stay."""
 
 CHECKPOINTS_TO_KEEP = 2
 """Checkpoints of a run that stay: if the disk damages the newest, the one before is there."""
@@ -53,6 +59,37 @@ class CheckpointFolder:
     def later_than(self, step: int) -> list[Path]:
         """Return the checkpoints of later steps, oldest first."""
         return [path for path in self.paths() if step_of(path) > step]
+
+    def of_stages(self, later_than: int | None = None) -> list[Path]:
+        """Return the checkpoints that stages have ended with, all or those of later steps; unreadable ones count."""
+        paths = sorted(self.folder.glob(f"{STAGE_PREFIX}*.h5"))
+        return [path for path in paths if later_than is None or not 0 <= _stored_step(path) <= later_than]
+
+    def of_stage(self, name: str) -> Path:
+        """Return where the checkpoint is that a stage ends with."""
+        return self.folder / f"{STAGE_PREFIX}{name}.h5"
+
+    def keep_as_stage(self, path: Path, name: str) -> None:
+        """Keep a checkpoint under the name of the stage that it ends, without a copy where the disk can do that.
+
+        Raises
+        ------
+        CheckpointError
+            If that cannot be done.
+        """
+        kept = self.of_stage(name)
+        new = kept.with_name(f"{kept.name}.tmp")
+        try:
+            new.unlink(missing_ok=True)
+            try:
+                os.link(path, new)
+            except OSError:
+                shutil.copyfile(path, new)
+            new.replace(kept)
+        except OSError as error:
+            raise CheckpointError(
+                f"{kept}: cannot be written: {error.strerror}; make room, then restart"
+            ) from None
 
     def write(
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
@@ -128,3 +165,12 @@ def step_of(path: Path) -> int:
     """Return the step of a checkpoint by its name, -1 if it is not a name that a run gives."""
     digits = path.name.removeprefix("checkpoint-").removesuffix(".h5")
     return int(digits) if _DIGITS.fullmatch(digits) else -1
+
+
+def _stored_step(path: Path) -> int:
+    """Return the step in a checkpoint, -1 if it cannot be read."""
+    try:
+        with open_hdf5(path, "r") as file:
+            return int(file.attrs["step"])
+    except HDF5_ERRORS:
+        return -1

@@ -30,7 +30,7 @@ PICTURE_FILE = "picture.png"
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"(checkpoint-\d+\.h5|series\.(h5|csv))\.tmp|"
+    r"(checkpoint-\d+\.h5|stage-.*\.h5|series\.(h5|csv))\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))})\.torn-\d+"
 )
 
@@ -105,7 +105,8 @@ def remove_run(folder: Path | str) -> None:
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
     others += [folder / name for name in (*_RESULT_FILES, PICTURE_FILE)]
-    remove_files([*reversed(CheckpointFolder(folder).paths()), *others])
+    checkpoints = CheckpointFolder(folder)
+    remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
 
 
 def remove_files(paths: Iterable[Path]) -> None:

@@ -14,7 +14,7 @@ from pdem.output import vtkhdf
 from pdem.output.checkpoint import Checkpoint, read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import step_index
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, WALL_INDEX
+from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,13 @@ class Walls:
     facet_start: NDArray[np.int64]
     facet_vertices: NDArray[np.int64]
     facet_wall: NDArray[np.int32]
+
+    def only(self, facets: NDArray[np.bool_]) -> Walls:
+        """Return the surface of some of the facets; vertices stay."""
+        sides = np.diff(self.facet_start)
+        loops = self.facet_vertices[np.repeat(facets, sides)]
+        start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sides[facets])))
+        return Walls(self.vertices, start, loops, self.facet_wall[facets])
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,9 @@ def walls_at(path: Path, time: float) -> Walls | None:
     facets = step.cells.get(_POLYGONS)
     if facets is None:
         return None
-    return Walls(step.points, facets.offsets, facets.connectivity, step.cell_data[WALL_INDEX.name])
+    walls = Walls(step.points, facets.offsets, facets.connectivity, step.cell_data[WALL_INDEX.name])
+    present = step.cell_data.get(PRESENT.name)
+    return walls if present is None else walls.only(present.astype(np.bool_))
 
 
 def open_scene(source: Path | str) -> Scene:

@@ -54,6 +54,9 @@ WALL_LOADS = (
     ),
 )
 WALL_INDEX = Field("wall", np.int32, (), "1", "index of the wall in the case")
+PRESENT = Field(
+    "present", np.uint8, (), "1", "1 for a facet of a wall that is there, 0 if a stage has taken it out"
+)
 
 _REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
 _BYTES_PER_STEP = 1 << 14

@@ -1,16 +1,37 @@
-"""Steps, and what happens between them: events of sensors, which also take particles out, and of insertions."""
+"""Steps, and what happens between them: events of gravity, stages, sensors (which take particles out), insertions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
+from pdem.simulation.gravity import gravity_of
+from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
+from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.insertions import insertions_of
 from pdem.simulation.sensor_events import act_sensors
+from pdem.simulation.sensors import sensors_of
+from pdem.simulation.stage_events import act_stages, begin_next_stage
 
 if TYPE_CHECKING:
     from pdem.simulation.phases import Phases
+    from pdem.simulation.stages import Stages
     from pdem.simulation.system import System
+
+
+def add_events(system: System, stages: Stages) -> None:
+    """Give a system all that happens between the steps of its case, at time 0. Collective.
+
+    Raises
+    ------
+    CaseError
+        On all ranks, if a file that the case names cannot be used.
+    """
+    case, exchange, step = system.case, system.exchange, system.constants.step
+    system.insertions = insertions_of(case, exchange, step, stages.clocks)
+    system.sensors = sensors_of(case, exchange, step)
+    system.stages, system.gravity = stages, gravity_of(case, exchange, step)
 
 
 def advance_by(system: System, phases: Phases, steps: int) -> int:
@@ -23,6 +44,9 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     """
     last, requested = system.step + steps, 0
     while system.step < last and not requested:
+        if system.stages.is_due:
+            begin_next_stage(system, phases)
+            act(system, phases)
         stop = min(last, next_event(system))
         while system.step < stop and not requested:
             requested = time_step.advance(system, phases, ahead=system.step + 1 < stop)
@@ -34,7 +58,8 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
 
 def next_event(system: System) -> int:
     """Return the step of the next event."""
-    return min(system.insertions.next_step, system.sensors.next_step)
+    gravity = NEVER if system.gravity is None else system.gravity.next_step
+    return min(system.insertions.next_step, system.sensors.next_step, system.stages.next_step, gravity)
 
 
 def act(system: System, phases: Phases) -> None:
@@ -42,6 +67,10 @@ def act(system: System, phases: Phases) -> None:
     if system.step != next_event(system):
         return
     time_step.allreduce_status_or_stop(system, False)
+    if system.gravity is not None and system.step == system.gravity.next_step:
+        change_gravity(system)
+    if system.step == system.stages.next_step:
+        act_stages(system)
     if system.step == system.sensors.next_step:
         act_sensors(system, phases)
     if system.step == system.insertions.next_step:

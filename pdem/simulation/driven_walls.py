@@ -77,3 +77,13 @@ def load_driven_state(system: System, groups: Mapping[str, Mapping[str, NDArray[
     """Set the state of driven walls from the group of a checkpoint, if there is one."""
     if GROUP in groups and system.moving_walls is not None:
         system.moving_walls.adopt_driven(groups[GROUP]["state"])
+
+
+def driven_reports(system: System) -> dict[str, dict[str, float]]:
+    """Return the result of `pdem.simulation.simulation.Simulation.driven_walls`."""
+    if system.moving_walls is None:
+        return {}
+    return {
+        system.case.walls[wall].name: {name: value for name, (value, _) in drive.report(system.time).items()}
+        for wall, drive in system.moving_walls.drives.items()
+    }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.elastic import elastic_energies
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.schema import CaseData
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.simulation.setup import Constants
@@ -36,21 +38,31 @@ STORED_TERMS = (
 LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
 """Energies lost in contacts."""
 
-TERMS = (*STORED_TERMS, *LOST_TERMS, "wall_work", "outflow")
+SUPPLIED_TERMS = ("wall_work", "gravity_work")
+"""Energies delivered by walls that move, and by gravity that changes."""
 
-PART_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting")
-"""Terms of parts of a contact law that not every case has."""
+REMOVED_TERMS = ("outflow", "stages")
+"""Energies taken out with particles, and by what changes at the begin of stages."""
+
+TERMS = (*STORED_TERMS, *LOST_TERMS, *SUPPLIED_TERMS, *REMOVED_TERMS)
+
+BALANCE = dict.fromkeys((*STORED_TERMS, *LOST_TERMS, *REMOVED_TERMS), 1) | dict.fromkeys(SUPPLIED_TERMS, -1)
+"""Signs of the terms in the balance, which is constant but for the error of integration."""
+
+OPTIONAL_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "gravity_work", "stages")
+"""Terms that not every case has."""
 
 STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
 """Terms that follow from the present state, without accounts of contacts."""
 
 
-def terms_of(law: ContactLaw) -> tuple[str, ...]:
+def terms_of(law: ContactLaw, case: CaseData) -> tuple[str, ...]:
     """Return the terms of the ledger of a case with a contact law."""
     if not law.has_ledger:
         return STATE_TERMS
-    of_law = {term for one in law.energies for term in (one.lasting, one.ended)}
-    return tuple(term for term in TERMS if term not in PART_TERMS or term in of_law)
+    used = {term for one in law.energies for term in (one.lasting, one.ended)}
+    used |= ({"gravity_work"} if gravity_changes(case) else set()) | ({"stages"} if case.stages else set())
+    return tuple(term for term in TERMS if term not in OPTIONAL_TERMS or term in used)
 
 
 @kernel
@@ -97,20 +109,13 @@ class Measures:
     """
 
     def __init__(self, system: System) -> None:
-        sums = ExactSums(TERMS)
-        _add_particles(system, sums)
-        pairs, largest = _add_pairs(system, sums)
-        walls, largest_wall = _add_walls(system, sums)
-        _add_driven(system, sums)
-        for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
-            sums.limbs[TERMS.index(name)] += row
-        sums.normalise()
+        sums, pairs, walls, largest = local_sums(system)
         counts = np.array([[system.particles.count, pairs, walls]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
-        self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law)}
-        self.largest_overlap = float(system.exchange.largest(np.array([max(largest, largest_wall)]))[0])
+        self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law, system.case)}
+        self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
 
     def __repr__(self) -> str:
         """Return the numbers and the energies that are not zero."""
@@ -133,14 +138,25 @@ class Measures:
     @property
     def balance(self) -> float:
         """Stored energy, losses and outflow less the work of walls [J]: constant but for the error of integration."""
-        terms = (*STORED_TERMS, *LOST_TERMS, "outflow")
-        energies = self.energies
-        return math.fsum((*(energies.get(name, 0.0) for name in terms), -energies.get("wall_work", 0.0)))
+        return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in BALANCE.items())
 
     @property
     def contacts_per_particle(self) -> float:
         """Mean number of contacts of a particle."""
         return (2 * self.pair_contacts + self.wall_contacts) / max(self.particles, 1)
+
+
+def local_sums(system: System) -> tuple[ExactSums, int, int, float]:
+    """Return what this rank has of all terms, its pair and wall contacts, and their largest relative overlap."""
+    sums = ExactSums(TERMS)
+    _add_particles(system, sums)
+    pairs, largest = _add_pairs(system, sums)
+    walls, largest_wall = _add_walls(system, sums)
+    _add_driven(system, sums)
+    for name, row in zip(system.ended_energies.names, system.ended_energies.limbs, strict=True):
+        sums.limbs[TERMS.index(name)] += row
+    sums.normalise()
+    return sums, pairs, walls, max(largest, largest_wall)
 
 
 def _add_particles(system: System, sums: ExactSums) -> None:
@@ -155,14 +171,24 @@ def particle_energies(
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity."""
     radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
     mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
-    energies = [
+    return [
         0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
         0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
+        *gravity_energies(columns, constants),
     ]
-    for axis in np.flatnonzero(constants.gravity * constants.free[:3]):
-        height = columns["position"][:, axis] + constants.period[axis] * columns["image"][:, axis]
-        energies.append(-constants.gravity[axis] * mass * height)
-    return energies
+
+
+def gravity_energies(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> list[NDArray[np.float64]]:
+    """Return energies of particles in gravity [J], for each axis along which gravity acts."""
+    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    return [
+        -constants.gravity[axis]
+        * mass
+        * (columns["position"][:, axis] + constants.period[axis] * columns["image"][:, axis])
+        for axis in np.flatnonzero(constants.gravity * constants.free[:3])
+    ]
 
 
 def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
@@ -212,7 +238,8 @@ def _add_driven(system: System, sums: ExactSums) -> None:
     """Add energies of free bodies and the work on driven walls, on rank 0 only: every rank has the same."""
     if system.moving_walls is None or system.exchange.rank != 0:
         return
-    for drive in system.moving_walls.driven:
-        sums.add("body_motion", np.array([drive.kinetic()]))
-        sums.add("body_gravity", np.array([drive.potential()]))
+    for wall, drive in zip(system.moving_walls.drives, system.moving_walls.driven, strict=True):
         sums.add("wall_work", np.array([drive.work]))
+        if system.moving_walls.present[wall]:
+            sums.add("body_motion", np.array([drive.kinetic()]))
+            sums.add("body_gravity", np.array([drive.potential()]))

@@ -133,9 +133,11 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         math.floor(end / output.fields_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,
         rows,
-        rows * _SERIES_NUMBER * (12 + len(terms_of(law)) + 7 * len(case.walls) + 3 * len(case.insertions)),
+        rows
+        * _SERIES_NUMBER
+        * (12 + len(terms_of(law, case)) + 7 * len(case.walls) + 3 * len(case.insertions)),
         # one more while the next is written
-        min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)),
+        min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(law, bool(meshes)),
     )
 

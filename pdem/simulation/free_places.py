@@ -45,7 +45,8 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
         return nothing
     walls = system.moving_walls
     mesh, tree = walls.mesh, system.facet_tree
-    near = np.arange(mesh.facet_count) if tree is None else tree.near(walls.places_of, position, radius)
+    every = np.arange(mesh.facet_count) if tree is None else tree.near(walls.places_of, position, radius)
+    near = walls.there(every)
     if not len(near):
         return nothing
     start = np.zeros(len(near) + 1, np.int64)

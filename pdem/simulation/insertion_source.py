@@ -12,8 +12,11 @@ import numpy as np
 from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
 from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
+from pdem.motion.courses import Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
@@ -101,6 +104,8 @@ class InsertionSource:
         Number of the insertion.
     step : float
         Time step [s].
+    clocks : mapping of str to Clock, optional
+        Of the stages, one of which its times may count from.
 
     Raises
     ------
@@ -108,8 +113,12 @@ class InsertionSource:
         If a file that it names cannot be used, or its face is no plane.
     """
 
-    def __init__(self, case: Case, index: int, step: float) -> None:
+    def __init__(
+        self, case: Case, index: int, step: float, clocks: Mapping[str, Clock] | None = None
+    ) -> None:
         insertion = case.insertions[index]
+        self.stage = insertion.stage
+        self.follow(clocks or {})
         density = case.materials[insertion.material].density
         assert density is not None, "a checked case has densities of all materials of particles"
         self.name, self.key = insertion.name, name_key(insertion.name)
@@ -126,6 +135,10 @@ class InsertionSource:
         self.seed = int(own.view(np.int64)[0])
         self.state = InsertionState(insertion.start)
 
+    def follow(self, clocks: Mapping[str, Clock]) -> None:
+        """Count from the clock of its stage, if it has one."""
+        self._clock = Clock(0.0) if self.stage is None else clocks[self.stage]
+
     @property
     def has_rate(self) -> bool:
         """Whether particles are asked for little by little."""
@@ -135,7 +148,7 @@ class InsertionSource:
     def next_step(self) -> int:
         """Step of the next event, `NEVER` if there is none."""
         state = self.state
-        if state.stopped or (state.complete and not state.waiting):
+        if state.stopped or not self._clock.runs or (state.complete and not state.waiting):
             return NEVER
         return round(state.begin / self._step) if state.last < 0 else state.last + self.interval
 
@@ -152,8 +165,8 @@ class InsertionSource:
         return dict(zip((name for name, *_ in self.columns), values, strict=True))
 
     def begin_at(self, step: int) -> None:
-        """Count from a step on, if that is later than its start: it is new in a case that is continued."""
-        self.state = InsertionState(max(self._insertion.start, step * self._step))
+        """Count from a step on, if that is later than its start: its stage begins, or it is new in a continued case."""
+        self.state = InsertionState(max(self._clock.begin + self._insertion.start, step * self._step))
 
     def radii(self, numbers: Indices) -> Floats:
         """Return the radii of particles by number [m]."""
@@ -180,17 +193,18 @@ class InsertionSource:
         A particle is due once the demand is past the middle of its mass, or of its number, so that what is asked for
         never differs from the demand by more than half a particle.
         """
-        state, insertion = self.state, self._insertion
+        state, insertion, since = self.state, self._insertion, self._clock.since
+        end = self._clock.begin + (insertion.end or math.inf)
         then = max(state.begin, state.last * self._step)
-        now = max(then, min(step * self._step, insertion.end or math.inf))
+        now = max(then, min(step * self._step, end))
         if self._rate is not None:
-            state.demand += self._rate.integral(then, now)
+            state.demand += self._rate.integral(since(then), since(now))
         count = float(insertion.count or math.inf)
         mass = insertion.mass or math.inf
         most = math.floor(state.demand + 0.5) if insertion.count_rate is not None else math.inf
         limit = state.demand if insertion.mass_rate is not None else math.inf
         self._draw(min(count, most), min(mass, limit))
-        ended = self._rate is None or step * self._step >= (insertion.end or math.inf)
+        ended = self._rate is None or step * self._step >= end
         state.complete = ended or state.asked >= count or self._is_reached(mass)
 
     def _draw(self, most: float, limit: float) -> None:

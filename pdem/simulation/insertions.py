@@ -9,10 +9,11 @@ from pdem.output.summary import counted
 from pdem.simulation.insertion_source import NEVER, InsertionSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pdem.case.model import Case
     from pdem.containers.exchange import Exchange
+    from pdem.motion.courses import Clock
 
 
 class Insertions:
@@ -90,8 +91,10 @@ def report_lines(insertions: Insertions) -> list[str]:
     ]
 
 
-def insertions_of(case: Case, exchange: Exchange, step: float) -> Insertions:
-    """Return the insertions of a case at time 0, with a time step [s]. Collective.
+def insertions_of(
+    case: Case, exchange: Exchange, step: float, clocks: Mapping[str, Clock] | None = None
+) -> Insertions:
+    """Return the insertions of a case at time 0, with a time step [s] and the clocks of its stages. Collective.
 
     Raises
     ------
@@ -101,5 +104,9 @@ def insertions_of(case: Case, exchange: Exchange, step: float) -> Insertions:
     if not case.insertions:
         return Insertions()
     numbers = range(len(case.insertions))
-    sources = on_first_rank(exchange, lambda: [InsertionSource(case, index, step) for index in numbers])
+    sources = on_first_rank(
+        exchange, lambda: [InsertionSource(case, index, step, clocks) for index in numbers]
+    )
+    for one in sources:
+        one.follow(clocks or {})  # a copy from the first rank has a clock of its own
     return Insertions(sources)

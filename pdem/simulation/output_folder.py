@@ -298,7 +298,9 @@ def _prepare_on_rank_0(
         notes = check_continued(begins, case, overwrite=overwrite, commands=commands)
         _refuse_conflict(folder, conflict(), commands)
         if overwrite:
-            remove_files(reversed(CheckpointFolder(folder).later_than(begins.step)))
+            checkpoints = CheckpointFolder(folder)
+            later = [*checkpoints.of_stages(begins.step), *reversed(checkpoints.later_than(begins.step))]
+            remove_files(later)
     elif overwrite:
         require_folder(folder)
         check_inputs_outside(case, folder)

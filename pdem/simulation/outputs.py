@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from pdem.containers.group import on_first_rank
 from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
@@ -21,10 +22,12 @@ from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
+from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
 from pdem.simulation.energy import terms_of
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
-from pdem.simulation.sensor_report import line_values, sensor_columns
+from pdem.simulation.sensor_report import line_values
+from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -90,6 +93,7 @@ class Outputs:
         self._root = simulation.system.exchange.rank == 0
         self._folder = Path(simulation.case.output.folder)
         self._loads: dict[str, dict[str, Any]] = {}
+        self._walls_change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: Bodies | None = None
         self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
@@ -119,6 +123,7 @@ class Outputs:
         return {
             "title": case.title, "case": case.to_toml(), "directory": str(case.directory.resolve()),
             "pdem": VERSION, "ranks": exchange.size, "threads": exchange.threads, **environment(),
+            **({"stages": ", ".join(stage.name for stage in case.stages)} if case.stages else {}),
         }  # fmt: skip
 
     def _open(self, findings: Sequence[object]) -> None:
@@ -156,7 +161,8 @@ class Outputs:
         self._bodies = bodies_of(walls)
         return self._format.walls(
             self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall,
-            self._attributes, vertex_fields=NODE_FIELDS, facet_fields=FACET_FIELDS, table_fields=BODY_FIELDS,
+            self._attributes, vertex_fields=NODE_FIELDS, table_fields=BODY_FIELDS,
+            facet_fields=(*FACET_FIELDS, *([PRESENT] if self._walls_change else [])),
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
             resume_step=resumed,
         )  # fmt: skip
@@ -165,9 +171,12 @@ class Outputs:
         """Return names, units and types of all columns of the series."""
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
         law = self._simulation.system.constants.law
-        energies = [(name, "J") for name in (*terms_of(law), *(["residual"] if law.has_ledger else []))]
+        energies = [
+            (name, "J")
+            for name in (*terms_of(law, self._simulation.case), *(["residual"] if law.has_ledger else []))
+        ]
         inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
-        sensed = [column for one in self._simulation.system.sensors.places for column in sensor_columns(one)]
+        sensed = [column for one in self._simulation.system.sensors.places for column in one.columns]
         return [
             *_FIRST_COLUMNS,
             *energies,
@@ -176,6 +185,7 @@ class Outputs:
             *driven,
             *inserted,
             *sensed,
+            *stage_columns(self._simulation.system),
         ]
 
     def _load_columns(self) -> list[tuple[str, str]]:
@@ -228,6 +238,7 @@ class Outputs:
         for one in simulation.system.insertions.sources:
             row.update(one.report())
         row.update(sensed)
+        row.update(stage_row(simulation.system))
         self._series.append(row)
         self._progress.update(
             simulation.time,
@@ -283,6 +294,7 @@ class Outputs:
             {
                 "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
                 "sliding_power": nodal_loads.sliding_power,
+                **({PRESENT.name: walls.present[walls.facet_wall]} if self._walls_change else {}),
             },
         )  # fmt: skip
 
@@ -293,6 +305,21 @@ class Outputs:
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
         return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
+
+    def has_stage(self, name: str) -> bool:
+        """Return whether the checkpoint that a stage ends with is there. Collective."""
+        kept = self._checkpoints.of_stage(name)
+        return on_first_rank(self._simulation.system.exchange, kept.exists)
+
+    def keep_stage(self, path: Path, name: str) -> None:
+        """Keep a checkpoint as the one that a stage has ended with. Collective.
+
+        Raises
+        ------
+        CheckpointError
+            On all ranks, if that cannot be done.
+        """
+        on_first_rank(self._simulation.system.exchange, lambda: self._checkpoints.keep_as_stage(path, name))
 
     def flush(self) -> None:
         """Write buffered rows of the series to disk."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pdem.case.drives import drives_of
-from pdem.simulation.setup import constants_of
+from pdem.simulation.gravity import Gravity
+from pdem.simulation.gravity_events import give_bodies
+from pdem.simulation.setup import constants_of, table_of
+from pdem.simulation.stage_state import STAGES, adopt_stages, stage_groups
+from pdem.simulation.stages import Stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.case.model import Case
     from pdem.simulation.engine import Engine
+    from pdem.simulation.setup import Constants
+    from pdem.simulation.system import System
 
 
 def rebase_ledger(simulation: Engine, old: Case) -> float:
@@ -48,10 +55,11 @@ def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
     constants, walls = system.constants, system.moving_walls
     driven = [] if walls is None else walls.driven
     try:
-        system.constants = constants_of(old)
+        system.constants = _constants_in_stage(system, old)
         if walls is not None and driven:
             drives = drives_of(old, simulation.meshes)
             walls.driven = [drives[wall] for wall in walls.drives]
+            give_bodies(old, drives, system.constants.gravity)
             for drive, row in zip(walls.driven, (one.state() for one in driven), strict=True):
                 drive.adopt(row)
         yield
@@ -59,3 +67,16 @@ def _energies_of_case(simulation: Engine, old: Case) -> Iterator[None]:
         system.constants = constants
         if walls is not None:
             walls.driven = driven
+
+
+def _constants_in_stage(system: System, old: Case) -> Constants:
+    """Return the constants that another case has now, in its stage of the same name as the present one."""
+    constants = constants_of(old)
+    stages, states = Stages(old.stages, constants.step), stage_groups(system.stages)
+    if system.stages.sections and system.stages.section.name in stages.names:
+        adopt_stages(stages, states[STAGES])
+    return replace(
+        constants,
+        table=table_of(old, stages.present, constants.law),
+        gravity=Gravity(old, constants.step).at(stages, system.step),
+    )

@@ -17,7 +17,7 @@ from pdem.output import vtkhdf
 from pdem.output.log import LOG_FILE
 from pdem.output.run_folder import PICTURE_FILE
 from pdem.output.series import TABLE, read_series, read_units
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, WALL_INDEX
+from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 from pdem.particles import regions
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class WallSnapshot:
         Contact force on each node [N].
     facet_force, pressure, sliding_power : (f, 3), (f,), (f,) arrays
         Contact force on each facet [N], its normal part over the area [Pa], power lost by sliding [W].
+    present : bool
+        Whether it is there; False while a stage has taken it out.
     force, torque, power : (3,), (3,) arrays and float
         Load of the particles on it [N, N m], and the power it delivers [W], as `Simulation.wall_loads` has them.
     """
@@ -110,6 +112,7 @@ class WallSnapshot:
         )
         self.force, self.torque = step.step_data["force"][wall], step.step_data["torque"][wall]
         self.power = float(step.step_data["power"][wall])
+        self.present = PRESENT.name not in step.cell_data or bool(step.cell_data[PRESENT.name][mine].all())
 
     def __repr__(self) -> str:
         """Return the number of facets, and the load."""

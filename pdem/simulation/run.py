@@ -19,6 +19,7 @@ from pdem.simulation.insertions import report_lines
 from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.sensor_report import finish_sensors
+from pdem.simulation.stage_report import stage_lines
 from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.step import allreduce_status_or_stop
 
@@ -137,7 +138,8 @@ class _Run:
         else:
             self.good_state = local_groups(simulation.system)
         try:
-            while simulation.step < self.schedule.last:
+            self._keep_stage(only_missing=True)
+            while simulation.step < self.schedule.last and not simulation.system.stages.finished:
                 self._advance()
         except BlowUpError as error:
             raise BlowUpError(f"{error}; {self._save_good_state()}") from None
@@ -146,12 +148,15 @@ class _Run:
 
     def _advance(self) -> None:
         simulation, schedule = self.simulation, self.schedule
-        stop = schedule.next_stop(simulation.step)
+        stop = min(
+            schedule.next_stop(simulation.step), simulation.system.stages.next_step_after(simulation.step)
+        )
         stop = stop if self.trace is None else self.trace.next_stop(stop)
         requested = simulation.advance(stop - simulation.step)
         if requested:
             allreduce_status_or_stop(simulation.system, False)
             path = self._write_checkpoint(local_groups(simulation.system))
+            self._keep_stage()
             raise Interrupted(
                 f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
@@ -167,14 +172,16 @@ class _Run:
 
     def _write_due_output(self, *, first: bool = False) -> None:
         step, schedule = self.simulation.step, self.schedule
-        last = step >= schedule.last
+        stages = self.simulation.system.stages
+        last = step >= schedule.last or stages.finished
         if step % schedule.series == 0 or last:
             self._write_series_row()
         if step % schedule.fields == 0 or last:
             self.outputs.write_snapshot()
-        if not first and (step % schedule.checkpoint == 0 or last):
+        if not first and (step % schedule.checkpoint == 0 or last or stages.is_over):
             self.outputs.flush()
             self._write_checkpoint(local_groups(self.simulation.system))
+            self._keep_stage()
         self.simulation.phases.lap("output")
 
     def _write_series_row(self) -> None:
@@ -193,6 +200,16 @@ class _Run:
         )
         self.last_checkpoint = int(counters["step"]), path
         return path
+
+    def _keep_stage(self, *, only_missing: bool = False) -> None:
+        """Keep the checkpoint of a stage that has ended at the present step. Collective."""
+        system = self.simulation.system
+        is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
+        if system.stages.is_over and system.stages.state.end == system.step and not is_there:
+            if self.last_checkpoint is None or self.last_checkpoint[0] != system.step:
+                self._write_checkpoint(local_groups(system))
+            assert self.last_checkpoint is not None
+            self.outputs.keep_stage(self.last_checkpoint[1], system.stages.present_name)
 
     def _save_good_state(self) -> str:
         if not self.good_state:
@@ -257,6 +274,7 @@ class _Run:
                     *exchange_lines,
                     *report_lines(simulation.system.insertions),
                     *sensor_lines,
+                    *stage_lines(simulation.system.stages),
                     f"results in {simulation.case.output.folder}",
                 ],
             )

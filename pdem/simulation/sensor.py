@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.case.inlets import face_at
+from pdem.case.sensor_columns import classes_of, columns_of_sensor, counts_passage
 from pdem.case.sensor_preflight import sensor_interval
 from pdem.case.sensor_sections import SizeClasses
 from pdem.foundation.sums import ExactSums
@@ -81,6 +81,13 @@ class SensorPlace:
     step : float
         Time step [s].
 
+    Attributes
+    ----------
+    columns : list of (str, str, str)
+        Names, units and types of its columns in the series.
+    classes : list of str
+        Names of the classes beside all particles.
+
     Raises
     ------
     CaseError
@@ -104,24 +111,17 @@ class SensorPlace:
         self.layer = MARGIN * self.interval * step * speed
         self._materials = list(case.materials) if sensor.by == "material" else []
         self._edges = np.array(sensor.by.radii) if isinstance(sensor.by, SizeClasses) else np.zeros(0)
+        self.columns, self.classes = (
+            columns_of_sensor(sensor, case.materials),
+            classes_of(sensor, case.materials),
+        )
         names = [str(one) for one in range(1 + len(self.classes))]
         self.state = SensorState(np.zeros(len(names), np.int64), ExactSums(names))
 
     @property
-    def classes(self) -> list[str]:
-        """Names of the classes beside all particles."""
-        if self._materials:
-            return self._materials
-        if not len(self._edges):
-            return []
-        edges = [f"{edge:g}" for edge in self._edges]
-        between = [f"{low}-{high}" for low, high in pairwise(edges)]
-        return [f"below-{edges[0]}", *between, f"from-{edges[-1]}"]
-
-    @property
     def counts_passage(self) -> bool:
         """Whether it counts what passes or is taken out."""
-        return self.section.region is None or self.section.remove
+        return counts_passage(self.section)
 
     @property
     def next_step(self) -> int:

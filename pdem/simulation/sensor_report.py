@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.sensor_columns import AXES
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
@@ -19,30 +20,6 @@ if TYPE_CHECKING:
 
     from pdem.simulation.sensor import SensorPlace
     from pdem.simulation.system import System
-
-    Column = tuple[str, str, str]
-
-AXES = "xyz"
-
-
-def sensor_columns(place: SensorPlace) -> list[Column]:
-    """Return names, units and types of the columns of a sensor in the series."""
-    sensor, kinds = place.section, ["", *(f"_{name}" for name in place.classes)]
-    found: list[Column] = []
-    if sensor.region is not None:
-        for kind in kinds:
-            found += [(f"count{kind}", "1", "i8"), (f"mass{kind}", "kg", "f8")]
-        found += [("solid_fraction", "1", "f8"), *((f"velocity_{axis}", "m/s", "f8") for axis in AXES)]
-    if place.counts_passage:
-        word = "passed" if sensor.region is None else "removed"
-        for kind in kinds:
-            found += [(f"{word}_count{kind}", "1", "i8"), (f"{word}{kind}", "kg", "f8")]
-        found.append(("flow", "kg/s", "f8"))
-    if sensor.residence:
-        found += [("stays", "1", "i8"), ("mean_stay", "s", "f8")]
-    if sensor.mixing is not None:
-        found += [("lacey", "1", "f8"), ("unlike_contacts", "1", "f8")]
-    return [(f"{place.name}_{name}", unit, kind) for name, unit, kind in found]
 
 
 def sensor_values(system: System, place: SensorPlace, *, line: bool = False) -> dict[str, float]:
@@ -61,7 +38,7 @@ def sensor_values(system: System, place: SensorPlace, *, line: bool = False) -> 
         values += [number, mean * place.interval * place.step]
     if sensor.mixing is not None:
         values += [_lacey(system, place), _unlike_contacts(system, place)]
-    return dict(zip((name for name, *_ in sensor_columns(place)), values, strict=True))
+    return dict(zip((name for name, *_ in place.columns), values, strict=True))
 
 
 def reported(system: System) -> dict[str, dict[str, float]]:

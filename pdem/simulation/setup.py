@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.drives import drives_of
+from pdem.case.gravity import first_gravity
 from pdem.case.laws import law_of, material_properties, recipes_of
 from pdem.case.moving_surfaces import surface_courses
+from pdem.case.stage_cases import in_stage
 from pdem.case.wall_files import read_walls
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.case.schema import CaseData
     from pdem.contact.law.contact_law import Recipe
     from pdem.contact.law.parts import MaterialProperties
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
     from pdem.detection.facet_tree import FacetTree
+    from pdem.motion.courses import Clock
 
 AUTOMATIC_SKIN = 0.15
 """Initial skin over the largest radius of a level, unless the case sets it."""
@@ -47,7 +51,7 @@ AUTOMATIC_SKIN = 0.15
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of a run.
+    """Constants of a run; where a stage or a table changes gravity or interactions, others take their place.
 
     Attributes
     ----------
@@ -112,19 +116,24 @@ def constants_of(case: Case) -> Constants:
     period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
     inverse_period = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-    recipes, materials = recipes_of(case), material_properties(case)
-    law = law_of(case, recipes)
+    law = law_of(case)
     contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
         case.resolved_step(), lower, period, inverse_period, np.where(contained, -np.inf, lower),
-        np.where(contained, np.inf, np.array(domain.upper)), np.array(domain.gravity, np.float64), free,
-        np.array([one.density for one in materials]), law,
-        pair_table(law, materials, _pair_recipes(case, materials, recipes)), case.limits.largest_overlap,
+        np.where(contained, np.inf, np.array(domain.upper)), first_gravity(case), free,
+        np.array([one.density for one in material_properties(case)]), law, table_of(case, 0, law),
+        case.limits.largest_overlap,
     )  # fmt: skip
 
 
+def table_of(case: Case, stage: int, law: ContactLaw) -> NDArray[np.float64]:
+    """Return the pair table of a case in one of its stages, laid out for its law."""
+    present, materials = in_stage(case, stage), material_properties(case)
+    return pair_table(law, materials, _pair_recipes(present, materials, recipes_of(present)))
+
+
 def _pair_recipes(
-    case: Case, materials: Sequence[MaterialProperties], recipes: Mapping[str, Recipe]
+    case: CaseData, materials: Sequence[MaterialProperties], recipes: Mapping[str, Recipe]
 ) -> dict[tuple[int, int], Recipe]:
     """Return the recipes of pairs of materials; of two rigid ones only if their law has its own stiffness."""
     names, of_pairs = list(case.materials), {}
@@ -183,8 +192,10 @@ def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGe
     return WallGeometry(meshes, joined, facets, vertices, tree_of(joined))
 
 
-def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
-    """Return the walls of a case, None without any.
+def walls_of(
+    case: Case, geometry: WallGeometry, clocks: Mapping[str, Clock] | None = None
+) -> MovingWalls | None:
+    """Return the walls of a case, None without any; motions with a stage count from its clock.
 
     Raises
     ------
@@ -194,8 +205,8 @@ def walls_of(case: Case, geometry: WallGeometry) -> MovingWalls | None:
     joined = geometry.joined
     if joined is None:
         return None
-    drives = drives_of(case, geometry.meshes)
-    motions = [motion_of(wall, case.motions, case.directory) for wall in case.walls]
+    drives = drives_of(case, geometry.meshes, clocks)
+    motions = [motion_of(wall, case.motions, case.directory, clocks) for wall in case.walls]
     return MovingWalls(
         joined, joined.facet_wall, joined.vertex_wall, motions, geometry.facet_origin, geometry.vertex_origin, drives,
         surface_courses(case, geometry.meshes), placed=geometry.facet_tree is None,

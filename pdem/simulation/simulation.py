@@ -22,19 +22,21 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
-from pdem.simulation.between_steps import act, advance_by
+from pdem.simulation.between_steps import act, add_events, advance_by
+from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
 from pdem.simulation.insertion_checks import checked_columns
-from pdem.simulation.insertions import InsertionControl, insertions_of
+from pdem.simulation.insertions import InsertionControl
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
 from pdem.simulation.ranks import exchange_of, group_of, once_per_node
 from pdem.simulation.sensor_report import reported
-from pdem.simulation.sensors import sensors_of
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
+from pdem.simulation.stage_events import enter_stage
+from pdem.simulation.stages import Stages
 from pdem.simulation.state import initial_groups, load_state, spread_state
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, loads_of_walls, measured_walls
@@ -110,14 +112,16 @@ class Simulation:
         continued = bool(exchange.share(state is not None))
         groups = self._initial_state(exchange, state, particles, continued)
         del state, particles
-        moving_walls = walls_of(case, geometry)
+        constants = constants_of(case)
+        stages = Stages(case.stages, constants.step)
+        moving_walls = walls_of(case, geometry, stages.clocks)
         self.system = System(
-            case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
+            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
-        self.system.insertions = insertions_of(case, exchange, self.system.constants.step)
-        self.system.sensors = sensors_of(case, exchange, self.system.constants.step)
+        add_events(self.system, stages)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
+        enter_stage(self.system)
         self.system.renew_levels()
         if moving_walls is not None:
             moving_walls.place(self.time, self.system.time_of(self.step - 1))
@@ -200,6 +204,11 @@ class Simulation:
     def step(self) -> int:
         """Steps taken since time 0."""
         return self.system.step
+
+    @property
+    def stage(self) -> str:
+        """Name of the present stage, empty for a case without any; at its last step it is still the present one."""
+        return self.system.stages.present_name
 
     @property
     def particles(self) -> Particles:
@@ -327,8 +336,9 @@ class Simulation:
         ``normal_damping``, ``sliding``, ``rolling`` are losses; ``wall_work`` is the work of moving walls, servos and
         forces on bodies; ``outflow`` the energy of removed particles less that of inserted ones. ``residual`` is the
         change since time 0 of stored + lost + outflow - work: the error. Parts of the law add ``rolling_spring``,
-        ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost). With ``[output] energies = false`` there are
-        only the terms that follow from the present state.
+        ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add ``stages``, taken out with walls and
+        by other interactions, gravity that changes adds ``gravity_work``, delivered by that. With
+        ``[output] energies = false`` there are only the terms that follow from the present state.
         """
         measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
         return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})
@@ -382,9 +392,4 @@ class Simulation:
         A servo has ``travel``, ``rate``, ``load`` and ``target``; a body ``position_x`` and so on, ``velocity``,
         ``angular_velocity`` [m, m/s, rad/s], and ``angle`` [rad] or ``attitude``, a quaternion.
         """
-        if self.system.moving_walls is None:
-            return {}
-        return {
-            self.case.walls[wall].name: {name: value for name, (value, _) in drive.report(self.time).items()}
-            for wall, drive in self.system.moving_walls.drives.items()
-        }
+        return driven_reports(self.system)

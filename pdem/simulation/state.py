@@ -16,6 +16,7 @@ from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
+from pdem.simulation.stage_state import STAGES, load_stages, stage_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def local_groups(system: System) -> Groups:
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
             **columns_of(of_walls, walls.history),
         },
-        **driven_group(system), **insertion_groups(system), **sensor_groups(system),
+        **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(),
@@ -66,7 +67,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
     for name, keys in ORDER.items():
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS):
+    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS, STAGES):
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
@@ -139,6 +140,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    load_stages(system, groups)
     load_insertions(system, groups)
     load_sensors(system, groups)
     if exchange.rank == 0:

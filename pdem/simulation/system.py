@@ -23,6 +23,7 @@ from pdem.simulation.insertions import Insertions
 from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
+from pdem.simulation.stages import Stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pdem.detection.facet_tree import FacetTree
     from pdem.motion.carriers import Carriers
     from pdem.motion.walls import MovingWalls
+    from pdem.simulation.gravity import Gravity
     from pdem.simulation.setup import Constants
 
 
@@ -99,6 +101,8 @@ class System:
         are built.
     insertions, sensors : Insertions, Sensors
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
+    stages, gravity : Stages, Gravity or None
+        The parts of the run, and gravity if it changes; likewise.
     """
 
     def __init__(
@@ -155,6 +159,8 @@ class System:
         self.columns_are_current = True
         self.carriers: Carriers | None = None
         self.insertions, self.sensors = Insertions(), Sensors()
+        self.stages = Stages()
+        self.gravity: Gravity | None = None
         self.stop_requested: Callable[[], int] = no_stop_requested
 
     def renew_levels(self) -> None:

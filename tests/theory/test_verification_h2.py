@@ -187,7 +187,7 @@ def test_a_small_mixer_gives_every_table(tmp_path):
 def test_the_mixer_is_that_of_the_repository():
     """Its case differs from cases/rotary_mixer.toml in how it begins only."""
     mixer = Case.from_text(example_text("h2_mixer"))
-    other = Case.read(h2_cases() / "rotary_mixer_settle.toml")
+    other = Case.read(h2_cases() / "rotary_mixer.toml")
     assert mixer.materials == other.materials
     assert mixer.interactions == other.interactions
     assert mixer.domain == other.domain

@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pdem.benchmark.cases import _mixing
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
 from pdem.containers.mesh import Mesh
 from pdem.papers import mixer
+from pdem.simulation.simulation import Simulation
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 DIAMETER = 0.007
@@ -62,7 +64,7 @@ def test_the_settled_bed_fills_about_half_the_drum(drum: Mesh) -> None:
 
 
 def test_the_filling_case_places_all_spheres_clear_of_walls(drum: Mesh, rotor: Mesh) -> None:
-    case = Case.read(CASES / "rotary_mixer_settle.toml")
+    case = Case.read(CASES / "rotary_mixer.toml")
     particles = initial_particles(case, [drum, rotor])
     assert len(particles["id"]) == 29559
     findings = preflight(case, particles, [drum, rotor])
@@ -73,17 +75,27 @@ def test_the_filling_case_places_all_spheres_clear_of_walls(drum: Mesh, rotor: M
     assert particles["position"][:, 2].max() < 0.06
 
 
-def test_the_two_cases_of_the_mixer_differ_only_in_how_they_begin_and_end() -> None:
-    fill, mix = Case.read(CASES / "rotary_mixer_settle.toml"), Case.read(CASES / "rotary_mixer.toml")
-    assert fill.materials == mix.materials
-    assert fill.interactions == mix.interactions
-    assert fill.domain == mix.domain
-    assert fill.time.step == mix.time.step == 5e-5
-    assert mix.time.end == 20.0
-    # The last checkpoint of the one is what the other reads, wherever both are started from the repository.
-    last = f"checkpoint-{round(fill.time.end / 5e-5):09d}.h5"
-    assert mix.file(mix.particles[0].file).resolve() == (CASES.parent / fill.output.folder / last).resolve()
-    assert mix.walls[1].rotation.rate == 18.85
+def test_the_rotor_turns_once_the_bed_has_settled(drum: Mesh, rotor: Mesh) -> None:
+    case = Case.read(CASES / "rotary_mixer.toml")
+    assert [stage.name for stage in case.stages] == ["settling", "mixing"]
+    assert round(case.stages[0].end / case.time.step) == 10000
+    assert case.time.end == case.stages[0].end + 20.0
+    assert case.walls[1].rotation.rate == 18.85
+    case.override("stages.0.end=1e-4")
+    case.override("particles.0.fill.count=20")
+    simulation = Simulation(case, meshes=[drum, rotor])
+    walls = simulation.system.moving_walls
+    simulation.advance(2)
+    assert not walls.angular_velocity.any()
+    simulation.advance(3)
+    assert walls.angular_velocity.tolist() == [[0.0] * 3, [18.85, 0.0, 0.0]]
+
+
+def test_the_benchmark_begins_with_the_settled_bed() -> None:
+    case = _mixing(Case.read(CASES / "rotary_mixer.toml"))
+    assert not case.stages
+    assert case.walls[1].rotation.rate == 18.85
+    assert Path(case.particles[0].file) == CASES.parent / "results" / "rotary_mixer" / "stage-settling.h5"
 
 
 def test_the_script_writes_what_the_case_reads(tmp_path: Path, drum: Mesh) -> None:

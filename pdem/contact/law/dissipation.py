@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from pdem.foundation.sums import ExactSums
 
 
-ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting")
-"""Terms of the ledger to which energies of contacts that have ended go, and of particles that have gone [J]."""
+ENDED = (
+    "normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "gravity_work", "stages",
+)  # fmt: skip
+"""Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, and of changes of
+the system itself [J]. Checkpoints hold them in this order; new ones come last."""
 
 
 def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:

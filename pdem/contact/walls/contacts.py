@@ -126,11 +126,12 @@ class WallContacts:
     def _facets_near(
         self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        walls, tree, near = self.walls, self._search.facet_tree, None
+        walls, tree = self.walls, self._search.facet_tree
         if tree is None:
             walls.place_all()
+            near = walls.present_facets
         else:
-            near = tree.near(walls.places_of, reference, reaches)
+            near = walls.there(tree.near(walls.places_of, reference, reaches))
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 

@@ -1,0 +1,53 @@
+"""Names of the columns that sensors have in the series, and of the classes that they tell apart."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pdem.case.sensor_sections import SizeClasses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pdem.case.sensor_sections import Sensor
+
+    Column = tuple[str, str, str]
+
+AXES = "xyz"
+
+
+def classes_of(sensor: Sensor, materials: Iterable[str]) -> list[str]:
+    """Return the names of the classes of a sensor beside all particles, in a case of some materials."""
+    if sensor.by == "material":
+        return list(materials)
+    if not isinstance(sensor.by, SizeClasses):
+        return []
+    edges = [f"{edge:g}" for edge in sensor.by.radii]
+    between = [f"{low}-{high}" for low, high in pairwise(edges)]
+    return [f"below-{edges[0]}", *between, f"from-{edges[-1]}"]
+
+
+def counts_passage(sensor: Sensor) -> bool:
+    """Return whether a sensor counts what passes or is taken out."""
+    return sensor.region is None or sensor.remove
+
+
+def columns_of_sensor(sensor: Sensor, materials: Iterable[str]) -> list[Column]:
+    """Return names, units and types of the columns of a sensor in the series of a case of some materials."""
+    kinds = ["", *(f"_{name}" for name in classes_of(sensor, materials))]
+    found: list[Column] = []
+    if sensor.region is not None:
+        for kind in kinds:
+            found += [(f"count{kind}", "1", "i8"), (f"mass{kind}", "kg", "f8")]
+        found += [("solid_fraction", "1", "f8"), *((f"velocity_{axis}", "m/s", "f8") for axis in AXES)]
+    if counts_passage(sensor):
+        word = "passed" if sensor.region is None else "removed"
+        for kind in kinds:
+            found += [(f"{word}_count{kind}", "1", "i8"), (f"{word}{kind}", "kg", "f8")]
+        found.append(("flow", "kg/s", "f8"))
+    if sensor.residence:
+        found += [("stays", "1", "i8"), ("mean_stay", "s", "f8")]
+    if sensor.mixing is not None:
+        found += [("lacey", "1", "f8"), ("unlike_contacts", "1", "f8")]
+    return [(f"{sensor.name}_{name}", unit, kind) for name, unit, kind in found]

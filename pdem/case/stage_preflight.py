@@ -1,0 +1,94 @@
+"""What `pdem check` says of stages: when they can begin, how they end, what changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.findings import Finding
+from pdem.case.gravity import gravity_tables, table_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.model import Case
+    from pdem.case.stage_sections import Stage
+
+LOOK_EVERY = 100
+"""Steps between two looks at the quantity of a condition, unless the case says otherwise."""
+
+
+def look_interval(stage: Stage, step: float) -> int:
+    """Return the number of steps [s] between two looks at the quantity of the condition of a stage."""
+    every = None if stage.until is None else stage.until.every
+    return LOOK_EVERY if every is None else max(1, round(every / step))
+
+
+def stage_findings(case: Case, step: float) -> Iterator[Finding]:
+    """Yield a line on each stage, with a time step [s]; warn of what `time.end` cuts off.
+
+    Raises
+    ------
+    CaseError
+        If a file of gravity cannot be used.
+    """
+    for _, table in gravity_tables(case):
+        table_values(case, table)
+    earliest = 0.0
+    for index, stage in enumerate(case.stages):
+        begins = (
+            f"begins at {earliest:g} s"
+            if index == 0 or _is_timed(case, index)
+            else f"begins at {earliest:g} s or later"
+        )
+        yield Finding(
+            "info", f"stage {stage.name}", "; ".join([begins, _ends(stage, step), *_changes(case, stage)])
+        )
+        if earliest >= case.time.end:
+            text = f"cannot begin before {earliest:g} s, and time.end is {case.time.end:g} s; raise time.end"
+            yield Finding("warning", f"stage {stage.name}", text)
+        else:
+            yield from _cut_off(case, stage, earliest)
+        earliest += stage.end or (0.0 if stage.until is None else stage.until.held)
+
+
+def _is_timed(case: Case, index: int) -> bool:
+    return all(stage.end is not None for stage in case.stages[:index])
+
+
+def _cut_off(case: Case, stage: Stage, earliest: float) -> Iterator[Finding]:
+    keys = {"end": stage.end}
+    if stage.until is not None:
+        keys = {"until.for": stage.until.held, "until.latest": stage.until.latest}
+    for key, value in keys.items():
+        if value is not None and earliest + value > case.time.end * (1.0 + 1e-9):
+            text = f"{key} = {value:g} s from {earliest:g} s on is after time.end = {case.time.end:g} s, which ends "
+            text += "the run before" + (
+                "; the condition can never hold so long" if key == "until.for" else ""
+            )
+            yield Finding("warning", f"stage {stage.name}", f"{text}; raise time.end")
+
+
+def _ends(stage: Stage, step: float) -> str:
+    if stage.end is not None:
+        return f"ends {stage.end:g} s later"
+    if stage.until is None:
+        return "ends with time.end"
+    steps = look_interval(stage, step)
+    latest = "time.end" if stage.until.latest is None else f"{stage.until.latest:g} s after its begin"
+    return f"ends with {stage.until}, looked at every {steps:,} steps, at the latest {latest}"
+
+
+def _changes(case: Case, stage: Stage) -> Iterator[str]:
+    for name, change in stage.walls.items():
+        yield f"{'adds' if change.add else 'removes'} wall {name}"
+    for key, changes in stage.interactions.items():
+        yield f"{key}: {', '.join(f'{name} = {value}' for name, value in changes.items())}"
+    if stage.gravity is not None:
+        yield f"gravity {list(stage.gravity)} m/s2"
+    if stage.gravity_table is not None:
+        yield "gravity by a table"
+    starts = [f"motion {name}" for name, motion in case.motions.items() if motion.stage == stage.name]
+    starts += [f"wall {wall.name}" for wall in case.walls if wall.stage == stage.name]
+    starts += [f"insertion {one.name}" for one in case.insertions if one.stage == stage.name]
+    if starts:
+        yield f"{', '.join(starts)} count from it"
