@@ -22,6 +22,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         If a particle or a contact left the range in which results mean something.
     """
     last, requested = system.step + steps, 0
+    system.own_forces.check_given()
     while system.step < last and not requested:
         stop = min(last, next_event(system))
         while system.step < stop and not requested:

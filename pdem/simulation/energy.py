@@ -36,21 +36,30 @@ STORED_TERMS = (
 LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
 """Energies lost in contacts."""
 
-TERMS = (*STORED_TERMS, *LOST_TERMS, "wall_work", "outflow")
+WORK_TERMS = ("wall_work", "own_forces")
+"""Energies that walls and own forces deliver."""
 
-PART_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting")
-"""Terms of parts of a contact law that not every case has."""
+TERMS = (*STORED_TERMS, *LOST_TERMS, *WORK_TERMS, "outflow")
+
+PART_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "own_forces")
+"""Terms of parts of a contact law that not every case has, and the work of own forces."""
 
 STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
 """Terms that follow from the present state, without accounts of contacts."""
 
 
-def terms_of(law: ContactLaw) -> tuple[str, ...]:
-    """Return the terms of the ledger of a case with a contact law."""
+def terms_of(law: ContactLaw, *, own_forces: bool) -> tuple[str, ...]:
+    """Return the terms of the ledger of a case with a contact law, with or without own forces."""
     if not law.has_ledger:
         return STATE_TERMS
     of_law = {term for one in law.energies for term in (one.lasting, one.ended)}
+    of_law |= {"own_forces"} if own_forces else set()
     return tuple(term for term in TERMS if term not in PART_TERMS or term in of_law)
+
+
+def terms_of_run(system: System) -> tuple[str, ...]:
+    """Return the terms of the ledger of a run."""
+    return terms_of(system.constants.law, own_forces=system.own_forces.all is not None)
 
 
 @kernel
@@ -109,7 +118,7 @@ class Measures:
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
-        self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law)}
+        self.energies = {name: values[name] for name in terms_of_run(system)}
         self.largest_overlap = float(system.exchange.largest(np.array([max(largest, largest_wall)]))[0])
 
     def __repr__(self) -> str:
@@ -132,10 +141,11 @@ class Measures:
 
     @property
     def balance(self) -> float:
-        """Stored energy, losses and outflow less the work of walls [J]: constant but for the error of integration."""
+        """Stored energy, losses and outflow less work [J]: constant but for the error of integration."""
         terms = (*STORED_TERMS, *LOST_TERMS, "outflow")
         energies = self.energies
-        return math.fsum((*(energies.get(name, 0.0) for name in terms), -energies.get("wall_work", 0.0)))
+        work = (-energies.get(name, 0.0) for name in WORK_TERMS)
+        return math.fsum((*(energies.get(name, 0.0) for name in terms), *work))
 
     @property
     def contacts_per_particle(self) -> float:

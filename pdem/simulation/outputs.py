@@ -22,7 +22,7 @@ from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.summary import counted
-from pdem.simulation.energy import terms_of
+from pdem.simulation.energy import terms_of_run
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.sensor_report import line_values, sensor_columns
 from pdem.simulation.wall_output import (
@@ -164,8 +164,9 @@ class Outputs:
     def _columns(self) -> list[tuple[str, ...]]:
         """Return names, units and types of all columns of the series."""
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
-        law = self._simulation.system.constants.law
-        energies = [(name, "J") for name in (*terms_of(law), *(["residual"] if law.has_ledger else []))]
+        system = self._simulation.system
+        residual = ["residual"] if system.constants.law.has_ledger else []
+        energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
         inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
         sensed = [column for one in self._simulation.system.sensors.places for column in sensor_columns(one)]
         return [

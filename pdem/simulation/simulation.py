@@ -28,6 +28,7 @@ from pdem.simulation.engine import RestartPoint
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
 from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.insertions import InsertionControl, insertions_of
+from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
@@ -116,6 +117,7 @@ class Simulation:
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         self.system.insertions = insertions_of(case, exchange, self.system.constants.step)
+        self.system.own_forces = forces_of_run(case)
         self.system.sensors = sensors_of(case, exchange, self.system.constants.step)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         self.system.renew_levels()

@@ -51,9 +51,15 @@ def local_groups(system: System) -> Groups:
         **driven_group(system), **insertion_groups(system), **sensor_groups(system),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            "ended": system.ended_energies.limbs.copy(),
+            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system),
         },
     }  # fmt: skip
+
+
+def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
+    """Return what tells the own forces of a script apart, if there are any."""
+    identities = system.own_forces.identities
+    return {"script_forces": identities} if len(identities) else {}
 
 
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
@@ -139,6 +145,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_insertions(system, groups)
     load_sensors(system, groups)
     if exchange.rank == 0:

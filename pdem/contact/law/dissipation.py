@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pdem.foundation.sums import ExactSums
 
 
-ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting")
-"""Terms of the ledger to which energies of contacts that have ended go, and of particles that have gone [J]."""
+ENDED = ("normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "own_forces")
+"""Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, and the work of
+own forces [J]."""
 
 
 def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
