@@ -185,11 +185,11 @@ def _limits(case: CaseData, force: Force) -> tuple[float, ...]:
         lower, upper = bounds(region)
         middle = 0.5 * float(lower[2] + upper[2])
     if isinstance(region, BoxRegion):
-        shape, numbers = BOX, (*region.lower, *region.upper)
+        shape, numbers = BOX, [*region.lower, *region.upper]
     elif isinstance(region, CylinderRegion):
         axis = np.array(region.axis) / math.hypot(*region.axis)
         shape = CYLINDER
-        numbers = (*region.centre, *axis.tolist(), region.radius, 0.5 * region.length)
+        numbers = [*region.centre, *axis.tolist(), region.radius, 0.5 * region.length]
     else:
-        shape, numbers = BALL, (*region.centre, region.radius)
+        shape, numbers = BALL, [*region.centre, region.radius]
     return (float(material), start, end, float(shape), *numbers, *(8 - len(numbers)) * (0.0,), middle)

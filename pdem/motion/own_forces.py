@@ -1,10 +1,10 @@
 """Forces on single particles beside those of contacts and gravity: given by a case, or by a user's function.
 
 They act in half kicks of their own, next to those of contacts: at the end of a step after them, at its begin before
-them, both at the positions and the time between the two steps. Where forces depend on positions and the time alone this is
-central differences (velocity Verlet). A half kick of a force that depends on the velocity takes a step of the midpoint
-rule, and the sequence of kicks is its own mirror image: of second order as well (G. Strang, SIAM J. Numer. Anal. 5
-(1968) 506). A drag of coefficient c stays stable up to c dt / m = 4, and is accurate well below 1.
+them, both at the positions and the time between the two steps. Where forces depend on positions and the time alone
+this is central differences (velocity Verlet). A half kick of a force that depends on the velocity takes a step of the
+midpoint rule, and the sequence of kicks is its own mirror image: of second order as well (G. Strang, SIAM J. Numer.
+Anal. 5 (1968) 506). A drag of coefficient c stays stable up to c dt / m = 4, and is accurate well below 1.
 
 A force is a function of one particle, so that neither order nor ranks matter. The kernels are made for the forces of a
 case (`pdem.foundation.kernel_factory`); without any there is nothing.

@@ -16,7 +16,7 @@ from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
-from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
+from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
@@ -26,13 +26,12 @@ from pdem.simulation.between_steps import act, advance_by
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
-from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.insertions import InsertionControl, insertions_of
 from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
 from pdem.simulation.ranks import exchange_of, group_of, once_per_node
+from pdem.simulation.scripting import Scripting
 from pdem.simulation.sensor_report import reported
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
@@ -41,16 +40,17 @@ from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, loads_of_walls, measured_walls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
+    from pdem.simulation.observer import Observer
     from pdem.simulation.state import StatePart
 
 
-class Simulation:
+class Simulation(Scripting):
     """A granular system and its motion.
 
     Every rank makes one with the same case; each owns a part of the particles. Results have the same bits
@@ -208,84 +208,37 @@ class Simulation:
         """The particles this rank owns: arrays by name of the field, in no particular order."""
         return self.system.particles
 
-    def advance(self, steps: int) -> int:
+    def advance(
+        self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
         """Take time steps; return the number of the signal that stopped them, or 0. Collective.
+
+        Parameters
+        ----------
+        steps : int
+            How many, fewer if an observer calls `stop`.
+        observers : sequence of callable, optional
+            As for `run`; what they write and return goes to files only by `write`.
 
         Raises
         ------
         BlowUpError
             If a particle or a contact left the range in which results mean something.
         InputError
-            If `steps` is no whole number, or negative: time does not run backwards.
+            If `steps` is no whole number, or negative: time does not run backwards. Within an observer.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ.
         """
         steps = whole_number("steps", steps)
+        self._require_no_observer("advance")
         self.phases.start()
+        if observers:
+            return self._advance_observed(steps, observers)
         return advance_by(self.system, self.phases, steps)
 
-    def insert(
-        self,
-        position: ArrayLike,
-        radius: ArrayLike,
-        material: str,
-        *,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> NDArray[np.int64]:
-        """Add particles between two steps. Collective, with the same arguments on every rank.
-
-        Parameters
-        ----------
-        position : (n, 3) array_like
-            Centres [m], inside the domain and clear of walls and all other particles.
-        radius : float or (n,) array_like
-            Radii [m].
-        material : str
-            A material of the case.
-        velocity, angular_velocity : (3,) or (n, 3) array_like
-            In m/s and rad/s.
-
-        Returns
-        -------
-        (n,) int64 array
-            Their ids, which no particle has had before.
-
-        Raises
-        ------
-        InputError
-            If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or
-            touch others or a wall, or the time step is too long for them. On all ranks, before any change.
-        CaseError
-            If the material has no density or no interaction with those present, or a periodic axis is too short.
-
-        Warns
-        -----
-        RuntimeWarning
-            On rank 0, where `pdem check` would warn about particles of the case.
-        """
-        columns = checked_columns(
-            self.system, self.case, self.meshes, material, position=position, radius=radius,
-            velocity=velocity, angular_velocity=angular_velocity,
-        )  # fmt: skip
-        ids, contacts = insert_particles(self.system, columns)
-        time_step.migrate_and_rebuild_lists(self.system, contacts, self.phases)
-        return ids
-
-    def remove(self, ids: ArrayLike) -> None:
-        """Remove particles between two steps. Collective, with the same ids on every rank.
-
-        Raises
-        ------
-        InputError
-            If they are no whole numbers, or there is no particle of one of these ids.
-        """
-        removed = ids_of("ids", ids)
-        check_ids_exist(self.system, removed)
-        own = self.system.particles.id
-        time_step.migrate_and_rebuild_lists(
-            self.system, remove_particles(self.system, own[np.isin(own, removed)]), self.phases
-        )
-
-    def run(self, *, overwrite: bool = False) -> int:
+    def run(
+        self, *, overwrite: bool = False, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
         """Run the case to its end with all its output; return the number of steps taken.
 
         If the output folder holds a run, only `restart` continues it; `overwrite` removes it.
@@ -294,11 +247,18 @@ class Simulation:
         ----------
         overwrite : bool
             Remove the run in the output folder; for a continued run, remove only its later results.
+        observers : sequence of callable, optional
+            Functions of the simulation, called on all ranks between steps in this order: once when the first run with
+            them begins, then as `pdem.every` says, else at each line of the series. What one returns, a mapping of
+            names to numbers or ``(unit, number)``, the same on all ranks, are columns of the series, which keep their
+            last value between calls. A continued run needs those it had, by name, or ``[]`` to go on without them.
 
         Raises
         ------
         InputError
-            If that folder holds a run, or cannot be made; it is unchanged then.
+            If that folder holds a run, or cannot be made; it is unchanged then. If observers are missing.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ; the state before is in a checkpoint.
         Interrupted
             After a stop signal; the state is in a checkpoint.
         BlowUpError
@@ -306,7 +266,8 @@ class Simulation:
         """
         from pdem.simulation.run import run
 
-        return run(self, overwrite=overwrite)
+        self._require_no_observer("run")
+        return run(self, overwrite=overwrite, observers=observers)
 
     def gather(self) -> dict[str, NDArray[Any]] | None:
         """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""

@@ -15,6 +15,7 @@ from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
+from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system),
+        **system.observed.groups(),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system),
@@ -72,7 +74,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
     for name, keys in ORDER.items():
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS):
+    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED):
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
@@ -148,6 +150,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_insertions(system, groups)
     load_sensors(system, groups)
+    system.observed = ObservedState.of(groups)
     if exchange.rank == 0:
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended

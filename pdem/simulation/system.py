@@ -20,6 +20,7 @@ from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.simulation.insertions import Insertions
+from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
 from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
@@ -100,6 +101,8 @@ class System:
         are built.
     insertions, sensors : Insertions, Sensors
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
+    observed : ObservedState
+        What observers have said so far.
     own_forces : ForcesOfRun
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     """
@@ -159,6 +162,7 @@ class System:
         self.carriers: Carriers | None = None
         self.insertions, self.sensors = Insertions(), Sensors()
         self.own_forces = ForcesOfRun()
+        self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
 
     def renew_levels(self) -> None:
