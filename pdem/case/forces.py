@@ -41,10 +41,10 @@ KEYS = {
 }
 """Keys of each kind."""
 
-TRIAL = (0.5, (0.1, 0.2, 0.3), (1.0, -2.0, 0.5), 1e-3, 1e-5, 7)
+TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
 """Arguments to try a function with: time, position, velocity, radius, mass, id."""
 
-AT = "at time 0.5, position (0.1, 0.2, 0.3), velocity (1, -2, 0.5), radius 0.001, mass 1e-05, id 7"
+AT = "at time 0.5, position (0.1371, 0.2129, 0.3253), velocity (1.1, -2.3, 0.7), radius 0.001, mass 1e-05, id 7"
 
 
 def force_problems(case: CaseData) -> Iterator[Problem]:

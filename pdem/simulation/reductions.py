@@ -188,7 +188,8 @@ class Reductions:
     def _sums(self, values: Floats, at: NDArray[np.int64], count: int) -> Floats:
         """Return exact sums (count,) over all ranks of values (m,) or (m, r), whose row belongs to the sum `at`."""
         order = np.argsort(at, kind="stable")
-        values, at = np.ascontiguousarray(values.reshape(len(at), -1)[order]), at[order]
+        values = values[:, None] if values.ndim == 1 else values
+        values, at = np.ascontiguousarray(values[order]), at[order]
         found = np.zeros(count)
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)

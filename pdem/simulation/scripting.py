@@ -50,6 +50,11 @@ class Scripting(Reductions):
     observing: Any = None
     outputs: Outputs | None = None
 
+    @property
+    def observed(self) -> dict[str, float]:
+        """Last values of the columns of observers, also after a restart; the same on all ranks."""
+        return {name: one.value for name, one in self.system.observed.columns.items()}
+
     def force(self, function: Callable[..., Any], *, material: str | None = None) -> None:
         """Let a force act on every particle from now on. Collective, with the same function on all ranks.
 
