@@ -20,6 +20,7 @@ from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
+from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, advance_by
@@ -169,6 +170,15 @@ class Simulation(Scripting):
         name = self.case.title or self.case.source
         many = len(self.particles)
         return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the present numbers, for a notebook; over several ranks only those of this one."""
+        rows = [("time", f"{self.time:.6g} s of {self.case.time.end:g} s"), ("step", str(self.step))]
+        rows.append(("particles of this rank", str(len(self.particles))))
+        if self.system.exchange.size == 1:
+            rows += [(name, f"{value:.6g} J") for name, value in self.energies().items() if value]
+            rows += [(name, f"{value:.6g}") for name, value in self.observed.items()]
+        return notebook_page(self.case.title or self.case.source, repr(self), rows)
 
     def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
         """Return the rows of the initial state that this rank makes or has been given. Collective."""
