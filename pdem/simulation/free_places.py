@@ -44,11 +44,8 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
     if system.moving_walls is None:
         return nothing
     walls = system.moving_walls
-    mesh, blocks = walls.mesh, system.blocks
-    if blocks is None:
-        near = np.arange(mesh.facet_count)
-    else:
-        near = blocks.near(walls.places_of(blocks.anchors), position, radius)
+    mesh, tree = walls.mesh, system.facet_tree
+    near = np.arange(mesh.facet_count) if tree is None else tree.near(walls.places_of, position, radius)
     if not len(near):
         return nothing
     start = np.zeros(len(near) + 1, np.int64)

@@ -114,7 +114,7 @@ class Simulation(Scripting):
         del state, particles
         moving_walls = walls_of(case, geometry)
         self.system = System(
-            case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.blocks
+            case, constants_of(case), moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         self.system.insertions = insertions_of(case, exchange, self.system.constants.step)

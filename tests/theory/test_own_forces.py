@@ -166,7 +166,8 @@ def test_a_drag_is_stable_up_to_the_documented_step(tmp_path, share, grows):
 def test_a_uniform_acceleration_is_gravity(tmp_path):
     """Grains on a floor, with friction, and the ledger: work in place of potential energy."""
     rng = np.random.default_rng(3)
-    sites = np.stack(np.meshgrid(*(np.arange(4) * 2.02e-3,) * 3), axis=-1).reshape(-1, 3) + [0.0, 0.0, 1.2e-3]
+    sites = np.stack(np.meshgrid(*(np.arange(4) * 2.02e-3,) * 3), axis=-1).reshape(-1, 3)
+    sites[:, 2] += 1.2e-3
     grains = Grains(sites + rng.uniform(0.0, 1e-5, (64, 3)), SMALL, rng.normal(0.0, 0.1, (64, 3)))
     options = {"law": USUAL, "step": 1e-5, "walls": ({"mesh": quad(0.1)},)}
     meshes = [wall["mesh"] for wall in options["walls"]]

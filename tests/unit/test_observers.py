@@ -340,7 +340,7 @@ def test_radii_may_be_written_if_lists_are_told(tmp_path):
     [((), {}), ((1.0,), {"steps": 2}), ((0.0,), {}), ((), {"steps": 0}), (("often",), {})],
 )
 def test_intervals_are_checked(arguments, keys):
-    with pytest.raises(InputError, match="pdem.every"):
+    with pytest.raises(InputError, match=r"pdem\.every"):
         pdem.every(*arguments, **keys)
 
 
