@@ -59,18 +59,27 @@ class Observation:
     ------
     InputError
         If one cannot be called, or a continued run had observers that are not given.
+
+    Attributes
+    ----------
+    observers : dict of str to Observer
+        By name, in the order in which they are called.
+    asked : Asked
+        What those of the last call have asked for.
+    before : dict
+        This rank's part of the state before they were called, if one has failed.
     """
 
     def __init__(self, simulation: Any, observers: Sequence[Any] | None, taken: Sequence[str] = ()) -> None:
         self._simulation = simulation
         self._taken = taken
         system: System = simulation.system
-        self._observers = named([observer_of(one) for one in observers or ()])
+        self.observers = named([observer_of(one) for one in observers or ()])
         usual = simulation.case.output.series_every
         self._every = {
-            name: one.steps_of(system.constants.step, usual) for name, one in self._observers.items()
+            name: one.steps_of(system.constants.step, usual) for name, one in self.observers.items()
         }
-        _check_given(system, self._observers, dropped=observers is not None and not self._observers)
+        _check_given(system, self.observers, dropped=observers is not None and not self.observers)
         self.asked = Asked()
         self.before: Groups = {}
 
@@ -97,7 +106,7 @@ class Observation:
         self._simulation.observing = kept
         try:
             for name in due:
-                _call(self._simulation, name, self._observers[name], self._taken)
+                _call(self._simulation, name, self.observers[name], self._taken)
         except ObserverError:
             system.observed = observed
             self.before = kept.groups()

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.forces import forces_of
+from pdem.containers.particles import Particles
 from pdem.foundation.kernels import plain, threads
-from pdem.motion.own_forces import NONE_BAD, ForceConstants, ForcedColumns
+from pdem.motion.own_forces import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
 from pdem.simulation.blow_up import OWN_FORCE
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.simulation.system import System
 
 TERM = "own_forces"
@@ -42,6 +45,23 @@ def add_to_carried(system: System, half: float) -> None:
     if own is not None:
         rows = system.pair_contacts.carried
         _call(system, own.add, system.time, half, len(rows), rows)
+
+
+def compile_forces(case: Case) -> None:
+    """Compile the kernel of the own forces of a case, if it has any and the cache lacks it.
+
+    Raises
+    ------
+    CaseError
+        See `pdem.case.forces.forces_of`.
+    """
+    forces = forces_of(case)
+    if not forces:
+        return
+    made, particles = OwnForces(forces), Particles()
+    own = ForcedColumns(*(particles.column(name) for name in ForcedColumns._fields))
+    shared = ForceConstants(np.ones(1), np.ones(6), made.table)
+    made.kick(*plain(0.0, 0.0, 0, _ALL, own, shared, new_limbs(1), np.full(1, NONE_BAD)))
 
 
 def _call(system: System, kernel: Any, time: float, half: float, count: int, rows: NDArray[np.int32]) -> None:

@@ -110,6 +110,7 @@ def run(
         If results would mean nothing; the last good state is in a checkpoint.
     """
     check_end(simulation.case, simulation.step)
+    simulation.system.own_forces.check_given()
     observation = Observation(simulation, observers)
     observation.call_due()
     outputs, simulation.outputs = simulation.outputs, None
@@ -191,6 +192,8 @@ class _Run:
 
     def _observe(self) -> None:
         """Call the observers that are due; if one fails, write a checkpoint of the state before."""
+        if not self.observation.observers:
+            return
         try:
             self.observation.call_due()
         except ObserverError as error:

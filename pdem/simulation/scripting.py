@@ -74,6 +74,10 @@ class Scripting(Reductions):
             ones; within an observer.
         """
         self._require_no_observer("force")
+        if self.outputs is not None:
+            raise InputError(
+                "simulation.force comes before simulation.write: its work is a column of the series"
+            )
         system = self.system
         made = on_each_rank(system.exchange, lambda: _force_of(self.case, function, material))
         mine = (made.version, repr(made.parameters))
