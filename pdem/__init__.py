@@ -26,9 +26,11 @@ if TYPE_CHECKING:
         Interrupted,
         LaunchError,
         MeshError,
+        ObserverError,
         PdemError,
     )
     from pdem.simulation.energy import Measures
+    from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
 
@@ -46,6 +48,8 @@ _HOMES = {
     "Measures": "pdem.simulation.energy",
     "Mesh": "pdem.containers.mesh",
     "MeshError": "pdem.foundation.errors",
+    "Observer": "pdem.simulation.observer",
+    "ObserverError": "pdem.foundation.errors",
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
@@ -53,6 +57,7 @@ _HOMES = {
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
     "contact_law": "pdem.contact.law.models",
+    "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
     "wall_contacts": "pdem.contact.geometry.query",
 }
@@ -69,6 +74,8 @@ __all__ = [
     "Measures",
     "Mesh",
     "MeshError",
+    "Observer",
+    "ObserverError",
     "PairSearch",
     "Particles",
     "PdemError",
@@ -76,6 +83,7 @@ __all__ = [
     "Simulation",
     "cell_sizes",
     "contact_law",
+    "every",
     "find_pairs",
     "wall_contacts",
 ]

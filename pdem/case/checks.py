@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.base import Section
 from pdem.case.driven_wall_checks import driven_problems
+from pdem.case.forces import force_problems
 from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems
@@ -53,6 +54,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _walls,
         _insertions,
         sensor_problems,
+        force_problems,
         _motions,
         _detection,
         stage_problems,
@@ -82,6 +84,8 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _numbers(insertion, ("insertions", index))
     for index, sensor in enumerate(case.sensors):
         values += _numbers(sensor, ("sensors", index))
+    for index, force in enumerate(case.forces):
+        values += _numbers(force, ("forces", index))
     for name, motion in case.motions.items():
         values += _numbers(motion, ("motions", name))
     for location, table in gravity_tables(case):

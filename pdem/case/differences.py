@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pdem.case.flat_keys import flat_keys
+
 if TYPE_CHECKING:
     from pdem.case.model import Case
 
@@ -26,7 +28,7 @@ def differences(old: Case, new: Case) -> list[tuple[str, str, str]]:
     list of (str, str, str)
         Keys as in `Case.override`; ``nothing`` stands for a missing value.
     """
-    before, after = (_flat("", case.model_dump(mode="python", exclude_none=True)) for case in (old, new))
+    before, after = (flat_keys("", case.model_dump(mode="python", exclude_none=True)) for case in (old, new))
     found = []
     for key in [*before, *(key for key in after if key not in before)]:
         first, second = before.get(key, _MISSING), after.get(key, _MISSING)
@@ -52,14 +54,3 @@ def differences_text(rows: list[tuple[str, str, str]], most: int = 3) -> str:
 
 def _text_of(value: Any) -> str:
     return "nothing" if value is _MISSING else repr(value)
-
-
-def _flat(key: str, value: Any) -> dict[str, Any]:
-    """Return the values of nested tables and lists of tables by their full keys."""
-    if isinstance(value, dict):
-        inner = [(f"{key}.{name}" if key else str(name), one) for name, one in value.items()]
-    elif isinstance(value, (list, tuple)) and any(isinstance(one, dict) for one in value):
-        inner = [(f"{key}[{index}]", one) for index, one in enumerate(value)]
-    else:
-        return {key: list(value) if isinstance(value, tuple) else value}
-    return {name: leaf for part, one in inner for name, leaf in _flat(part, one).items()}

@@ -1,4 +1,4 @@
-"""The files that a case names besides its own: meshes, particles, tables, contact laws."""
+"""The files that a case names besides its own: meshes, particles, tables, contact laws, forces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pdem.case.laws import FROM_FILE
 from pdem.case.messages import shown_key
+from pdem.case.python_files import FROM_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pdem.case.schema import CaseData
 
 _FILE_KEYS = ("file", "mesh")
-_LAW_KEY = "law"
+_PYTHON_KEYS = ("law", "kind")
 
 
 def input_files(case: CaseData) -> dict[str, Path]:
@@ -33,7 +33,7 @@ def _names(value: Any, key: tuple[str | int, ...]) -> Iterator[tuple[tuple[str |
             yield from _names(inner, (*key, part))
     elif isinstance(value, str) and key[-1] in _FILE_KEYS:
         yield key, value
-    elif isinstance(value, str) and key[-1] == _LAW_KEY and value.startswith(FROM_FILE):
+    elif isinstance(value, str) and key[-1] in _PYTHON_KEYS and value.startswith(FROM_FILE):
         yield key, value.removeprefix(FROM_FILE).rpartition(":")[0]
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-import traceback
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.materials import LAW_KEYS
 from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
+from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
 from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
@@ -31,14 +28,11 @@ if TYPE_CHECKING:
 TRIAL_MATERIAL = MaterialProperties(1000.0, 1e7, 0.3)
 """A typical material, for test calls of laws."""
 
-FROM_FILE = "python:"
-"""Prefix of the name of a law in a file: ``python:FILE.py:NAME``."""
-
 
 def interaction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
     """Yield the problems of the laws and keys of an interaction; `recipe_of` checks keys of laws in files."""
     if interaction.law.startswith(FROM_FILE):
-        if interaction.law.count(":") != 2 or not interaction.law.rpartition(":")[2].isidentifier():
+        if not is_python_name(interaction.law):
             yield Problem((*where, "law"), 'must be "python:FILE.py:NAME", a file and a name in it')
     elif interaction.law not in LAWS:
         yield Problem((*where, "law"), f"is no contact law; {nearest_key_hint(interaction.law, list(LAWS))}")
@@ -210,7 +204,7 @@ def _from_file(name: str, directory: Path, where: str) -> LawModel:
         )
     file, variable = name.removeprefix(FROM_FILE).rsplit(":", 1)
     path = directory / file
-    variables = _variables(path, f'{where}.law = "{name}"')
+    variables = variables_of(path, f'{where}.law = "{name}"')
     if variable not in variables:
         laws = [key for key, value in variables.items() if isinstance(value, LawModel)]
         hint = (
@@ -224,42 +218,3 @@ def _from_file(name: str, directory: Path, where: str) -> LawModel:
             f"{variable} = pdem.contact_law(...)"
         )
     return variables[variable]
-
-
-@cache
-def _variables_of_file(path: Path, changed: int) -> dict[str, Any]:
-    """Return the variables of a file, which is run once for each time `changed` of its last change.
-
-    Raises
-    ------
-    CaseError
-        If that fails; the caller adds the interaction to the message.
-    """
-    spec = importlib.util.spec_from_file_location(f"pdem_law_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise CaseError(f"{path}, line {error.lineno}: {error.msg}; mend it") from None
-    except Exception as error:
-        lines = [
-            frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == str(path)
-        ]
-        at = f", line {lines[-1]}" if lines else ""
-        raise CaseError(f"{path}{at}: {type(error).__name__}: {error}") from None
-    return vars(module)
-
-
-def _variables(path: Path, where: str) -> dict[str, Any]:
-    try:
-        changed = path.stat().st_mtime_ns
-    except OSError as error:
-        raise CaseError(
-            f"{where}: {path} cannot be read: {error.strerror}; paths are relative to the folder of the case"
-        ) from None
-    try:
-        return _variables_of_file(path.resolve(), changed)
-    except CaseError as error:
-        raise CaseError(f"{where}: {error}") from None

@@ -11,11 +11,14 @@ from typing import Any
 from pydantic import PrivateAttr, ValidationError
 
 from pdem.case.checks import problems_of_case
+from pdem.case.flat_keys import flat_keys
 from pdem.case.messages import Problem, problems_of
 from pdem.case.overrides import apply_override
 from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
+
+_LONGEST_VALUE = 80
 
 
 class Case(CaseData):
@@ -79,6 +82,32 @@ class Case(CaseData):
         case._document = document
         return case
 
+    def __repr__(self) -> str:
+        """Return title or file, end, and how many there are of what a case has many of."""
+        many = ", ".join(f"{count} {name}" for name, count in self._numbers() if count)
+        return f"Case({self.title or self.source!r}: {self.time.end:g} s, {many})"
+
+    def _numbers(self) -> list[tuple[str, int]]:
+        names = (
+            "materials",
+            "interactions",
+            "particles",
+            "insertions",
+            "walls",
+            "motions",
+            "forces",
+            "sensors",
+        )
+        return [(name, len(getattr(self, name))) for name in names]
+
+    def _repr_html_(self) -> str:
+        """Return a table of the values of the case that are no defaults, for a notebook."""
+        from pdem.output.notebook import notebook_page
+
+        given = flat_keys("", self.model_dump(mode="python", exclude_none=True, exclude_defaults=True))
+        rows = [(key, _shortened(value)) for key, value in given.items()]
+        return notebook_page(self.title or self.source, repr(self), rows)
+
     def override(self, assignment: str) -> None:
         """Change one value, as if the file held it.
 
@@ -116,6 +145,11 @@ class Case(CaseData):
         from pdem.case.timestep import automatic_step
 
         return automatic_step(self)
+
+
+def _shortened(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
+from pdem.case.force_preflight import force_findings
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
@@ -105,6 +106,7 @@ def preflight(
             *insertion_findings(case, step, population.count),
             *sensor_findings(case, step),
             *stage_findings(case, step),
+            *force_findings(case, step),
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),
             *_memory(population.count + inserted_number(case), meshes, ranks),

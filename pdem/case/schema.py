@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
+from pdem.case.force_sections import Force
 from pdem.case.given_walls import GivenWall
 from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
@@ -53,6 +54,8 @@ class CaseData(Section):
         What comes in while the case runs.
     sensors : tuple of Sensor
         What is counted, and where particles are taken out.
+    forces : tuple of Force
+        Forces on particles beside contacts and gravity.
     motions : dict of str to MovingFrame
         By name: frames that carry walls and each other.
     stages : tuple of Stage
@@ -68,6 +71,7 @@ class CaseData(Section):
     walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = ()
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
+    forces: Annotated[tuple[Force, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
     stages: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
     detection: Detection = Detection()

@@ -137,9 +137,14 @@ def reference_speed(case: CaseData) -> float:
 
 
 def expected_speed(case: CaseData, motions: Sequence[Motion]) -> float:
-    """Return the larger speed of a fall through the domain and of walls by their motions [m/s]."""
+    """Return the larger speed of a fall through the domain and of walls by their motions [m/s].
+
+    It falls by gravity and all uniform accelerations of ``[[forces]]``.
+    """
     sides = np.subtract(case.domain.upper, case.domain.lower)
-    fall = math.sqrt(2.0 * float(np.dot(largest_gravity(case), sides)))
+    given = [one.acceleration for one in case.forces if one.acceleration is not None]
+    pull = largest_gravity(case) + np.abs(np.array(given)).reshape(-1, 3).sum(axis=0)
+    fall = math.sqrt(2.0 * float(np.dot(pull, sides)))
     walls = [_wall_speed(case, *pair) for pair in zip(case.walls, motions, strict=True)]
     return max([fall, *walls])
 

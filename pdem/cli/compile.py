@@ -15,7 +15,7 @@ from pdem.cli.common import collective, is_root, load_kernels, read_case, thread
 def compile_kernels(case: str | None, threads: int | None) -> int:
     """Build the kernels ahead of a run, once per machine and version; under mpirun on every node.
 
-    With CASE, those that its way of detection needs.
+    With CASE, those that its way of detection, its contact laws and its forces need.
     """
     return collective(lambda communicator, own: _compile(communicator, own, case), threads)
 
@@ -25,5 +25,9 @@ def _compile(communicator: Any, threads: int, path: str | None) -> None:
 
     case = None if path is None else read_case(path, ())
     compiled = load_kernels(communicator, case, threads)
+    if case is not None and case.forces:
+        from pdem.simulation.own_force_kicks import compile_forces
+
+        compile_forces(case)
     if is_root(communicator) and not compiled:
         click.echo(f"kernels are ready in {cache_directory()}")

@@ -41,6 +41,10 @@ class BlowUpError(PdemError):
     exit_code = 3
 
 
+class ObserverError(PdemError):
+    """A function of a script that observes a simulation failed, or did not do the same on all ranks."""
+
+
 class Interrupted(PdemError):
     """The run was asked to stop (signal); its state is in a checkpoint and it can be continued."""
 

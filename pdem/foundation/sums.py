@@ -89,6 +89,12 @@ class ExactSums:
         sums = np.array([self.names.index(name) for name in names])
         add_rows(self.limbs, sums, np.ascontiguousarray(values))
 
+    def add_limbs(self, name: str, limbs: NDArray[np.int64]) -> None:
+        """Add some sums (n, `LIMBS`) of few numbers each to the sum `name`."""
+        self._count(len(limbs))
+        normalise(limbs)
+        self.limbs[self.names.index(name)] += limbs.sum(axis=0)
+
     def _count(self, number: int) -> None:
         self._added += number
         if self._added > _NORMALISE_AFTER:

@@ -186,6 +186,12 @@ class RunLog:
         """Close the file."""
         self.close()
 
+    def show_warnings(self) -> None:
+        """Show warnings on the terminal from now on."""
+        if len(self._handlers) == 1:
+            self._handlers.append(_TerminalHandler(logging.WARNING))
+            logger.addHandler(self._handlers[-1])
+
     def text(self, lines: str) -> None:
         """Write lines to the file as they are: the header, the end table."""
         logger.info("%s", lines)

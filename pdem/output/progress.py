@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time as clock
@@ -13,12 +14,17 @@ from pdem.output.summary import duration, quantity
 
 _FORMAT = "{percentage:3.0f}%|{bar}| {desc}, left {remaining}{postfix}"
 _WIDE = 120
-_LINE_COUNT = 10
+_LINE_COUNT = 20
+_LEAST_SECONDS, _MOST_SECONDS = 10.0, 600.0
+"""Wall time between two lines: not less, and, as far as there is news, not more."""
 _ROUNDING = 0.01  # the last step may end shortly before the end of the run
 
 
 class Progress:
-    """A progress bar with the state of a run; without a terminal, a line at each tenth.
+    """A progress bar with the state of a run; without a terminal, lines.
+
+    There is a line at each twentieth of the run, but not within ten seconds of the last one, except the last of all;
+    and one after ten minutes without any.
 
     Parameters
     ----------
@@ -38,7 +44,8 @@ class Progress:
             leave=True,
         )
         self._writes_lines = enabled and bool(self._bar.disable) and end_time > start_time
-        self._tenths_written, self._start_clock = 0, clock.monotonic()
+        self._parts_written, self._start_clock = 0, clock.monotonic()
+        self._line_clock = -math.inf
 
     def __enter__(self) -> Self:
         """Return the progress line."""
@@ -75,7 +82,7 @@ class Progress:
             Number of the time step.
         """
         if self._writes_lines:
-            self._write_line(time, step, steps_per_second)
+            self._write_line(time, step, steps_per_second, kinetic_energy)
         if self._bar.disable:
             return
         self._bar.set_description_str(f"{time:.4g}/{self._end:.4g} s", refresh=False)
@@ -84,15 +91,19 @@ class Progress:
         self._bar.set_postfix_str(health, refresh=False)
         self._bar.update(min(time, self._end) - self._start - self._bar.n)
 
-    def _write_line(self, time: float, step: int, steps_per_second: float) -> None:
+    def _write_line(self, time: float, step: int, steps_per_second: float, kinetic_energy: float) -> None:
         share = min(1.0, (time - self._start) / (self._end - self._start))
-        if int(share * _LINE_COUNT + _ROUNDING) <= self._tenths_written:
+        parts, now = int(share * _LINE_COUNT + _ROUNDING), clock.monotonic()
+        last = self._line_clock if math.isfinite(self._line_clock) else self._start_clock
+        is_due = parts > self._parts_written and now - self._line_clock >= _LEAST_SECONDS
+        is_last = parts >= _LINE_COUNT > self._parts_written
+        if share <= 0.0 or not (is_due or is_last or now - last >= _MOST_SECONDS):
             return
-        self._tenths_written = int(share * _LINE_COUNT + _ROUNDING)
-        left = (clock.monotonic() - self._start_clock) * (1.0 - share) / share
+        self._parts_written, self._line_clock = parts, now
+        left = (now - self._start_clock) * (1.0 - share) / share
         sys.stderr.write(
             f"pdem: {100 * share:3.0f} %, {time:.4g} of {self._end:.4g} s, step {step}, "
-            f"{quantity(steps_per_second)} particle-steps/s, left {duration(left)}\n"
+            f"{quantity(steps_per_second)} particle-steps/s, kinetic {kinetic_energy:.3g} J, left {duration(left)}\n"
         )
         sys.stderr.flush()
 

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST = range(5)
+WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OWN_FORCE = range(6)
 """Kinds of errors, in the order in which they are reported:
 
 - ``WALL_TOO_FAST``: in one step a wall moved more than the radius of a particle in its path;
 - ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
 - ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
-- ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite.
+- ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
+- ``OWN_FORCE``: an own force on a particle is not finite.
 """
 
 OPPOSITE = -0.3
@@ -220,7 +221,17 @@ def _driven_wall_too_fast(system: System, facts: _Facts, ids: tuple[int, int], s
     )
 
 
+def _own_force(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    own = system.own_forces.all
+    assert own is not None
+    names = ", ".join(force.name for force in own.forces)
+    return (
+        f"the own force on {facts.description(ids[0])} is not finite{facts.speed(ids[0], system.constants.step)}; mend "
+        f"the function ({names}), or reduce time.step if its force is stiff"
+    )
+
+
 _MESSAGES = {
     WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
-    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast,
+    WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OWN_FORCE: _own_force,
 }  # fmt: skip

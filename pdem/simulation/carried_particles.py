@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.kernels import plain
 from pdem.motion.carriers import place_carried
 from pdem.motion.integration import FINE, StepColumns
+from pdem.simulation.own_force_kicks import add_to_carried
 
 if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Kick
@@ -42,5 +43,6 @@ def finish_carried(system: System, kick: Kick) -> int:
     if system.carriers is None:
         return FINE
     system.pair_contacts.sum_carried(system.particles, kick)
+    add_to_carried(system, kick.half)
     system.carriers.finish(system.particles, system.pair_contacts.carried, kick.half)
     return begin_carried(system, 2.0 * kick.half) if kick.ahead else FINE

@@ -38,8 +38,8 @@ STORED_TERMS = (
 LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
 """Energies lost in contacts."""
 
-SUPPLIED_TERMS = ("wall_work", "gravity_work")
-"""Energies delivered by walls that move, and by gravity that changes."""
+SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces")
+"""Energies delivered by walls that move, by gravity that changes, and by own forces."""
 
 REMOVED_TERMS = ("outflow", "stages")
 """Energies taken out with particles, and by what changes at the begin of stages."""
@@ -49,20 +49,34 @@ TERMS = (*STORED_TERMS, *LOST_TERMS, *SUPPLIED_TERMS, *REMOVED_TERMS)
 BALANCE = dict.fromkeys((*STORED_TERMS, *LOST_TERMS, *REMOVED_TERMS), 1) | dict.fromkeys(SUPPLIED_TERMS, -1)
 """Signs of the terms in the balance, which is constant but for the error of integration."""
 
-OPTIONAL_TERMS = ("rolling_spring", "twisting_spring", "adhesion", "twisting", "gravity_work", "stages")
+OPTIONAL_TERMS = (
+    "rolling_spring",
+    "twisting_spring",
+    "adhesion",
+    "twisting",
+    "gravity_work",
+    "stages",
+    "own_forces",
+)
 """Terms that not every case has."""
 
 STATE_TERMS = ("translation", "rotation", "gravity", "elastic", "body_motion", "body_gravity")
 """Terms that follow from the present state, without accounts of contacts."""
 
 
-def terms_of(law: ContactLaw, case: CaseData) -> tuple[str, ...]:
-    """Return the terms of the ledger of a case with a contact law."""
+def terms_of(law: ContactLaw, case: CaseData, *, own_forces: bool) -> tuple[str, ...]:
+    """Return the terms of the ledger of a case with a contact law, with or without own forces."""
     if not law.has_ledger:
         return STATE_TERMS
     used = {term for one in law.energies for term in (one.lasting, one.ended)}
     used |= ({"gravity_work"} if gravity_changes(case) else set()) | ({"stages"} if case.stages else set())
+    used |= {"own_forces"} if own_forces else set()
     return tuple(term for term in TERMS if term not in OPTIONAL_TERMS or term in used)
+
+
+def terms_of_run(system: System) -> tuple[str, ...]:
+    """Return the terms of the ledger of a run."""
+    return terms_of(system.constants.law, system.case, own_forces=system.own_forces.all is not None)
 
 
 @kernel
@@ -114,7 +128,7 @@ class Measures:
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
-        self.energies = {name: values[name] for name in terms_of(system.pair_contacts.law, system.case)}
+        self.energies = {name: values[name] for name in terms_of_run(system)}
         self.largest_overlap = float(system.exchange.largest(np.array([largest]))[0])
 
     def __repr__(self) -> str:
@@ -137,7 +151,7 @@ class Measures:
 
     @property
     def balance(self) -> float:
-        """Stored energy, losses and outflow less the work of walls [J]: constant but for the error of integration."""
+        """Stored energy, losses and outflow less work [J]: constant but for the error of integration."""
         return math.fsum(sign * self.energies.get(name, 0.0) for name, sign in BALANCE.items())
 
     @property

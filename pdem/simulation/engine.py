@@ -52,6 +52,8 @@ class Engine(Protocol):
         Checkpoint that it continues, if any.
     first_balance : float
         Energy balance at time 0 [J].
+    outputs : Outputs or None
+        Files that a script has opened, with which a run goes on.
     """
 
     case: Case
@@ -60,6 +62,7 @@ class Engine(Protocol):
     phases: Phases
     restart_point: RestartPoint | None
     first_balance: float
+    outputs: Any
 
     @property
     def time(self) -> float:

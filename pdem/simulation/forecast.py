@@ -128,14 +128,15 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     output, end, law = case.output, case.time.end, law_of(case)
     fields = sum(field.allocate(1).nbytes for field in written_fields())
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
-    rows = math.floor(end / output.series_every) + 1
+    rows, terms = (
+        math.floor(end / output.series_every) + 1,
+        len(terms_of(law, case, own_forces=bool(case.forces))),
+    )
     return DiskNeeds(
         math.floor(end / output.fields_every) + 1,
         fields * particles + 48 * nodes + 40 * facets,
         rows,
-        rows
-        * _SERIES_NUMBER
-        * (12 + len(terms_of(law, case)) + 7 * len(case.walls) + 3 * len(case.insertions)),
+        rows * _SERIES_NUMBER * (12 + terms + 7 * len(case.walls) + 3 * len(case.insertions)),
         # one more while the next is written
         min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(law, bool(meshes)),

@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pdem.containers.group import on_first_rank
+from pdem.foundation.errors import InputError
 from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
@@ -24,10 +25,11 @@ from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
-from pdem.simulation.energy import terms_of
+from pdem.simulation.energy import terms_of_run
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
+from pdem.simulation.state import local_groups, tables_of
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
+    from pdem.simulation.state import Groups
 
 _LOG_ROWS = 200
 _FIRST_COLUMNS = (
@@ -76,7 +79,7 @@ class Outputs:
     Raises
     ------
     InputError
-        On all ranks, if the folder is taken or cannot be made.
+        On all ranks, if the folder is taken or cannot be made, or two columns have one name.
     """
 
     def __init__(
@@ -92,9 +95,12 @@ class Outputs:
         self._quiet = quiet
         self._root = simulation.system.exchange.rank == 0
         self._folder = Path(simulation.case.output.folder)
+        self._written_step = -1
         self._loads: dict[str, dict[str, Any]] = {}
         self._walls_change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: Bodies | None = None
+        self._observed = tuple(simulation.system.observed.columns)
+        self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = self._format.particles(
@@ -108,6 +114,17 @@ class Outputs:
         )
         if self._root:
             self._open([*findings, *(note for note in notes if note not in findings)])
+
+    def _check_names(self) -> None:
+        """Require that no column of an observer has the name of another one."""
+        names = [name for name, *_ in self._columns()]
+        observed = self._simulation.system.observed.columns
+        for name in self._observed:
+            if names.count(name) > 1:
+                raise InputError(
+                    f"the column {name} of observer {observed[name].observer}: the series has one of this name; give "
+                    "it another"
+                )
 
     def _conflicting_file(self) -> str | None:
         """Return the name of a file in the folder that this run cannot continue."""
@@ -170,11 +187,9 @@ class Outputs:
     def _columns(self) -> list[tuple[str, ...]]:
         """Return names, units and types of all columns of the series."""
         driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
-        law = self._simulation.system.constants.law
-        energies = [
-            (name, "J")
-            for name in (*terms_of(law, self._simulation.case), *(["residual"] if law.has_ledger else []))
-        ]
+        system = self._simulation.system
+        residual = ["residual"] if system.constants.law.has_ledger else []
+        energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
         inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
         sensed = [column for one in self._simulation.system.sensors.places for column in one.columns]
         return [
@@ -186,6 +201,7 @@ class Outputs:
             *inserted,
             *sensed,
             *stage_columns(self._simulation.system),
+            *((name, one.unit) for name, one in self._simulation.system.observed.columns.items()),
         ]
 
     def _load_columns(self) -> list[tuple[str, str]]:
@@ -209,6 +225,7 @@ class Outputs:
     def write_series_row(self, steps: int, seconds: float) -> None:
         """Measure, and write a row of the series; the last `steps` took `seconds` [s]. Collective."""
         simulation = self._simulation
+        self._check_observed()
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         sensed = line_values(simulation.system)
@@ -239,16 +256,32 @@ class Outputs:
             row.update(one.report())
         row.update(sensed)
         row.update(stage_row(simulation.system))
+        row.update({name: one.value for name, one in simulation.system.observed.columns.items()})
         self._series.append(row)
-        self._progress.update(
-            simulation.time,
-            measured.contacts_per_particle,
-            measured.largest_overlap,
-            measured.kinetic,
-            rate,
-            simulation.step,
-        )
+        self._show(measured, rate)
         self._log_row(measured, residual if has_ledger else math.nan, rate)
+
+    def _check_observed(self) -> None:
+        """Require that observers have the columns that they had when the files were opened."""
+        odd = set(self._observed) ^ set(self._simulation.system.observed.columns)
+        if odd:
+            raise InputError(
+                f"the series was begun without the columns that observers have now ({', '.join(sorted(odd))}); call "
+                "simulation.write after them"
+            )
+
+    def show_progress(self, steps: int, seconds: float) -> None:
+        """Measure, and show how far the run is; the last `steps` took `seconds` [s]. Collective."""
+        measured = self._simulation.measures()
+        if self._root:
+            self._show(measured, measured.particles * steps / seconds if seconds > 0 else 0.0)
+
+    def _show(self, measured: Measures, rate: float) -> None:
+        simulation = self._simulation
+        self._progress.update(
+            simulation.time, measured.contacts_per_particle, measured.largest_overlap, measured.kinetic, rate,
+            simulation.step,
+        )  # fmt: skip
 
     def _log_row(self, measured: Measures, residual: float, rate: float) -> None:
         simulation = self._simulation
@@ -297,6 +330,28 @@ class Outputs:
                 **({PRESENT.name: walls.present[walls.facet_wall]} if self._walls_change else {}),
             },
         )  # fmt: skip
+
+    def write_present(self, *, checkpoint: bool) -> None:
+        """Write a row of the series and a snapshot of the present step, and maybe a checkpoint, to disk. Collective."""
+        if self._written_step != self._simulation.step:
+            self._written_step = self._simulation.step
+            self.write_series_row(0, 0.0)
+            self.write_snapshot()
+        self.flush()
+        if checkpoint:
+            self.write_state(local_groups(self._simulation.system))
+
+    def begin_run(self, *, quiet: bool) -> None:
+        """Go on with these files in a run, which shows its progress unless `quiet`."""
+        self._quiet = quiet
+        if self._root and not quiet:
+            self._log.show_warnings()
+            self._progress = Progress(self._simulation.time, self._simulation.case.time.end)
+
+    def write_state(self, local: Groups) -> Path:
+        """Write a checkpoint of the state of all ranks, of which `local` is this rank's part. Collective."""
+        counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
+        return self.write_checkpoint(tables_of(self._simulation.system, {**local, "counters": counters}))
 
     def write_checkpoint(self, tables: Mapping[str, Table]) -> Path:
         """Write a checkpoint of the tables of all ranks. Collective."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-from base64 import b64encode
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +11,10 @@ import numpy as np
 from pdem.case.model import Case
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.fields import FIELDS
 from pdem.output import vtkhdf
 from pdem.output.log import LOG_FILE
+from pdem.output.notebook import notebook_page, picture_of
 from pdem.output.run_folder import PICTURE_FILE
 from pdem.output.series import TABLE, read_series, read_units
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
@@ -175,6 +175,18 @@ class Snapshot:
         """Return time, number of particles, and fields."""
         return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
 
+    def _repr_html_(self) -> str:
+        """Return a picture, and the range of each field, for a notebook."""
+        rows: list[tuple[str, ...]] = [("field", "smallest", "mean", "largest", "unit")]
+        for name, column in self.columns.items() if len(self) else ():
+            values = np.linalg.norm(column, axis=1) if column.ndim > 1 else column
+            label = f"|{name}|" if column.ndim > 1 else name
+            unit = FIELDS[name].unit if name in FIELDS else ""
+            numbers = (f"{number:.6g}" for number in (values.min(), values.mean(), values.max()))
+            rows.append((label, *numbers, unit))
+        image = picture_of(self._results.folder, self.time)
+        return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
+
 
 def _region_of(region: Any) -> regions.Region:
     from pydantic import TypeAdapter, ValidationError
@@ -281,15 +293,8 @@ class Results:
         return f"Results({str(self.folder)!r}: {until})"
 
     def _repr_html_(self) -> str:
-        """Return the picture, if one was drawn, and the last numbers, for a notebook."""
+        """Return a picture, as it was drawn or of the last snapshot, and the last numbers, for a notebook."""
         series, picture = self.series, self.folder / PICTURE_FILE
-        last = [(name, series[name][-1], series.units[name]) for name in series.names if len(series)]
-        cells = ((html.escape(name), f"{value:.6g}", html.escape(unit)) for name, value, unit in last)
-        rows = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in cells)
-        image = ""
-        if picture.exists():
-            image = (
-                f'<img width="480" src="data:image/png;base64,{b64encode(picture.read_bytes()).decode()}">'
-            )
-        title = html.escape(self.case.title or str(self.folder))
-        return f"<h4>{title}</h4><p>{html.escape(repr(self))}</p>{image}<table>{rows}</table>"
+        last = [(name, f"{series[name][-1]:.6g}", series.units[name]) for name in series.names if len(series)]
+        image = picture.read_bytes() if picture.exists() else picture_of(self.folder)
+        return notebook_page(self.case.title or str(self.folder), repr(self), last, image)

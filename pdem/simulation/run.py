@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.restart_checks import check_end
-from pdem.foundation.errors import BlowUpError, Interrupted
+from pdem.foundation.errors import BlowUpError, Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.summary import end_report
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
 from pdem.simulation.insertions import report_lines
+from pdem.simulation.observation import Observation
 from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.sensor_report import finish_sensors
 from pdem.simulation.stage_report import stage_lines
-from pdem.simulation.state import local_groups, tables_of
+from pdem.simulation.state import local_groups
 from pdem.simulation.step import allreduce_status_or_stop
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 WARM_UP = 0.02
 """First part of the steps, which does not count for the speed: lists grow, caches fill."""
 
+PROGRESS_SHARES = 20
+"""Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
+
 STATE_COPY_EVERY = 200
 """Steps between two copies of the state, for the checkpoint of a run that blows up."""
 
@@ -45,7 +49,7 @@ class Schedule:
     ----------
     last : int
         Step at which the run ends.
-    fields, series, checkpoint : int
+    fields, series, checkpoint, progress : int
         Steps between outputs.
     """
 
@@ -55,10 +59,11 @@ class Schedule:
         self.fields = max(1, round(output.fields_every / step))
         self.series = max(1, round(output.series_every / step))
         self.checkpoint = max(1, round(output.checkpoint_every / step))
+        self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = (self.fields, self.series, self.checkpoint)
+        intervals = (self.fields, self.series, self.checkpoint, self.progress)
         return min(self.last, *((step // every + 1) * every for every in intervals))
 
 
@@ -71,6 +76,7 @@ def run(
     trace: Trace | None = None,
     overwrite: bool = False,
     commands: UserCommands = PYTHON,
+    observers: Sequence[Any] | None = None,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -90,18 +96,29 @@ def run(
         See `Simulation.run`.
     commands : UserCommands
         Suggested by error messages on a run in the folder.
+    observers : sequence of callable or Observer, optional
+        See `Simulation.run`.
 
     Raises
     ------
     InputError, CaseError
         If the output folder holds a run or cannot be made, or the case ends before its first step.
+    ObserverError
+        If an observer fails; the state before is in a checkpoint.
     Interrupted
         After a stop signal; the state is in a checkpoint.
     BlowUpError
         If results would mean nothing; the last good state is in a checkpoint.
     """
     check_end(simulation.case, simulation.step)
-    outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
+    simulation.system.own_forces.check_given()
+    observation = Observation(simulation, observers)
+    observation.call_due()
+    outputs, simulation.outputs = simulation.outputs, None
+    if outputs is None:
+        outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
+    else:
+        outputs.begin_run(quiet=quiet)
     simulation.restart_point = RestartPoint(
         Path(simulation.case.output.folder), simulation.case, simulation.step
     )
@@ -111,7 +128,7 @@ def run(
             nullcontext() if trace is None else trace.recording(simulation),
         ):
             simulation.system.stop_requested = lambda: listening.requested
-            return _Run(simulation, outputs, trace).run_to_end()
+            return _Run(simulation, outputs, trace, observation).run_to_end()
     finally:
         outputs.close()
 
@@ -119,11 +136,15 @@ def run(
 class _Run:
     """The loop over steps and outputs."""
 
-    def __init__(self, simulation: Engine, outputs: Outputs, trace: Trace | None) -> None:
+    def __init__(
+        self, simulation: Engine, outputs: Outputs, trace: Trace | None, observation: Observation
+    ) -> None:
         self.simulation = simulation
         self.outputs = outputs
         self.trace = trace
+        self.observation = observation
         self.schedule = Schedule(simulation)
+        self._note_stop()
         self.first = simulation.step
         self.good_state: Groups = {}
         self.last_checkpoint: tuple[int, Path] | None = None
@@ -137,6 +158,8 @@ class _Run:
             self._write_due_output(first=True)
         else:
             self.good_state = local_groups(simulation.system)
+            if any(self.observation.asked):
+                self._write_due_output()
         try:
             self._keep_stage(only_missing=True)
             while simulation.step < self.schedule.last and not simulation.system.stages.finished:
@@ -149,19 +172,22 @@ class _Run:
     def _advance(self) -> None:
         simulation, schedule = self.simulation, self.schedule
         stop = min(
-            schedule.next_stop(simulation.step), simulation.system.stages.next_step_after(simulation.step)
-        )
+            schedule.next_stop(simulation.step), simulation.system.stages.next_step_after(simulation.step),
+            self.observation.next_step(simulation.step),
+        )  # fmt: skip
         stop = stop if self.trace is None else self.trace.next_stop(stop)
         requested = simulation.advance(stop - simulation.step)
         if requested:
             allreduce_status_or_stop(simulation.system, False)
-            path = self._write_checkpoint(local_groups(simulation.system))
-            self._keep_stage()
+        self._observe()
+        self._write_due_output()
+        if requested:
+            path = self._checkpoint_here()
+            self._keep_stage(only_missing=True)
             raise Interrupted(
                 f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
                 f"continue with pdem restart {simulation.case.output.folder}"
             )
-        self._write_due_output()
         if self.trace is not None:
             self.trace.end_if_due(simulation)
         warm = self.first + WARM_UP * (schedule.last - self.first)
@@ -170,23 +196,49 @@ class _Run:
             simulation.phases.reset_seconds()
             simulation.phases.start()
 
+    def _observe(self) -> None:
+        """Call the observers that are due; if one fails, write a checkpoint of the state before."""
+        if not self.observation.observers:
+            return
+        try:
+            self.observation.call_due()
+        except ObserverError as error:
+            self.outputs.flush()
+            path = self._write_checkpoint(self.observation.before)
+            raise ObserverError(
+                f"{error}; the state before is in {path}; Simulation.restart('{path.parent}') goes on"
+            ) from error.__cause__
+        self._note_stop()
+        self.simulation.phases.lap("observers")
+
+    def _note_stop(self) -> None:
+        """End the run at the present step, if an observer has asked for it."""
+        if self.observation.asked.stop:
+            self.schedule.last = self.simulation.step
+
     def _write_due_output(self, *, first: bool = False) -> None:
-        step, schedule = self.simulation.step, self.schedule
+        step, schedule, asked = self.simulation.step, self.schedule, self.observation.asked
         stages = self.simulation.system.stages
         last = step >= schedule.last or stages.finished
-        if step % schedule.series == 0 or last:
+        if step % schedule.series == 0 or last or asked.snapshot:
             self._write_series_row()
-        if step % schedule.fields == 0 or last:
+        elif step % schedule.progress == 0:
+            self.outputs.show_progress(*self._since_warm_up())
+        if step % schedule.fields == 0 or last or asked.snapshot:
             self.outputs.write_snapshot()
-        if not first and (step % schedule.checkpoint == 0 or last or stages.is_over):
+        if asked.checkpoint or (not first and (step % schedule.checkpoint == 0 or last or stages.is_over)):
             self.outputs.flush()
             self._write_checkpoint(local_groups(self.simulation.system))
             self._keep_stage()
         self.simulation.phases.lap("output")
 
-    def _write_series_row(self) -> None:
+    def _since_warm_up(self) -> tuple[int, float]:
+        """Return steps taken since the warm up, and their time [s]."""
         step, clock = self.timed_from
-        self.outputs.write_series_row(self.simulation.step - step, time.perf_counter() - clock)
+        return self.simulation.step - step, time.perf_counter() - clock
+
+    def _write_series_row(self) -> None:
+        self.outputs.write_series_row(*self._since_warm_up())
         if (
             not self.good_state
             or self.simulation.step >= int(self.good_state["counters"]["step"]) + STATE_COPY_EVERY
@@ -194,11 +246,8 @@ class _Run:
             self.good_state = local_groups(self.simulation.system)
 
     def _write_checkpoint(self, local: Groups) -> Path:
-        counters = {**local["counters"], "balance": np.array(self.simulation.first_balance)}
-        path = self.outputs.write_checkpoint(
-            tables_of(self.simulation.system, {**local, "counters": counters})
-        )
-        self.last_checkpoint = int(counters["step"]), path
+        path = self.outputs.write_state(local)
+        self.last_checkpoint = int(local["counters"]["step"]), path
         return path
 
     def _keep_stage(self, *, only_missing: bool = False) -> None:
@@ -206,10 +255,13 @@ class _Run:
         system = self.simulation.system
         is_there = only_missing and self.outputs.has_stage(system.stages.present_name)
         if system.stages.is_over and system.stages.state.end == system.step and not is_there:
-            if self.last_checkpoint is None or self.last_checkpoint[0] != system.step:
-                self._write_checkpoint(local_groups(system))
-            assert self.last_checkpoint is not None
-            self.outputs.keep_stage(self.last_checkpoint[1], system.stages.present_name)
+            self.outputs.keep_stage(self._checkpoint_here(), system.stages.present_name)
+
+    def _checkpoint_here(self) -> Path:
+        """Return the checkpoint of the present step, which is written unless it was due. Collective."""
+        if self.last_checkpoint is not None and self.last_checkpoint[0] == self.simulation.step:
+            return self.last_checkpoint[1]
+        return self._write_checkpoint(local_groups(self.simulation.system))
 
     def _save_good_state(self) -> str:
         if not self.good_state:

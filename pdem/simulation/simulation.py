@@ -16,10 +16,11 @@ from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
-from pdem.foundation.arguments import ids_of, instance_of, path_of, whole_number
+from pdem.foundation.arguments import instance_of, path_of, whole_number
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
+from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, add_events, advance_by
@@ -27,12 +28,12 @@ from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.inputs import case_of, check_arguments, checkpoint_at
-from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.insertions import InsertionControl
+from pdem.simulation.own_forces import forces_of_run
 from pdem.simulation.phases import Phases
-from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
 from pdem.simulation.prepare_kernels import prepare_kernels
 from pdem.simulation.ranks import exchange_of, group_of, once_per_node
+from pdem.simulation.scripting import Scripting
 from pdem.simulation.sensor_report import reported
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.stage_events import enter_stage
@@ -42,16 +43,17 @@ from pdem.simulation.system import System
 from pdem.simulation.wall_output import loads_by_wall, loads_of_walls, measured_walls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
+    from pdem.simulation.observer import Observer
     from pdem.simulation.state import StatePart
 
 
-class Simulation:
+class Simulation(Scripting):
     """A granular system and its motion.
 
     Every rank makes one with the same case; each owns a part of the particles. Results have the same bits
@@ -119,6 +121,7 @@ class Simulation:
             case, constants, moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
+        self.system.own_forces = forces_of_run(case)
         add_events(self.system, stages)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         enter_stage(self.system)
@@ -172,6 +175,15 @@ class Simulation:
         many = len(self.particles)
         return f"Simulation({name!r}: step {self.step}, time {self.time:.6g} s, {many} particle{'s' * (many != 1)})"
 
+    def _repr_html_(self) -> str:
+        """Return a table of the present numbers, for a notebook; over several ranks only those of this one."""
+        rows = [("time", f"{self.time:.6g} s of {self.case.time.end:g} s"), ("step", str(self.step))]
+        rows.append(("particles of this rank", str(len(self.particles))))
+        if self.system.exchange.size == 1:
+            rows += [(name, f"{value:.6g} J") for name, value in self.energies().items() if value]
+            rows += [(name, f"{value:.6g}") for name, value in self.observed.items()]
+        return notebook_page(self.case.title or self.case.source, repr(self), rows)
+
     def _initial_state(self, exchange: Exchange, state: Any, particles: Any, continued: bool) -> StatePart:
         """Return the rows of the initial state that this rank makes or has been given. Collective."""
         if continued:
@@ -215,84 +227,37 @@ class Simulation:
         """The particles this rank owns: arrays by name of the field, in no particular order."""
         return self.system.particles
 
-    def advance(self, steps: int) -> int:
+    def advance(
+        self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
         """Take time steps; return the number of the signal that stopped them, or 0. Collective.
+
+        Parameters
+        ----------
+        steps : int
+            How many, fewer if an observer calls `stop`.
+        observers : sequence of callable, optional
+            As for `run`; what they write and return goes to files only by `write`.
 
         Raises
         ------
         BlowUpError
             If a particle or a contact left the range in which results mean something.
         InputError
-            If `steps` is no whole number, or negative: time does not run backwards.
+            If `steps` is no whole number, or negative: time does not run backwards. Within an observer.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ.
         """
         steps = whole_number("steps", steps)
+        self._require_no_observer("advance")
         self.phases.start()
+        if observers:
+            return self._advance_observed(steps, observers)
         return advance_by(self.system, self.phases, steps)
 
-    def insert(
-        self,
-        position: ArrayLike,
-        radius: ArrayLike,
-        material: str,
-        *,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> NDArray[np.int64]:
-        """Add particles between two steps. Collective, with the same arguments on every rank.
-
-        Parameters
-        ----------
-        position : (n, 3) array_like
-            Centres [m], inside the domain and clear of walls and all other particles.
-        radius : float or (n,) array_like
-            Radii [m].
-        material : str
-            A material of the case.
-        velocity, angular_velocity : (3,) or (n, 3) array_like
-            In m/s and rad/s.
-
-        Returns
-        -------
-        (n,) int64 array
-            Their ids, which no particle has had before.
-
-        Raises
-        ------
-        InputError
-            If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or
-            touch others or a wall, or the time step is too long for them. On all ranks, before any change.
-        CaseError
-            If the material has no density or no interaction with those present, or a periodic axis is too short.
-
-        Warns
-        -----
-        RuntimeWarning
-            On rank 0, where `pdem check` would warn about particles of the case.
-        """
-        columns = checked_columns(
-            self.system, self.case, self.meshes, material, position=position, radius=radius,
-            velocity=velocity, angular_velocity=angular_velocity,
-        )  # fmt: skip
-        ids, contacts = insert_particles(self.system, columns)
-        time_step.migrate_and_rebuild_lists(self.system, contacts, self.phases)
-        return ids
-
-    def remove(self, ids: ArrayLike) -> None:
-        """Remove particles between two steps. Collective, with the same ids on every rank.
-
-        Raises
-        ------
-        InputError
-            If they are no whole numbers, or there is no particle of one of these ids.
-        """
-        removed = ids_of("ids", ids)
-        check_ids_exist(self.system, removed)
-        own = self.system.particles.id
-        time_step.migrate_and_rebuild_lists(
-            self.system, remove_particles(self.system, own[np.isin(own, removed)]), self.phases
-        )
-
-    def run(self, *, overwrite: bool = False) -> int:
+    def run(
+        self, *, overwrite: bool = False, observers: Sequence[Observer | Callable[[Any], Any]] | None = None
+    ) -> int:
         """Run the case to its end with all its output; return the number of steps taken.
 
         If the output folder holds a run, only `restart` continues it; `overwrite` removes it.
@@ -301,11 +266,18 @@ class Simulation:
         ----------
         overwrite : bool
             Remove the run in the output folder; for a continued run, remove only its later results.
+        observers : sequence of callable, optional
+            Functions of the simulation, called on all ranks between steps in this order: once when the first run with
+            them begins, then as `pdem.every` says, else at each line of the series. What one returns, a mapping of
+            names to numbers or ``(unit, number)``, the same on all ranks, are columns of the series, which keep their
+            last value between calls. A continued run needs those it had, by name, or ``[]`` to go on without them.
 
         Raises
         ------
         InputError
-            If that folder holds a run, or cannot be made; it is unchanged then.
+            If that folder holds a run, or cannot be made; it is unchanged then. If observers are missing.
+        ObserverError
+            On all ranks, if an observer fails on any, or ranks differ; the state before is in a checkpoint.
         Interrupted
             After a stop signal; the state is in a checkpoint.
         BlowUpError
@@ -313,7 +285,8 @@ class Simulation:
         """
         from pdem.simulation.run import run
 
-        return run(self, overwrite=overwrite)
+        self._require_no_observer("run")
+        return run(self, overwrite=overwrite, observers=observers)
 
     def gather(self) -> dict[str, NDArray[Any]] | None:
         """Return all particles by name of the field, sorted by id, on rank 0; None elsewhere. Collective."""

@@ -15,6 +15,7 @@ from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
+from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
 from pdem.simulation.stage_state import STAGES, load_stages, stage_groups
 
@@ -50,11 +51,18 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
+        **system.observed.groups(),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            "ended": system.ended_energies.limbs.copy(),
+            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system),
         },
     }  # fmt: skip
+
+
+def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
+    """Return what tells the own forces of a script apart, if there are any."""
+    identities = system.own_forces.identities
+    return {"script_forces": identities} if len(identities) else {}
 
 
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
@@ -67,7 +75,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
     for name, keys in ORDER.items():
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS, STAGES):
+    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS, STAGES, OBSERVERS, OBSERVED):
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
@@ -140,9 +148,11 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)
     load_insertions(system, groups)
     load_sensors(system, groups)
+    system.observed = ObservedState.of(groups)
     if exchange.rank == 0:
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended

@@ -12,6 +12,7 @@ from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
 from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_walls
+from pdem.simulation.own_force_kicks import kick_own
 from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
 from pdem.simulation.skin_tuner import Lists, Window
 
@@ -62,7 +63,8 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
-    ahead = ahead and not requested
+    # own forces act between the end of a step and the begin of the next
+    ahead = ahead and not requested and system.own_forces.all is None
     compute_contact_forces(system, system.constants.step, phases, same_lists=not stale, ahead=ahead)
     return requested
 
@@ -70,6 +72,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
 def kick_and_drift(system: System) -> int:
     """Kick by half a step and drift; return `FINE`, `STALE` (lists are out of date) or `GONE` (particles escaped)."""
     own, constants = system.particles, system.constants
+    kick_own(system, system.time_of(system.step - 1), 0.5 * constants.step)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     arguments = (
         constants.step, constants.motion, constants.density, system.fixed_columns, columns,
@@ -288,6 +291,9 @@ def compute_contact_forces(
     if system.moving_walls is not None and system.moving_walls.driven:
         finish_driven(system, 0.5 * dt)
         phases.lap("walls move")
+    if dt > 0.0:
+        kick_own(system, system.time, 0.5 * dt)
+        phases.lap("own forces")
 
 
 def compute_wall_forces(

@@ -20,6 +20,8 @@ from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.simulation.insertions import Insertions
+from pdem.simulation.observed import ObservedState
+from pdem.simulation.own_forces import ForcesOfRun
 from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
@@ -103,6 +105,10 @@ class System:
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
+    observed : ObservedState
+        What observers have said so far.
+    own_forces : ForcesOfRun
+        Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     """
 
     def __init__(
@@ -161,6 +167,8 @@ class System:
         self.insertions, self.sensors = Insertions(), Sensors()
         self.stages = Stages()
         self.gravity: Gravity | None = None
+        self.own_forces = ForcesOfRun()
+        self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
 
     def renew_levels(self) -> None:

@@ -95,18 +95,35 @@ def test_progress_shows_fraction_time_and_health(monkeypatch: pytest.MonkeyPatch
     assert shown.endswith("\n")
 
 
-def test_progress_off_a_terminal_is_a_line_at_each_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
+def lines_of(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[str]:
+    """Return the lines of a run of 100 updates, each so long after the other."""
+    stream, now = io.StringIO(), [0.0]
     monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("pdem.output.progress.clock.monotonic", lambda: now[0])
     with Progress(0.0, 2.0) as line:
         for step in range(1, 101):
+            now[0] += seconds
             line.update(0.02 * step, 4.9, 0.008, 0.31, 1.23e7, step)
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 10
-    assert lines[2].startswith("pdem:  30 %, 0.6 of 2 s, step 30, 12.3 million particle-steps/s, left 0")
+    return stream.getvalue().splitlines()
+
+
+def test_progress_off_a_terminal_is_a_line_at_each_twentieth(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = lines_of(monkeypatch, 3.0)
+    assert len(lines) == 20
+    said = "pdem:  15 %, 0.3 of 2 s, step 15, 12.3 million particle-steps/s, kinetic 0.31 J, left 04:15"
+    assert lines[2] == said
     assert lines[-1].startswith("pdem: 100 %, 2 of 2 s, step 100, ")
     assert len(show(monkeypatch, io.StringIO()).splitlines()) == 2
     assert show(monkeypatch, io.StringIO(), enabled=False) == ""
+
+
+def test_lines_come_neither_too_often_nor_too_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten seconds apart in a short run, but with its end; ten minutes at most in a long one."""
+    assert [line[6:10] for line in lines_of(monkeypatch, 1.0)] == [
+        "  5 ", " 15 ", " 25 ", " 35 ", " 45 ", " 55 ", " 65 ", " 75 ", " 85 ", " 95 ", "100 ",
+    ]  # fmt: skip
+    assert len(lines_of(monkeypatch, 0.01)) == 2
+    assert len(lines_of(monkeypatch, 400.0)) == 60
 
 
 def test_progress_is_silent_when_disabled(monkeypatch: pytest.MonkeyPatch) -> None:

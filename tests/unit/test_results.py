@@ -105,6 +105,37 @@ def test_case_log_and_pictures_of_notebooks(run):
     assert "5 snapshots until 0.004 s" in repr(results)
 
 
+def test_what_notebooks_show(run, monkeypatch):
+    """Tables with escaped texts; pictures where they can be drawn, and no error where they cannot."""
+    simulation, folder = run
+    shown = simulation._repr_html_()
+    assert "thirty &lt;grains&gt;" in shown
+    assert f"translation</td><td>{simulation.energies()['translation']:.6g} J" in shown
+    case = simulation.case._repr_html_()
+    assert "materials.grain.density</td><td>2500.0" in case
+    assert "output.checkpoints" not in case
+    assert repr(simulation.case) == (
+        "Case('thirty <grains>': 0.004 s, 2 materials, 2 interactions, 1 insertions, 1 walls)"
+    )
+    drawn = []
+    monkeypatch.setattr("pdem.output.notebook.picture_of", lambda *given: drawn.append(given) or b"\x89PNG")
+    monkeypatch.setattr(
+        "pdem.simulation.results.picture_of", lambda *given: drawn.append(given) or b"\x89PNG"
+    )
+    results = pdem.Results(folder)
+    last = results[-1]
+    snapshot = last._repr_html_()
+    assert f"radius</td><td>{last.radius.min():.6g}</td>" in snapshot
+    assert f"|velocity|</td><td>{np.linalg.norm(last.velocity, axis=1).min():.6g}" in snapshot
+    assert "data:image/png;base64,iVBORw" in snapshot
+    assert "data:image/png" in results._repr_html_()
+    assert drawn == [(folder, last.time), (folder,)]
+    monkeypatch.undo()
+    monkeypatch.setattr("pdem.output.render.draw", lambda *given: 1 / 0)
+    monkeypatch.setitem(__import__("sys").modules, "pyvista", None)
+    assert "data:image" not in last._repr_html_()
+
+
 def test_folders_without_results(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         pdem.Results(tmp_path / "none")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import os
-import traceback
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import Contact, Load, NormalPart, Pair, Step, tuple_type
-from pdem.foundation.errors import InputError
+from pdem.foundation.function_trials import check_compiles, check_values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pdem.contact.law.parts import Part
 
 STEP = Step(1e-6, 1e6)
@@ -50,9 +48,10 @@ def check_part(part: Part, pair: Pair) -> None:
     if not part.digest:
         return
     values = tuple(float(value) for value in part.values(pair))
+    at = f"at an overlap of {CONTACT.overlap:g} m of a pair of radius {CONTACT.radius:g} m"
     for function, arguments, wanted in _calls(part, tuple_type(part.coefficients)(*values)):
-        _check_values(function, arguments, wanted)
-        _check_compiles(function, arguments)
+        check_values(function, arguments, _shape_wanted(arguments, wanted), wanted, at)
+        check_compiles(function, arguments)
 
 
 def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...], str]]:
@@ -70,80 +69,9 @@ def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...]
     return [(function, (STEP, CONTACT, c, LOAD, history), wanted)]
 
 
-def _check_values(function: Callable[..., Any], arguments: tuple[Any, ...], wanted: str) -> None:
-    try:
-        found = function(*arguments)
-    except Exception as error:
-        lines = [
-            frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _file(function)
-        ]
-        line = lines[-1].lineno if lines else function.__code__.co_firstlineno
-        raise InputError(f"{_place(function, line)}: {type(error).__name__}: {error}; mend it") from None
-    if _shape(found) != _shape_wanted(arguments, wanted):
-        raise InputError(f"{_place(function)}: returns {found!r}; it has to return {wanted}")
-    if not all(math.isfinite(one) for one in _flat(found)):
-        raise InputError(
-            f"{_place(function)}: returns {found!r} at an overlap of {CONTACT.overlap:g} m of a pair of radius "
-            f"{CONTACT.radius:g} m; it has to be finite there"
-        )
-
-
 def _shape_wanted(arguments: tuple[Any, ...], wanted: str) -> Any:
     if wanted.startswith("the force"):
         return (0, 0)
     if wanted.startswith("the energy"):
         return 0
     return ((0, 0, 0), tuple(0 for _ in arguments[-1]), 0)
-
-
-def _shape(found: Any) -> Any:
-    """Return the structure of tuples of numbers, with 0 for each number and None for what is none."""
-    if isinstance(found, tuple):
-        return tuple(_shape(one) for one in found)
-    return 0 if isinstance(found, (int, float)) and not isinstance(found, bool) else None
-
-
-def _flat(found: Any) -> list[float]:
-    return [number for one in found for number in _flat(one)] if isinstance(found, tuple) else [float(found)]
-
-
-_tried: dict[Callable[..., Any], tuple[int, str] | None] = {}  # what is wrong with each function, tried once
-
-
-def _check_compiles(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    if function not in _tried:
-        _tried[function] = _compile_problem(function, arguments)
-    problem = _tried[function]
-    if problem is not None:
-        line, text = problem
-        raise InputError(
-            f"{_place(function, line)}: cannot be compiled: {text}; use numbers, tuples, math, and functions of these"
-        )
-
-
-def _compile_problem(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, str] | None:
-    """Return line and reason if a function cannot be compiled, None if it can."""
-    import numba
-
-    from pdem.contact.law.compiled import compiled
-
-    inner = compiled(function)
-    try:
-        numba.njit(lambda *given: inner(*given))(*arguments)
-    except numba.core.errors.NumbaError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        places = [
-            line for line in lines if line.startswith("File ") and os.path.basename(_file(function)) in line
-        ]
-        number = places[-1].rpartition(", line ")[2].strip(":. ") if places else ""
-        reasons = [line for line in lines if not line.startswith(("Failed in", "During", "File ", "["))]
-        return int(number) if number.isdigit() else function.__code__.co_firstlineno, " ".join(reasons[:1])
-    return None
-
-
-def _file(function: Callable[..., Any]) -> str:
-    return function.__code__.co_filename
-
-
-def _place(function: Callable[..., Any], line: int | None = None) -> str:
-    return f"{_file(function)}, {function.__name__}, line {line or function.__code__.co_firstlineno}"

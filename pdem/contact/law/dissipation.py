@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 ENDED = (
     "normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "gravity_work", "stages",
+    "own_forces",
 )  # fmt: skip
-"""Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, and of changes of
-the system itself [J]. Checkpoints hold them in this order; new ones come last."""
+"""Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, of changes of the
+system itself, and the work of own forces [J]. Checkpoints hold them in this order; new ones come last."""
 
 
 def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader
-from pdem.contact.law.compiled import compiled
 from pdem.contact.law.contact_law import BLOCK
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
+from pdem.foundation.user_functions import compiled
 from pdem.simd.columns import column_writer
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
-from pdem.contact.law.digest import digest_of
 from pdem.contact.law.friction import MINDLIN, SPRING
 from pdem.contact.law.hertz import HERTZ
 from pdem.contact.law.jkr import JKR
@@ -24,6 +23,7 @@ from pdem.contact.law.parts import (
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
 from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.function_digest import digest_of
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair, Part

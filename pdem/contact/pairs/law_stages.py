@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader, part_reader
-from pdem.contact.law.compiled import compiled
 from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
@@ -53,6 +52,7 @@ from pdem.contact.pairs.layout import (
 )
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
+from pdem.foundation.user_functions import compiled
 from pdem.foundation.vectors import cross3, dot3, get3, put3, scale3
 from pdem.simd.columns import column_reader, column_writer
 from pdem.simd.places import offset

@@ -1,4 +1,4 @@
-"""Functions of a part of a law, compiled into the kernels that use them.
+"""Functions that kernels are given, such as those of a user's contact law, compiled into the kernels that call them.
 
 A function may call other plain functions of its module, and read numbers of it: they are compiled with it. All are
 compiled without contraction of products and sums: what they return then has the same bits whatever else is computed
@@ -11,7 +11,7 @@ import types
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.digest import cells_of, referenced
+from pdem.foundation.function_digest import cells_of, referenced
 from pdem.foundation.kernel_factory import inlined_exactly
 
 if TYPE_CHECKING:

@@ -1,0 +1,40 @@
+"""Tables and pictures for notebooks, as HTML."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from base64 import b64encode
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import PdemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SIZE = 640, 480
+"""Width and height of a picture in pixels."""
+
+
+def notebook_page(title: str, text: str, rows: Iterable[Sequence[str]], picture: bytes = b"") -> str:
+    """Return a title, a line, a picture (PNG) if there is one, and a table; all texts are escaped."""
+    lines = "".join(f"<tr><td>{'</td><td>'.join(map(html.escape, row))}</td></tr>" for row in rows)
+    image = ""
+    if picture:
+        image = f'<img width="480" src="data:image/png;base64,{b64encode(picture).decode()}">'
+    return f"<h4>{html.escape(title)}</h4><p>{html.escape(text)}</p>{image}<table>{lines}</table>"
+
+
+def picture_of(source: Path | str, time: float | None = None) -> bytes:
+    """Return a picture of a snapshot of a folder as PNG, the last one without a time [s]; nothing where it fails.
+
+    What a notebook shows by itself must not end in an error: there may be no pyvista, no display, or no snapshot.
+    """
+    from pdem.output.render import render
+
+    with tempfile.TemporaryDirectory() as folder, suppress(PdemError, OSError, RuntimeError):
+        (path,) = render(source, Path(folder) / "picture.png", time=time, size=SIZE)
+        return path.read_bytes()
+    return b""

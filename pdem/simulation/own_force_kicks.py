@@ -1,0 +1,78 @@
+"""Kicks of own forces, and their work, which goes to the energy ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.forces import forces_of
+from pdem.containers.particles import Particles
+from pdem.foundation.kernels import plain, threads
+from pdem.motion.own_forces import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
+from pdem.simulation.blow_up import OWN_FORCE
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.simulation.system import System
+
+TERM = "own_forces"
+"""Term of the ledger: work of these forces [J]."""
+
+_ALL = np.empty(0, np.int32)
+
+
+def kick_own(system: System, time: float, half: float) -> None:
+    """Let the own forces act on all particles that no carrier moves, for a time `half` [s].
+
+    `time` [s] and positions are those between two steps.
+    """
+    own = system.own_forces.all
+    if own is None:
+        return
+    is_all = system.carriers is None
+    rows = _ALL if is_all else system.pair_contacts.free_rows
+    _call(system, own.kick, time, half, system.particles.count if is_all else len(rows), rows)
+
+
+def add_to_carried(system: System, half: float) -> None:
+    """Add the own forces at the end of a step to the sums of the forces on particles that carriers move."""
+    own = system.own_forces.all
+    if own is not None:
+        rows = system.pair_contacts.carried
+        _call(system, own.add, system.time, half, len(rows), rows)
+
+
+def compile_forces(case: Case) -> None:
+    """Compile the kernel of the own forces of a case, if it has any and the cache lacks it.
+
+    Raises
+    ------
+    CaseError
+        See `pdem.case.forces.forces_of`.
+    """
+    forces = forces_of(case)
+    if not forces:
+        return
+    made, particles = OwnForces(forces), Particles()
+    own = ForcedColumns(*(particles.column(name) for name in ForcedColumns._fields))
+    shared = ForceConstants(np.ones(1), np.ones(6), made.table)
+    made.kick(*plain(0.0, 0.0, 0, _ALL, own, shared, new_limbs(1), np.full(1, NONE_BAD)))
+
+
+def _call(system: System, kernel: Any, time: float, half: float, count: int, rows: NDArray[np.int32]) -> None:
+    column, constants, forces = system.particles.column, system.constants, system.own_forces
+    assert forces.all is not None
+    workers = threads()
+    limbs, bad = forces.limbs(workers), np.full(workers, NONE_BAD)
+    own = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
+    shared = ForceConstants(constants.density, constants.free, forces.all.table)
+    kernel(*plain(time, half, count, rows, own, shared, limbs, bad))
+    system.ended_energies.add_limbs(TERM, limbs)
+    worst = int(bad.min())
+    if worst != NONE_BAD:
+        system.errors.append((OWN_FORCE, worst, 0))
