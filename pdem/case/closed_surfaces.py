@@ -11,6 +11,8 @@ from pdem.containers.mesh_splitting import triangle_fans
 from pdem.containers.mesh_topology import pieces_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from pdem.containers.mesh import Mesh
@@ -43,14 +45,33 @@ def inside_closed_pieces(positions: NDArray[np.float64], mesh: Mesh) -> dict[int
     triangles, of = triangles[is_closed], piece[owner[is_closed]]
     number = np.cumsum(closed) - 1
     crossings = np.zeros((len(points), int(closed.sum())), np.int64)
-    corners = vertices[triangles][:, :, :2]
-    shadows = BoxTree(corners.min(axis=1), corners.max(axis=1))
-    pairs = pairs_between(shadows, BoxTree(points[:, :2], points[:, :2])) if len(points) else ()
-    for triangle, point in pairs:
-        above = _is_above(vertices, triangles[triangle], points[point])
-        np.add.at(crossings, (point[above], number[of[triangle[above]]]), 1)
+    for triangle, point in crossings_upwards(vertices, triangles, points):
+        np.add.at(crossings, (point, number[of[triangle]]), 1)
     _, first = np.unique(piece, return_index=True)
     return {int(facet): crossings[:, column] % 2 == 1 for column, facet in enumerate(first[closed])}
+
+
+def crossings_upwards(
+    vertices: NDArray[np.float64], triangles: NDArray[np.int64], points: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the rows of triangles and points, part by part, where the ray along z from the point crosses the triangle.
+
+    Parameters
+    ----------
+    vertices : ndarray, shape (m, 3)
+        Corners [m].
+    triangles : ndarray, shape (k, 3)
+        Their rows in `vertices`.
+    points : ndarray, shape (n, 3)
+        Where the rays begin [m].
+    """
+    if not len(triangles) or not len(points):
+        return
+    corners = vertices[triangles][:, :, :2]
+    shadows = BoxTree(corners.min(axis=1), corners.max(axis=1))
+    for triangle, point in pairs_between(shadows, BoxTree(points[:, :2], points[:, :2])):
+        above = _is_above(vertices, triangles[triangle], points[point])
+        yield triangle[above], point[above]
 
 
 def _is_above(

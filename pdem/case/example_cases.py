@@ -23,6 +23,9 @@ _SIDES = 24
 _PIECES = 16
 _RIDGES = 8
 _PERIODS = 3
+_BAR, _HOLE_PERIOD, _INCLINATION = 0.003, 0.014, 0.1
+_SIEVE = ((-0.1555, 22), (-0.0505, 7))
+"""First bar [m] and holes of the sieve along x and y."""
 
 
 def example_names() -> list[str]:
@@ -189,6 +192,20 @@ def _blade() -> Mesh:
     return Mesh([(-side, 0.0, low), (side, 0.0, low), (side, 0.0, high), (-side, 0.0, high)], [[0, 1, 2, 3]])
 
 
+def _sieve() -> Mesh:
+    """Return a sheet with square holes, inclined along x."""
+    lines = [start + _HOLE_PERIOD * np.repeat(np.arange(holes + 1), 2)[:, None] for start, holes in _SIEVE]
+    x, y = ((line[:, 0] + np.tile([0.0, _BAR], len(line) // 2)).tolist() for line in lines)
+    vertices = [(a, b, -_INCLINATION * a) for a in x for b in y]
+    facets = [
+        [i * len(y) + j, (i + 1) * len(y) + j, (i + 1) * len(y) + j + 1, i * len(y) + j + 1]
+        for i in range(len(x) - 1)
+        for j in range(len(y) - 1)
+        if i % 2 == 0 or j % 2 == 0  # a hole lies between two bars both ways
+    ]
+    return Mesh(vertices, facets)
+
+
 def _ridges(base: float, crest: float) -> Mesh:
     """Return a plate of ridges across x for the shear box, from `base` to `crest` [m], beyond all its sides."""
     # as many periods to each side as a plate goes along and the largest radius reaches
@@ -219,6 +236,7 @@ _MESHES: dict[str, Callable[[], Mesh]] = {
     "blade.vtk": _blade,
     "box.vtk": _box,
     "piston.vtk": _piston,
+    "sieve.vtk": _sieve,
     "shear_lower.vtk": partial(_ridges, -0.002, 0.002),
     "shear_upper.vtk": partial(_ridges, 0.056, 0.052),
 }

@@ -13,6 +13,7 @@ from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
+from pdem.case.open_sides import falling_findings, falling_inlet_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
@@ -90,6 +91,7 @@ def preflight(
         *particle_findings(case, population, step, impact_conditions(case), particle_name),
         *overlap_findings(case, population),
         *wall_findings(case, population, meshes),
+        *falling_findings(case, population, meshes),
     ]
     there = walls_present(case, 0)
     sides = [
@@ -104,6 +106,7 @@ def preflight(
             *material_unit_warnings(case),
             *of_particles,
             *insertion_findings(case, step, population.count),
+            *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
             *stage_findings(case, step),
             *force_findings(case, step),

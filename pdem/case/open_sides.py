@@ -1,0 +1,124 @@
+"""Check of the sides of the domain through which particles fall, because no wall is below them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.closed_surfaces import crossings_upwards
+from pdem.case.findings import Finding
+from pdem.case.gravity import first_gravity, gravity_tables
+from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity
+from pdem.case.stage_cases import walls_present
+from pdem.containers.mesh_splitting import triangle_fans
+from pdem.containers.primitives.frames import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.model import Case
+    from pdem.case.population import Population
+    from pdem.containers.mesh import Mesh
+
+    Floats = NDArray[np.float64]
+
+_OFFSET = 0.7
+"""Where rays begin besides the centre, over the radius: gaps narrower than that are no way out."""
+
+_THROWN = 0.1
+"""Speed across gravity over that along it above which what comes in is thrown, and may land beside."""
+
+
+def falling_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+    """Warn of particles that fall out of a domain that keeps them, since no wall is below them. Collective.
+
+    Each is looked at along gravity from its place at time 0, past the walls that are there in each stage.
+    """
+    for number, gravity, there in _stages(case, meshes):
+        falling = ~_wall_below(particles["position"], particles["radius"], there, gravity)
+        count, first = particles.marked(falling)
+        if first is not None:
+            side = _side(case, np.array(first.values["position"]), gravity)
+            text = f"no wall is below {count} of {particles.count} particles{_when(case, number)} "
+            yield Finding("warning", "domain", f"{text}(the first is particle {first.number}): {_way(side)}")
+            return
+
+
+def falling_inlet_findings(case: Case, meshes: Sequence[Mesh]) -> Iterator[Finding]:
+    """Warn of insertions with no wall below their middle, as `falling_findings` does of particles."""
+    warned: set[str] = set()
+    for number, gravity, there in _stages(case, meshes):
+        for name, middle in _inlets(case, gravity):
+            if name not in warned and not _wall_below(middle, np.zeros(1), there, gravity).all():
+                warned.add(name)
+                text = f"no wall is below the middle of insertion {name}{_when(case, number)}: "
+                yield Finding("warning", "domain", text + _way(_side(case, middle[0], gravity)))
+
+
+def _stages(case: Case, meshes: Sequence[Mesh]) -> Iterator[tuple[int, Floats, list[Mesh]]]:
+    """Yield number, gravity, and the walls that are there, of each stage in which particles may fall for ever.
+
+    If gravity follows a table, the first stage is all that is known.
+    """
+    if case.domain.outside == "remove":
+        return
+    for number in range(1 if gravity_tables(case) else max(len(case.stages), 1)):
+        gravity = _gravity(case, number)
+        if gravity.any():
+            there = walls_present(case, number)
+            yield number, gravity, [mesh for mesh, is_there in zip(meshes, there, strict=True) if is_there]
+
+
+def _gravity(case: Case, number: int) -> Floats:
+    """Return gravity in a stage along the axes that are not periodic: across these nothing gets lost."""
+    gravity = first_gravity(case)
+    for stage in case.stages[1 : number + 1]:
+        gravity = gravity if stage.gravity is None else np.array(stage.gravity)
+    return np.where(case.domain.periodic, 0.0, gravity)
+
+
+def _when(case: Case, number: int) -> str:
+    return f" in stage {case.stages[number].name}" if number else ""
+
+
+def _way(side: str) -> str:
+    text = f'they fall through the open side {side} and on for ever, since domain.outside = "keep"'
+    return f'{text}; add a wall below, or take out what leaves with outside = "remove"'
+
+
+def _inlets(case: Case, gravity: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield name and middle (1, 3) of each insertion whose particles fall where they come in."""
+    down = gravity / np.linalg.norm(gravity)
+    for index, insertion in enumerate(case.insertions):
+        face = face_of(case, index)
+        velocity = mean_velocity(insertion, face)
+        along = float(velocity @ down)
+        if np.linalg.norm(velocity - along * down) <= _THROWN * abs(along):
+            lower, upper = inlet_of(case, insertion, face, interval_of(case, insertion, face)).bounds
+            yield insertion.name, 0.5 * (lower + upper)[None]
+
+
+def _wall_below(positions: Floats, radii: Floats, meshes: Sequence[Mesh], gravity: Floats) -> NDArray[np.bool_]:
+    """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a wall."""
+    frame = frame_of(gravity.tolist())
+    points, found = positions @ frame.T, np.zeros(len(positions), bool)
+    for offset in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
+        beside = points + _OFFSET * radii[:, None] * np.array((*offset, 0))
+        for mesh in meshes:
+            left = np.flatnonzero(~found)
+            triangles = triangle_fans(mesh.facet_start, mesh.facet_vertices)[0]
+            for _, point in crossings_upwards(mesh.vertices @ frame.T, triangles, beside[left]):
+                found[left[point]] = True
+    return found
+
+
+def _side(case: Case, position: Floats, gravity: Floats) -> str:
+    """Return the side of the domain that a ray along gravity leaves through."""
+    ends = np.where(gravity < 0.0, case.domain.lower, case.domain.upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ways = np.where(gravity == 0.0, np.inf, (ends - position) / gravity)
+    axis = int(np.argmin(ways))
+    return f"{'-' if gravity[axis] < 0.0 else '+'}{'xyz'[axis]}"
