@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.gravity import largest_gravity
-from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTable
+from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTable, WallFace
 from pdem.case.messages import shown_key
 from pdem.case.missing_file import missing_file_error
 from pdem.case.time_tables import read_table
@@ -41,7 +41,9 @@ def face_of(case: CaseData, index: int) -> Face | None:
     return None if given is None else face_at(case, given, ["insertions", index, "face"])
 
 
-def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace, where: list[str | int]) -> Face:
+def face_at(
+    case: CaseData, given: PolygonFace | DiscFace | MeshFace | WallFace, where: list[str | int]
+) -> Face:
     """Return the face that a case gives at a location.
 
     Raises
@@ -50,6 +52,8 @@ def face_at(case: CaseData, given: PolygonFace | DiscFace | MeshFace, where: lis
         If it is no plane, or its mesh cannot be read.
     """
     try:
+        if isinstance(given, WallFace):
+            return _face_of_wall(case, given)
         return _face_of_file(case, given, where) if isinstance(given, MeshFace) else face_given(given)
     except (InputError, MeshError) as error:
         raise CaseError(f"{case.source}: {shown_key(where)}: {error}") from None
@@ -77,6 +81,12 @@ def _face_of_file(case: CaseData, given: MeshFace, where: list[str | int]) -> Fa
     )
 
     return face_of_mesh(Mesh.read(path, given.scale, group=given.group))
+
+
+def _face_of_wall(case: CaseData, given: WallFace) -> Face:
+    from pdem.case.wall_files import mesh_of_wall  # late, as above
+
+    return face_of_mesh(mesh_of_wall(case, [wall.name for wall in case.walls].index(given.wall)))
 
 
 def rate_of(case: CaseData, insertion: Insertion) -> Rate | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.inlets import face_of, interval_of, mean_velocity
-from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable
+from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
 from pdem.case.value_rules import direction_problems, table_problems
@@ -106,6 +106,10 @@ def _geometry(case: CaseData, index: int, where: Location) -> Iterator[Problem]:
     """Yield the problems of where particles come in, unless that is in a file, which is opened before the run."""
     insertion = case.insertions[index]
     if isinstance(insertion.face, MeshFace):
+        return
+    if isinstance(insertion.face, WallFace):
+        text = "is a wall, which particles touch; give the corners of a face that lies a radius before it"
+        yield Problem((*where, "face", "wall"), text)
         return
     try:
         face = face_of(case, index)

@@ -72,16 +72,26 @@ class MeshFace(Section):
     group: Name | None = None
 
 
+class WallFace(Section):
+    """A flat `wall` of the case that rests, by its name. For sensors: particles pass where a stage has removed it."""
+
+    branch: ClassVar[str] = f"{BRANCH}wall"
+    wall: Name
+
+
 def _face_branch(value: Any) -> str:
     if isinstance(value, Section):
         return value.branch
+    if isinstance(value, dict) and "wall" in value:
+        return WallFace.branch
     return f"{BRANCH}{value.get('shape', 'polygon')}" if isinstance(value, dict) else PolygonFace.branch
 
 
 GivenFace = Annotated[
     Annotated[PolygonFace, Tag(PolygonFace.branch)]
     | Annotated[DiscFace, Tag(DiscFace.branch)]
-    | Annotated[MeshFace, Tag(MeshFace.branch)],
+    | Annotated[MeshFace, Tag(MeshFace.branch)]
+    | Annotated[WallFace, Tag(WallFace.branch)],
     Discriminator(_face_branch),
 ]
 

@@ -101,7 +101,9 @@ def _inlets(case: Case, gravity: Floats) -> Iterator[tuple[str, Floats]]:
             yield insertion.name, 0.5 * (lower + upper)[None]
 
 
-def _wall_below(positions: Floats, radii: Floats, meshes: Sequence[Mesh], gravity: Floats) -> NDArray[np.bool_]:
+def _wall_below(
+    positions: Floats, radii: Floats, meshes: Sequence[Mesh], gravity: Floats
+) -> NDArray[np.bool_]:
     """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a wall."""
     frame = frame_of(gravity.tolist())
     points, found = positions @ frame.T, np.zeros(len(positions), bool)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.inlets import face_given
 from pdem.case.insertion_rules import column_name_problems
-from pdem.case.insertion_sections import DiscFace, MeshFace
+from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_sections import SizeClasses
@@ -71,6 +71,9 @@ def _face(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
         yield from problems
         if problems:
             return
+    if isinstance(face, WallFace):
+        yield from _wall(case, face.wall, (*where, "wall"))
+        return
     if face is None or isinstance(face, MeshFace):  # its file is opened before the run
         return
     try:
@@ -80,6 +83,17 @@ def _face(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
         return
     if _is_outside(case, corners.min(axis=0), corners.max(axis=0)):
         yield Problem(where, "lies wholly outside the domain, where no particles are; move it")
+
+
+def _wall(case: CaseData, name: str, where: Location) -> Iterator[Problem]:
+    """Yield the problems of a wall through whose place particles are counted."""
+    walls = {wall.name: wall for wall in case.walls}
+    if name not in walls:
+        yield Problem(where, f"is not the name of a wall; {nearest_key_hint(name, list(walls))}")
+        return
+    wall = walls[name]
+    if wall.kinds() or wall.on is not None or wall.servo is not None or wall.body is not None:
+        yield Problem(where, f"({name}) moves, and the face stays where it is; give a plane, or corners")
 
 
 def _is_outside(case: CaseData, lower: object, upper: object) -> bool:

@@ -12,10 +12,10 @@ from pdem.containers.primitives.frames import loops_of
 from pdem.foundation.errors import MeshError
 
 if TYPE_CHECKING:
-    from pdem.case.model import Case
+    from pdem.case.schema import CaseData
 
 
-def read_walls(case: Case) -> list[Mesh]:
+def read_walls(case: CaseData) -> list[Mesh]:
     """Read or make the mesh of every wall, in the order of the case, in m and at time 0.
 
     Raises
@@ -25,11 +25,11 @@ def read_walls(case: Case) -> list[Mesh]:
     MeshError
         If a mesh cannot be used; both name the wall.
     """
-    return [_mesh_of(case, index) for index in range(len(case.walls))]
+    return [mesh_of_wall(case, index) for index in range(len(case.walls))]
 
 
-def _mesh_of(case: Case, index: int) -> Mesh:
-    """Return the mesh of one wall."""
+def mesh_of_wall(case: CaseData, index: int) -> Mesh:
+    """Read or make the mesh of one wall; errors as for `read_walls`."""
     wall = case.walls[index]
     if isinstance(wall, MeshWall):
         return _read(case, wall, index)
@@ -40,7 +40,7 @@ def _mesh_of(case: Case, index: int) -> Mesh:
         raise MeshError(f"{key}: {error}; are its measures of one order?") from None
 
 
-def _read(case: Case, wall: MeshWall, index: int) -> Mesh:
+def _read(case: CaseData, wall: MeshWall, index: int) -> Mesh:
     path = case.file(wall.mesh)
     key = f"{case.source}: {shown_key(['walls', index, 'mesh'])} = {shown_value(wall.mesh)}"
     if not path.is_file():

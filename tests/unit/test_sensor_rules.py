@@ -6,12 +6,20 @@ import math
 
 import numpy as np
 import pytest
-from inlets import BOX, DISC, GRAIN, case_of
+from inlets import BOX, DISC, GRAIN, case_of, inlet
 
+import pdem
+from pdem.case.inlets import face_at
 from pdem.case.sensor_preflight import sensor_findings
 from pdem.foundation.errors import CaseError
 from pdem.simulation.sensor_report import lacey_index
 
+WALLS = [
+    {"name": "gate", "shape": "plane", "point": [0.0, 0.0, 0.01], "normal": [0.0, 0.0, -1.0], "size": 0.04,
+     "material": "steel"},
+    {"name": "turning", "shape": "plane", "point": [0.0, 0.0, -0.09], "normal": [0.0, 0.0, 1.0], "material": "steel",
+     "rotation": {"rate": 1.0, "axis": [0, 0, 1]}},
+]  # fmt: skip
 PLANE = {"point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
 
 
@@ -25,6 +33,8 @@ PLANE = {"point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
         ({"plane": {**PLANE, "normal": [0.0, 0.0, 0.0]}}, "plane.normal = .*: is not a direction"),
         ({"face": {**DISC, "centre": [0.0, 0.0, 5.0]}}, "face: lies wholly outside the domain"),
         ({"face": {"corners": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1]]}}, "face: is no plane"),
+        ({"face": {"wall": "gatee"}}, "face.wall = .*: is not the name of a wall; did you mean 'gate'"),
+        ({"face": {"wall": "turning"}}, r"face.wall = .*: \(turning\) moves"),
         ({"plane": PLANE, "by": {"radii": [0.2, 0.1]}}, "by.radii = .*: must rise"),
         ({"plane": PLANE, "by": "size"}, 'by = "size": must be "material"'),
         ({"plane": PLANE, "residence": True}, "residence = true: is measured in a region"),
@@ -36,7 +46,32 @@ PLANE = {"point": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0]}
 )  # fmt: skip
 def test_what_is_wrong_is_named(keys, match):
     with pytest.raises(CaseError, match=match):
-        case_of(sensors=[{"name": "gate", **keys}])
+        case_of(walls=WALLS, sensors=[{"name": "sensor", **keys}])
+
+
+def test_no_particles_come_in_through_a_wall():
+    with pytest.raises(CaseError, match=r"insertions\[0\].face.wall = .*: is a wall, which particles touch"):
+        case_of(inlet(face={"wall": "gate"}, count=3), walls=WALLS)
+
+
+def test_what_passes_where_a_wall_was_is_counted(tmp_path):
+    """One of three grains lies beside the gate, which is removed when the others rest on it."""
+    places = [[0.0, 0.0, 0.015], [0.01, 0.0, 0.015], [0.05, 0.0, 0.015]]
+    group = {"material": "grain", "radius": 0.004, "positions": places}
+    stages = [{"name": "closed", "end": 0.002}, {"name": "open", "walls": {"gate": {"remove": True}}}]
+    sensor = {"name": "outlet", "face": {"wall": "gate"}}
+    case = case_of(
+        particles=[group], walls=WALLS[:1], sensors=[sensor], stages=stages, time={"step": 2e-5, "end": 0.06},
+        output={"folder": str(tmp_path)},
+    )  # fmt: skip
+    face = face_at(case, case.sensors[0].face, ["sensors", 0, "face"])
+    assert face.area == pytest.approx(0.04**2)
+    np.testing.assert_allclose(face.normal, [0.0, 0.0, -1.0], atol=1e-12)
+    simulation = pdem.Simulation(case, threads=1)
+    simulation.advance(100)
+    assert simulation.sensors()["outlet"]["passed_count"] == 0
+    simulation.advance(2900)
+    assert simulation.sensors()["outlet"]["passed_count"] == 2
 
 
 def test_names_are_taken_once():
@@ -45,7 +80,8 @@ def test_names_are_taken_once():
 
 
 def test_intervals_follow_from_speeds():
-    group = {"material": "grain", "radius": 0.004, "positions": [[0.0, 0.0, 0.0]]}
+    places = [[0.0, 0.0, 0.0]]
+    group = {"material": "grain", "radius": 0.004, "positions": places}
     case = case_of(
         particles=[group], sensors=[{"name": "gate", "plane": PLANE}, {"name": "bed", "region": BOX}]
     )
