@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from pdem import wall_contacts
 from pdem.case.explain import explain
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
@@ -201,6 +202,18 @@ def test_a_sheet_on_a_shaft_meets_it_corner_by_corner() -> None:
     assert not report.self_intersections
     levels = [level for level, _ in mesh_findings(case, mesh, 0.01, made=True)]
     assert set(levels) == {"info"}
+
+
+@pytest.mark.parametrize("centre", [(-0.9, 0.3, 0.95), (-0.3, 0.3, 0.95), (-0.05, 0.3, 0.98)])
+def test_a_sheet_on_a_surface_touches_as_the_corner_on_one_side_of_it(centre: tuple[float, ...]) -> None:
+    """An edge of three facets, as that of a sheet on a shaft: what is on its other side does not matter."""
+    corners = [[x, y, z] for x, z in ((-5, 0), (0, 0), (5, 0), (0, 5)) for y in (-5, 5)]
+    corner = [[0, 2, 3, 1], [2, 3, 7, 6]]
+    meshes = Mesh(corners, corner), Mesh(corners, [*corner, [2, 4, 5, 3]])
+    one, other = (wall_contacts(np.array(centre), 1.0, mesh) for mesh in meshes)
+    assert len(one) == len(other) >= 2
+    for name in ("overlap", "normal", "point", "count"):
+        np.testing.assert_allclose(one[name], other[name], atol=1e-15)
 
 
 def test_a_plane_without_a_size_fills_the_domain_and_reaches_beyond() -> None:
