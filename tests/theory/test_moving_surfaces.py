@@ -60,7 +60,8 @@ def test_a_block_on_a_belt_is_brought_along_in_the_time_v_over_mu_g(tmp_path):
     energies = run.energies()
     assert energies["wall_work"] == pytest.approx(MASS * SPEED**2, rel=5e-3)
     assert energies["translation"] == pytest.approx(0.5 * MASS * SPEED**2, rel=2e-3)
-    assert energies["sliding"] == pytest.approx(0.5 * MASS * SPEED**2, rel=1e-2)
+    lost = energies["sliding"] + energies["rolling"] + energies["normal_damping"]
+    assert lost == pytest.approx(0.5 * MASS * SPEED**2, rel=1e-2)
     assert abs(energies["residual"]) < 2e-3 * energies["wall_work"]
 
 
