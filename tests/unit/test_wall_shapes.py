@@ -12,6 +12,7 @@ from pdem.case.explain import explain
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
+from pdem.case.restart_checks import check_continuable
 from pdem.case.round_walls import ScrewWall
 from pdem.case.wall_checks import mesh_findings
 from pdem.case.wall_files import read_walls
@@ -302,6 +303,10 @@ CYLINDER = 'shape = "cylinder"\naxis = [0, 0, 1]\nlength = 1.0\n'
         ('shape = "sphere"\nradius = 0.1\ndeviation = 1e-9', r"would make about 5\.8e\+08 facets"),
         (f"{SCREW}deviation = 1e-9", r"would make about .* facets"),
         (
+            SCREW.replace("pitch = 0.4", "pitch = 1e-6"),
+            r"walls\[0\]\.deviation: would make about .* facets, .*make the wall shorter",
+        ),
+        (
             'shape = "cylinder"\naxis = [0, 0, 0]\nradius = 1.0\nlength = 1.0',
             r"walls\[0\]\.axis = .*not a direction",
         ),
@@ -370,3 +375,16 @@ def test_preflight_of_a_case_with_shapes_has_no_warnings() -> None:
     found = [one for one in found if one.subject == "wall cylinder"]
     assert found
     assert {one.level for one in found} == {"info"}
+
+
+def test_a_restart_keeps_the_measures_of_its_walls() -> None:
+    old = case_with(f"{CYLINDER}radius = 0.1\nrotation = {{rate = 1.0, axis = [0, 0, 1]}}")
+    check_continuable(old, case_with(f"{CYLINDER}radius = 0.1\nrotation = {{rate = 2.0, axis = [0, 0, 1]}}"))
+    check_continuable(old, case_with(f"{CYLINDER}radius = 0.1\nsurface = {{velocity = [1, 0, 0]}}"))
+    for keys, key in (
+        (f"{CYLINDER}radius = 0.2", "radius"),
+        (f"{CYLINDER}radius = 0.1\ndeviation = 1e-4", "deviation"),
+        ('shape = "sphere"\nradius = 0.1', "shape"),
+    ):
+        with pytest.raises(CaseError, match=rf"walls\[0\]\.{key} of wall .*: a restart keeps the meshes"):
+            check_continuable(old, case_with(keys))
