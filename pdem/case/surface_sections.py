@@ -109,7 +109,16 @@ def surface_problems(dimension: int, surface: Surface, where: Location) -> Itera
         table = getattr(surface, key)
         if table is not None:
             yield from table_problems(table, table.values_key, (*where, key))
-    if dimension == 2 and surface.velocity is not None and surface.velocity[2] != 0.0:
-        yield Problem(
-            (*where, "velocity", 2), "must be 0 in a case of dimension 2, which lies in the x-y plane"
-        )
+    if dimension == 2:
+        yield from _plane_problems(surface, where)
+
+
+def _plane_problems(surface: Surface, where: Location) -> Iterator[Problem]:
+    """Yield the velocities that leave the plane of a case of dimension 2."""
+    text = "must be 0 in a case of dimension 2, which lies in the x-y plane"
+    if surface.velocity is not None and surface.velocity[2] != 0.0:
+        yield Problem((*where, "velocity", 2), text)
+    table = surface.velocity_table
+    for number, velocity in enumerate(() if table is None else table.velocities or ()):
+        if velocity[2] != 0.0:
+            yield Problem((*where, "velocity_table", "velocities", number, 2), text)

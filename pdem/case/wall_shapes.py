@@ -92,19 +92,20 @@ class RoundWall(ShapeWall):
         """Yield what is wrong with its measures, and whether they can be met with a sensible number of facets."""
         found = [*super().problems(domain, where), *self.measure_problems(where)]
         yield from found
-        if found or not self.largest_radius or self.deviation is None:
+        if found or not self.largest_radius:
             return
-        key = (*where, "deviation")
-        if self.deviation >= self.largest_radius:
+        key, default = (*where, "deviation"), DEFAULT_SHARE * self.largest_radius
+        if self.accepted_deviation >= self.largest_radius:
             text = (
                 f"must be less than the largest radius {self.largest_radius:g} m, or nothing is left of it; "
             )
-            yield Problem(key, f"{text}{DEFAULT_SHARE * self.largest_radius:.3g} m is the default")
+            yield Problem(key, f"{text}{default:.3g} m is the default")
         elif (number := self.facet_number()) > MOST_FACETS:
             text = f"would make about {number:.2g} facets, more than {MOST_FACETS:,}; "
-            yield Problem(
-                key, f"{text}allow more: {DEFAULT_SHARE * self.largest_radius:.3g} m is the default"
+            remedy = (
+                "allow more" if self.deviation is not None else "give a larger one, or make the wall shorter"
             )
+            yield Problem(key, f"{text}{remedy}: {default:.3g} m is the default")
 
     def measure_problems(self, where: Location) -> Iterator[Problem]:
         """Yield what is wrong with its measures among each other."""

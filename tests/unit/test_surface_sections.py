@@ -117,3 +117,18 @@ def test_tables_of_surfaces_are_read_from_files(tmp_path: Path) -> None:
     )
     with pytest.raises(CaseError, match=r"none\.csv: cannot be read"):
         surface_courses(missing, read_walls(missing))
+
+
+def test_in_two_dimensions_surfaces_stay_in_the_plane() -> None:
+    head = HEAD.replace("upper = [1.0, 1.0, 1.0]", "upper = [1.0, 1.0, 1.0]\ndimension = 2")
+    wall = '[[walls]]\nmaterial = "steel"\nshape = "plane"\nnormal = [0, 1, 0]\n'
+    for keys, where in (
+        ("velocity = [1, 0, 1]", r"surface\.velocity\[2\] = 1"),
+        ("rotation = {rate = 1.0, axis = [1, 0, 0]}", r"surface\.rotation\.axis = "),
+        (
+            "velocity_table = {times = [0.0, 1.0], velocities = [[1, 0, 0], [1, 0, 2]]}",
+            r"surface\.velocity_table\.velocities\[1\]\[2\] = 2",
+        ),
+    ):
+        with pytest.raises(CaseError, match=rf"{where}.*dimension 2"):
+            Case.from_text(f"{head}{wall}surface = {{{keys}}}")

@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from pdem import wall_contacts
 from pdem.case.explain import explain
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
+from pdem.case.restart_checks import check_continuable
 from pdem.case.round_walls import ScrewWall
 from pdem.case.wall_checks import mesh_findings
 from pdem.case.wall_files import read_walls
@@ -203,6 +205,18 @@ def test_a_sheet_on_a_shaft_meets_it_corner_by_corner() -> None:
     assert set(levels) == {"info"}
 
 
+@pytest.mark.parametrize("centre", [(-0.9, 0.3, 0.95), (-0.3, 0.3, 0.95), (-0.05, 0.3, 0.98)])
+def test_a_sheet_on_a_surface_touches_as_the_corner_on_one_side_of_it(centre: tuple[float, ...]) -> None:
+    """An edge of three facets, as that of a sheet on a shaft: what is on its other side does not matter."""
+    corners = [[x, y, z] for x, z in ((-5, 0), (0, 0), (5, 0), (0, 5)) for y in (-5, 5)]
+    corner = [[0, 2, 3, 1], [2, 3, 7, 6]]
+    meshes = Mesh(corners, corner), Mesh(corners, [*corner, [2, 4, 5, 3]])
+    one, other = (wall_contacts(np.array(centre), 1.0, mesh) for mesh in meshes)
+    assert len(one) == len(other) >= 2
+    for name in ("overlap", "normal", "point", "count"):
+        np.testing.assert_allclose(one[name], other[name], atol=1e-15)
+
+
 def test_a_plane_without_a_size_fills_the_domain_and_reaches_beyond() -> None:
     level = mesh_with('shape = "plane"\nnormal = [0.0, 0.0, -3.0]\npoint = [9.0, 9.0, -1.0]')
     assert level.facet_normals.tolist() == [[0.0, 0.0, -1.0]]
@@ -289,6 +303,10 @@ CYLINDER = 'shape = "cylinder"\naxis = [0, 0, 1]\nlength = 1.0\n'
         ('shape = "sphere"\nradius = 0.1\ndeviation = 1e-9', r"would make about 5\.8e\+08 facets"),
         (f"{SCREW}deviation = 1e-9", r"would make about .* facets"),
         (
+            SCREW.replace("pitch = 0.4", "pitch = 1e-6"),
+            r"walls\[0\]\.deviation: would make about .* facets, .*make the wall shorter",
+        ),
+        (
             'shape = "cylinder"\naxis = [0, 0, 0]\nradius = 1.0\nlength = 1.0',
             r"walls\[0\]\.axis = .*not a direction",
         ),
@@ -357,3 +375,16 @@ def test_preflight_of_a_case_with_shapes_has_no_warnings() -> None:
     found = [one for one in found if one.subject == "wall cylinder"]
     assert found
     assert {one.level for one in found} == {"info"}
+
+
+def test_a_restart_keeps_the_measures_of_its_walls() -> None:
+    old = case_with(f"{CYLINDER}radius = 0.1\nrotation = {{rate = 1.0, axis = [0, 0, 1]}}")
+    check_continuable(old, case_with(f"{CYLINDER}radius = 0.1\nrotation = {{rate = 2.0, axis = [0, 0, 1]}}"))
+    check_continuable(old, case_with(f"{CYLINDER}radius = 0.1\nsurface = {{velocity = [1, 0, 0]}}"))
+    for keys, key in (
+        (f"{CYLINDER}radius = 0.2", "radius"),
+        (f"{CYLINDER}radius = 0.1\ndeviation = 1e-4", "deviation"),
+        ('shape = "sphere"\nradius = 0.1', "shape"),
+    ):
+        with pytest.raises(CaseError, match=rf"walls\[0\]\.{key} of wall .*: a restart keeps the meshes"):
+            check_continuable(old, case_with(keys))

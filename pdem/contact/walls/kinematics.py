@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pdem.contact.walls.arguments import WallMotion, WallParameters, WallWork
     from pdem.foundation.vectors import Vector
 
-LEAST = LEAST_TANGENT
-
 
 @inlined_geometry
 def surface_velocity(point: Vector, normal: Vector, state: NDArray[np.float64]) -> Vector:
@@ -48,7 +46,7 @@ def surface_velocity(point: Vector, normal: Vector, state: NDArray[np.float64]) 
     along = exact_dot3(v, normal)
     t = v[0] - along * normal[0], v[1] - along * normal[1], v[2] - along * normal[2]
     aside, whole = exact_dot3(t, t), exact_dot3(v, v)
-    scale = square_root(whole / aside) if aside > LEAST * whole else 0.0
+    scale = square_root(whole / aside) if aside > LEAST_TANGENT * whole else 0.0
     return scale * t[0], scale * t[1], scale * t[2]
 
 

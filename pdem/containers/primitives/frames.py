@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Parts = list[Floats]
-    Vector = tuple[float, float, float]
 
 SECTORS = 8
 """Parts of a disc, so that its facets do not have too many sides."""
