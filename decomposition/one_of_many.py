@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-_OPEN = np.zeros(3)
-
 
 class OneOfMany(Alone):
     """What a rank asks of others, answered for it; implements `pdem.containers.exchange.Exchange`.
@@ -43,8 +41,10 @@ class OneOfMany(Alone):
     Parameters
     ----------
     neighbours : sequence of Particles
-        Of each rank, or image of a rank, that may be near: its particles where they are seen from here, at least all
-        that are within twice the largest reach of the particles of this rank.
+        Of each rank that may be near: at least all of its particles that are within twice the largest reach of the
+        particles of this rank.
+    period : (3,) array
+        Of the axes [m], 0 for open ones.
     threads : int
         Of this rank.
 
@@ -56,9 +56,9 @@ class OneOfMany(Alone):
         Time spent so far on what the others would do [s].
     """
 
-    def __init__(self, neighbours: Sequence[Particles], threads: int = 1) -> None:
+    def __init__(self, neighbours: Sequence[Particles], period: Floats, threads: int = 1) -> None:
         super().__init__(threads)
-        self._others = list(neighbours)
+        self._others, self._period = list(neighbours), period
         self._sending: list[tuple[Integers, Floats]] = []
         self._numbers = np.zeros(0, np.int64)
         self.neighbours = 0
@@ -68,9 +68,9 @@ class OneOfMany(Alone):
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
         mine = _extents_of(particles, Sizes(reach, radii))
         begin = time.perf_counter()
-        others = _Others(self._others, Sizes(reach, radii), mine)
+        others = _Others(self._others, Sizes(reach, radii), mine, self._period)
         self.seconds_of_others += time.perf_counter() - begin
-        copier = Copier(others, particles, Sizes(reach, radii), mine, _OPEN)
+        copier = Copier(others, particles, Sizes(reach, radii), mine, self._period)
         copied = copier.exchange(others.numbers, others.extents)
         self.seconds_of_others += others.seconds
         append_ghosts(particles, copied.ghosts)
@@ -110,11 +110,11 @@ class _Others:
         Time spent on their answers [s].
     """
 
-    def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats) -> None:
-        self._sizes, self._extents = sizes, extents
+    def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats, period: Floats) -> None:
+        self._sizes, self._extents, self._period = sizes, extents, period
         found = [_extents_of(one, sizes) for one in others]
         theirs = np.array(found).reshape(len(found), *extents.shape)
-        near = may_meet(extents[-1], theirs[:, -1], _OPEN)
+        near = may_meet(extents[-1], theirs[:, -1], period)
         self._particles = [others[number] for number in np.flatnonzero(near).tolist()]
         self.numbers, self.extents = np.arange(len(self._particles)), theirs[near]
         self._marks: list[NDArray[np.bool_]] = []
@@ -132,7 +132,7 @@ class _Others:
         for one in self._particles:
             mark = np.zeros(one.count, bool)
             level = levels_of(one.radius, self._sizes.radii)
-            mark_layer(one.position, self._sizes.reach(one.radius), level, self._extents, _OPEN, mark)
+            mark_layer(one.position, self._sizes.reach(one.radius), level, self._extents, self._period, mark)
             self._marks.append(mark)
         return [np.flatnonzero(mark) for mark in self._marks]
 
@@ -143,7 +143,11 @@ class _Others:
             mark = before.copy()
             level = levels_of(one.radius, self._sizes.radii)
             cells = Cells(
-                one.position, self._sizes.reach(one.radius), level, self.extents[number, :, 6].copy(), _OPEN
+                one.position,
+                self._sizes.reach(one.radius),
+                level,
+                self.extents[number, :, 6].copy(),
+                self._period,
             )
             radius = np.ascontiguousarray(copies["radius"])
             cells.mark_partners(

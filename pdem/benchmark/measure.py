@@ -12,6 +12,7 @@ import numpy as np
 
 from pdem.benchmark.cases import DETECTION, SkipCase, find_case
 from pdem.benchmark.detection import measure_detection
+from pdem.benchmark.one_thread import ThreadedPhases, share_line
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.benchmark.roofline import limits_of
 from pdem.output.summary import quantity
@@ -59,6 +60,8 @@ class Result:
         Sum of the peaks of all processes; memory that ranks share counts for each of them.
     detections_per_1000_steps : float
         Detections per 1000 steps.
+    on_one_thread : dict of float
+        Share of a step on rank 0, by phase, that is not within threaded loops; empty where there is no clock for it.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Result:
     resident_bytes_per_particle: float
     resident_bytes: int
     detections_per_1000_steps: float
+    on_one_thread: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, for a file."""
@@ -94,7 +98,10 @@ class Result:
         phases = ", ".join(
             f"{phase} {value:.1f}" for phase, value in self.nanoseconds.items() if value >= 0.05
         )
-        return f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all"
+        shares = f"\n{share_line(self.on_one_thread)}" if self.on_one_thread else ""
+        return (
+            f"{head}\n  ns per particle-step: {phases}; {sum(self.nanoseconds.values()):.1f} in all{shares}"
+        )
 
 
 class Outcome(Protocol):
@@ -151,10 +158,11 @@ def measure(case: BenchCase, communicator: Any, threads: int, steps: int | None)
     simulation = after_warm_up(case.prepare(communicator, threads), communicator, threads, warm_up_of(case))
     watch.begin()
     steps = steps_of(case, simulation, PARTS) if steps is None else steps
-    detections = simulation.system.detections
+    detections, phases = simulation.system.detections, ThreadedPhases(simulation.phases)
+    simulation.phases = phases
     rates = [measured_rate(simulation, part) for part in parts_of(steps, PARTS)]
     detections = simulation.system.detections - detections
-    result = result_of(case.name, simulation, rates, steps, detections, watch)
+    result = result_of(case.name, simulation, rates, steps, detections, watch, phases.on_one_thread())
     yield result
     if case.name.startswith(ROOFLINE_CASES):
         yield limits_of(case.name, simulation, result.rate)
@@ -206,6 +214,7 @@ def result_of(
     steps: int,
     detections: int,
     watch: MemoryWatch,
+    on_one_thread: dict[str, float] | None = None,
 ) -> Result:
     """Return the result of `steps` steps, timed in parts, since phases were reset."""
     own = simulation.system.memory(), watch.grown(), watch.peak()  # measures need memory of their own
@@ -227,4 +236,5 @@ def result_of(
         resident_bytes_per_particle=grown / max(measured.particles, 1),
         resident_bytes=resident,
         detections_per_1000_steps=1000.0 * detections / steps,
+        on_one_thread=on_one_thread or {},
     )

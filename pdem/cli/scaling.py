@@ -257,6 +257,10 @@ def plan(
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads of each rank."
 )
+@click.option(
+    "--beside", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Processes that take the same steps meanwhile, as the other ranks of a node do.",
+)  # fmt: skip
 @_output_option(None, "Folder for rehearsal.json, .html and .md; by default only the table is printed.")
 @settings_option
 def rehearse(

@@ -182,6 +182,21 @@ class Exchange(Group, Protocol):
         ...
 
 
+class AmongOthers(Exchange, Protocol):
+    """What one rank asks of others that are made up.
+
+    Attributes
+    ----------
+    neighbours : int
+        How many of them have been asked at the last detection.
+    seconds_of_others : float
+        Time spent so far on what the others would do [s].
+    """
+
+    neighbours: int
+    seconds_of_others: float
+
+
 class Alone(OneRank):
     """One rank: nothing crosses anything."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.containers.mesh_topology import members_of
 from pdem.detection import facet_visits as visits
-from pdem.detection.facet_blocks import FacetBlocks
+from pdem.detection.facet_tree import FacetTree
 from pdem.detection.sphere_cell_kernels import CHUNKS
 from pdem.detection.sphere_cells import SphereCells
 from pdem.foundation.arrays import room_for
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh
 
 LARGE = 1 << 14
-"""Facets from which on a mesh is looked at by blocks."""
+"""Facets from which on a mesh is searched by a tree."""
 
 _GROWTH = 1.25
 _ROOM = 32
 
 
-def blocks_of(mesh: Mesh) -> FacetBlocks | None:
-    """Return the blocks of a large mesh, None for a small one."""
-    return FacetBlocks(mesh) if mesh.facet_count > LARGE else None
+def tree_of(mesh: Mesh) -> FacetTree | None:
+    """Return the tree of a large mesh, None for a small one."""
+    return FacetTree(mesh) if mesh.facet_count > LARGE else None
 
 
 class FacetSearch:
@@ -37,24 +37,24 @@ class FacetSearch:
     each facet visits the cells around it: a sphere far from all facets costs its share of the sorting only.
     Spheres and facets may be far larger or smaller than one another and among themselves. Memory is
     O(spheres + facets + found); once the buffers have grown, a call allocates nothing of that order, except for large
-    meshes, of which only the blocks near spheres are looked at (`near`).
+    meshes, of which only what is near spheres is looked at (`near`).
 
     Parameters
     ----------
     mesh : Mesh
         Only its loops are used; positions and normals are given with each call, since walls move.
-    blocks : FacetBlocks, optional
-        Those of the mesh, if it is large and they are there already.
+    facet_tree : FacetTree, optional
+        That of the mesh, if it is large and there already.
 
     Attributes
     ----------
-    blocks : FacetBlocks or None
-        Of large meshes.
+    facet_tree : FacetTree or None
+        Of a large mesh.
     looked_at : int
         Facets that the last call has looked at.
     """
 
-    def __init__(self, mesh: Mesh, blocks: FacetBlocks | None = None) -> None:
+    def __init__(self, mesh: Mesh, facet_tree: FacetTree | None = None) -> None:
         self._facet_start = mesh.facet_start
         self._facet_vertices = mesh.facet_vertices
         self._boxes = np.empty((mesh.facet_count, 6))
@@ -68,7 +68,7 @@ class FacetSearch:
         self._hit_facets = np.empty_like(self._hit_spheres)
         self._start = np.zeros(1, np.int64)
         self._found = np.empty(0, np.int64)
-        self.blocks = blocks_of(mesh) if blocks is None else blocks
+        self.facet_tree = tree_of(mesh) if facet_tree is None else facet_tree
         self.looked_at = 0
 
     def find(
@@ -90,7 +90,7 @@ class FacetSearch:
         reaches : ndarray, shape (N,), float64
             Radius plus skin of each sphere [m].
         near : ndarray of int64, optional
-            Look at these facets only, ascending: all that may be within reach, as ``blocks.near`` returns them.
+            Look at these facets only, ascending: all that may be within reach, as ``facet_tree.near`` returns them.
 
         Returns
         -------

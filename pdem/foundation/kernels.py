@@ -23,7 +23,7 @@ from numba.np.ufunc import parallel as _pool
 
 from pdem.foundation.cache import cache_directory, serialise_writes
 from pdem.foundation.errors import LaunchError
-from pdem.foundation.lone_thread import call_directly
+from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def _avoid_gathers() -> None:
 
 
 _WAITING = "OMP_WAIT_POLICY"
+_asked = [0]  # threads that `set_threads` has set, which numba takes a microsecond to tell
 
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
@@ -135,11 +136,12 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
             f"set NUMBA_NUM_THREADS={count} before it begins"
         )
     _pool._set_num_threads(count)  # the public function knows the cores, not the pool started here
+    _asked[0] = count
 
 
 def threads() -> int:
     """Return the number of threads the threaded kernels run on."""
-    return int(numba.get_num_threads())
+    return _asked[0] or int(numba.get_num_threads())
 
 
 def _start_pool(count: int, crowded: bool) -> None:

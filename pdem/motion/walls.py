@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.index_set import IndexSet
 from pdem.containers.mesh_topology import members_of
 from pdem.motion.placing import (
     ANCHOR,
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
 def _within(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers of things within their groups, given where groups begin and end."""
     return np.arange(rows[-1]) - np.repeat(rows[:-1], np.diff(rows))
-
-
-def _marked(count: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    marks = np.zeros(count, np.bool_)
-    marks[places] = True
-    return marks
 
 
 class MovingWalls:
@@ -155,6 +150,7 @@ class MovingWalls:
         """Lay out present places and normals; if not `placed`, nothing is written yet."""
         self._watched: Rows | None = None
         self._own: dict[int, Rows] = {}  # what is watched, wall by wall
+        self._facet_set, self._vertex_set = IndexSet(self.mesh.facet_count), IndexSet(self.mesh.vertex_count)
         self._rests = True  # all walls that do not move are in place
         if not self._moving:
             self.vertices, self.normals = self._vertices, self._normals
@@ -286,15 +282,10 @@ class MovingWalls:
         """
         if not self._moving:
             return
-        mesh = self.mesh
-        near = _marked(mesh.facet_count, facets)
-        nodes = members_of(mesh.facet_start, mesh.facet_vertices, np.flatnonzero(near))
-        around = np.flatnonzero(_marked(mesh.vertex_count, nodes))
-        chosen = np.flatnonzero(
-            _marked(mesh.facet_count, members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
-        )
-        nodes = members_of(mesh.facet_start, mesh.facet_vertices, chosen)
-        nodes = np.flatnonzero(_marked(mesh.vertex_count, nodes))
+        mesh, near = self.mesh, self._facet_set.distinct(facets)
+        around = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, near))
+        chosen = self._facet_set.distinct(members_of(mesh.vertex_facet_start, mesh.vertex_facet_ids, around))
+        nodes = self._vertex_set.distinct(members_of(mesh.facet_start, mesh.facet_vertices, chosen))
         if not self._rests:
             self.vertices[nodes], self.normals[chosen] = self._vertices[nodes], self._normals[chosen]
         self._watched = nodes, chosen

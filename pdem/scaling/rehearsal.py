@@ -9,20 +9,18 @@ added by a model of the network. The slowest rank counts.
 from __future__ import annotations
 
 import math
-import time
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
-from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import state_fields
+from pdem.scaling.rank_cost import TimedRank
 from pdem.scaling.tiling import Tiling, copies_along
 from pdem.simulation import step as time_step
 from pdem.simulation.phases import Phases
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
-    from pdem.containers.exchange import Exchange, Traffic
+    from pdem.containers.exchange import Exchange
     from pdem.detection.skins import Skins
     from pdem.scaling.predict import Network
 
@@ -47,55 +45,14 @@ if TYPE_CHECKING:
 SAMPLES = 48
 """Particles for each rank, at least, from which space is cut."""
 
-DETECTIONS = 3
-"""Detections that are timed; the fastest counts."""
+ROUNDS = 5
+"""In which ranks are timed in turn, so that what else the machine does meets all of them; medians count."""
 
 AGREEMENTS = 6
 """All-reduces and barriers of a detection."""
 
-MESSAGES = 3
-"""Messages of a detection to each neighbour: extents, copies, particles that leave."""
-
 CUT_BYTES = 32
 """Of a cut of space, of which every rank has all."""
-
-
-@dataclass(frozen=True)
-class RankCost:
-    """What one rank has, and what it takes.
-
-    Attributes
-    ----------
-    rank : int
-        Its number.
-    owned, ghosts, neighbours : int
-        Particles, copies of those of others, ranks that it exchanges messages with.
-    traffic : Traffic
-        Messages and bytes of a step.
-    step : float
-        Work of a step without lists, packing included [s].
-    detection : float
-        Work of a detection [s].
-    bytes : int
-        Memory of particles, contacts and lists.
-    """
-
-    rank: int
-    owned: int
-    ghosts: int
-    neighbours: int
-    traffic: Traffic
-    step: float
-    detection: float
-    bytes: int
-
-    def seconds(self, detections: float, network: Network) -> float:
-        """Return the time of a mean step, with so many detections per step, messages included [s]."""
-        messages = max(self.traffic.sends, self.traffic.receives)
-        sent = max(self.traffic.sent, self.traffic.received)
-        step = self.step + network.latency * messages + sent / network.bandwidth
-        lists = self.detection + MESSAGES * network.latency * self.neighbours
-        return step + detections * lists
 
 
 class Rehearsal:
@@ -109,14 +66,18 @@ class Rehearsal:
         Case, meshes and particles.
     threads, steps, warm_up : int
         Threads of a rank, steps that are timed, and those before.
+    beside : int
+        Processes that take the same steps while a rank is timed, as the other ranks of a node would.
 
     Raises
     ------
     InputError
-        If no axis of the case is periodic, or there are no particles.
+        If processes beside shall have several threads, no axis of the case is periodic, or there are no particles.
     """
 
-    def __init__(self, name: str, start: Start, threads: int, steps: int, warm_up: int) -> None:
+    def __init__(
+        self, name: str, start: Start, threads: int, steps: int, warm_up: int, beside: int = 0
+    ) -> None:
         self.case, self._meshes = start.case, list(start.meshes)
         domain = self.case.domain
         self.periodic = [bool(one) for one in domain.periodic]
@@ -135,7 +96,12 @@ class Rehearsal:
             for field in state_fields()
         }
         self._lower, self._upper = np.array(domain.lower), np.array(domain.upper)
-        self.threads, self._steps, self._warm_up = threads, steps, warm_up
+        if beside and threads > 1:
+            raise InputError(
+                f"{threads} threads and {beside} processes beside: those that run beside have one thread each; "
+                "give --threads 1, or no --beside"
+            )
+        self.threads, self.beside, self._steps, self._warm_up = threads, beside, steps, warm_up
 
     def tiling(self, particles: float) -> Tiling:
         """Return about so many particles."""
@@ -147,17 +113,14 @@ class Rehearsal:
         """Return the levels of size of all particles."""
         return skins_of(self.case, self._particles)
 
-    def alone(self, tiling: Tiling) -> tuple[RankCost, float]:
-        """Return the costs of one rank that has all particles, and the measured detections per step."""
+    def alone(self, tiling: Tiling) -> TimedRank:
+        """Return one rank that has all particles."""
         columns, _ = tiling.within(tiling.lower, tiling.upper, [False] * 3)
-        case = self._case_of(tiling.lower, tiling.upper, self.periodic)
-        system = self._system(
-            case, columns, Alone(self.threads), self._meshes_in(tiling, tiling.lower, tiling.upper)
-        )
-        return self._measure(0, system)
+        meshes = self._meshes_in(tiling, tiling.lower, tiling.upper)
+        return self._timed(0, tiling, columns, [], meshes, None)
 
-    def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> RankCost:
-        """Return the costs of one of many ranks.
+    def rank(self, tiling: Tiling, parts: Any, rank: int, skins: Skins) -> TimedRank:
+        """Return one of many ranks.
 
         Parameters
         ----------
@@ -172,25 +135,21 @@ class Rehearsal:
         """
         whole = np.concatenate((tiling.lower, tiling.upper))
         box, reach = parts.box(rank, whole), skins.reach(self._particles["radius"]).max()
-        lower, upper = box[:3] - 2.0 * reach, box[3:] + 2.0 * reach
-        columns, home = tiling.within(lower, upper, self.periodic)
-        owner = parts.owners(home)
-        is_image = np.any(np.abs(home - columns["position"]) > reach, axis=1)
-        mine = (owner == rank) & ~is_image
-        others = _by_owner(columns, owner, home, ~mine)
-        own = {name: column[mine] for name, column in columns.items()}
-        exchange = rank_among_others(others, self.threads)
-        case = self._case_of(lower, upper, [False] * 3)
-        system = self._system(case, own, exchange, self._meshes_in(tiling, lower, upper), skins)
-        return self._measure(rank, system)[0]
+        columns, home = tiling.within(box[:3] - 2.0 * reach, box[3:] + 2.0 * reach, self.periodic)
+        _, first = np.unique(columns["id"], return_index=True)  # of images on both sides one
+        columns = {**{name: column[first] for name, column in columns.items()}, "position": home[first]}
+        owner = parts.owners(columns["position"])
+        own = {name: column[owner == rank] for name, column in columns.items()}
+        others = _by_owner(columns, owner, owner != rank)
+        meshes = self._meshes_in(tiling, box[:3] - reach, box[3:] + reach)
+        return self._timed(rank, tiling, own, others, meshes, skins)
 
-    def _case_of(self, lower: Floats, upper: Floats, periodic: Sequence[bool]) -> Case:
-        """Return the case with another box, and no particles of its own."""
+    def _case_of(self, tiling: Tiling) -> Case:
+        """Return the case with the box of all copies, and no particles of its own."""
         document = tomllib.loads(self.case.to_toml())
         domain = {
-            "lower": lower.tolist(),
-            "upper": upper.tolist(),
-            "periodic": list(periodic),
+            "lower": tiling.lower.tolist(),
+            "upper": tiling.upper.tolist(),
             "outside": "keep",
         }
         document["domain"] = {**document.get("domain", {}), **domain}
@@ -201,18 +160,29 @@ class Rehearsal:
     def _meshes_in(self, tiling: Tiling, lower: Floats, upper: Floats) -> list[Mesh]:
         """Return the walls of the tiles that a box meets."""
         length = self._upper - self._lower
-        shifts = [np.array(tile) * length for tile in tiling.tiles_in(lower, upper, self.periodic)]
+        shifts = [np.array(tile) * length for tile in tiling.tiles_in(lower, upper, [False] * 3)]
         return [_copied(mesh, shifts, self._lower, self._upper) for mesh in self._meshes]
 
+    def _timed(
+        self, rank: int, tiling: Tiling, own: Columns, others: Sequence[Particles], meshes: list[Mesh],
+        skins: Skins | None,
+    ) -> TimedRank:  # fmt: skip
+        """Return a rank with its lists, after the steps that are not timed."""
+        period = np.where(self.periodic, tiling.upper - tiling.lower, 0.0)
+        exchange = rank_among_others(others, period, self.threads)
+        timed = TimedRank(rank, self._system(self._case_of(tiling), own, exchange, meshes, skins), exchange)
+        timed.advance(self._warm_up)
+        return timed
+
     def _system(
-        self, case: Case, columns: Columns, exchange: Exchange, meshes: list[Mesh], skins: Skins | None = None
+        self, case: Case, columns: Columns, exchange: Exchange, meshes: list[Mesh], skins: Skins | None
     ) -> System:
         """Return the state of a rank with its lists."""
         geometry = wall_geometry_of(case, meshes)
         walls = walls_of(case, geometry)
         system = System(
             case, constants_of(case), walls, exchange,
-            lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.blocks,
+            lambda own, over: skins_of(case, own, over) if skins is None else skins, geometry.facet_tree,
         )  # fmt: skip
         contacts = load_state(system, initial_groups(columns, exchange))
         system.renew_levels()
@@ -223,53 +193,21 @@ class Rehearsal:
         time_step.compute_contact_forces(system, 0.0, Phases())
         return system
 
-    def _measure(self, rank: int, system: System) -> tuple[RankCost, float]:
-        """Take steps; return the costs, and the detections per step."""
-        phases, exchange = Phases(), system.exchange
-
-        def advance(steps: int) -> None:
-            for number in range(steps):
-                time_step.advance(system, phases, ahead=number + 1 < steps)
-
-        advance(self._warm_up)
-        before, others, clock = system.detections, _others_of(exchange), time.perf_counter()
-        advance(self._steps)
-        seconds = time.perf_counter() - clock - (_others_of(exchange) - others)
-        made = system.detections - before
-        detection = min(_detection_seconds(system) for _ in range(DETECTIONS))
-        traffic = exchange.traffic()
-        cost = RankCost(
-            rank, system.particles.count, system.particles.ghosts, getattr(exchange, "neighbours", 0), traffic,
-            max(seconds - made * detection, 0.0) / self._steps, detection, system.memory(),
-        )  # fmt: skip
-        return cost, made / self._steps
+    def measure(self, ranks: Sequence[TimedRank]) -> None:
+        """Time ranks in turn, several times."""
+        for _ in range(ROUNDS):
+            for one in ranks:
+                one.time(max(1, self._steps // ROUNDS), self.beside)
 
 
-def _others_of(exchange: Exchange) -> float:
-    """Return the time spent so far on what other ranks would do [s]."""
-    return float(getattr(exchange, "seconds_of_others", 0.0))
-
-
-def _detection_seconds(system: System) -> float:
-    """Return the time of a detection [s]."""
-    others, clock = _others_of(system.exchange), time.perf_counter()
-    time_step.migrate_and_rebuild_lists(system, None, Phases())
-    return time.perf_counter() - clock - (_others_of(system.exchange) - others)
-
-
-def _by_owner(
-    columns: Columns, owner: NDArray[np.int64], home: Floats, chosen: NDArray[np.bool_]
-) -> list[Particles]:
-    """Return the chosen particles by their owners, and images of one owner's by where they are seen."""
+def _by_owner(columns: Columns, owner: NDArray[np.int64], chosen: NDArray[np.bool_]) -> list[Particles]:
+    """Return the chosen particles, those of each owner together."""
     rows = np.flatnonzero(chosen)
-    shift = np.rint((columns["position"][rows] - home[rows]) * 1e9).astype(np.int64)
-    keys = np.column_stack((owner[rows], shift))
-    _, group = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    ends = np.flatnonzero(np.diff(group[order])) + 1
+    rows = rows[np.argsort(owner[rows], kind="stable")]
+    ends = np.flatnonzero(np.diff(owner[rows])) + 1
     return [
         Particles({name: column[few] for name, column in columns.items()})
-        for few in np.split(rows[order], ends)
+        for few in np.split(rows, ends)
         if len(few)
     ]
 
@@ -307,47 +245,43 @@ def rehearse(
     made : int
         How many of the ranks are made.
     """
-    one, detections = rehearsal.alone(rehearsal.tiling(per_rank or min(total or 1.0, 30_000.0)))
-    skins = rehearsal.skins()
-    per_particle = one.seconds(detections, network) / one.owned
+    one = rehearsal.alone(rehearsal.tiling(per_rank or min(total or 1.0, 30_000.0)))
     rows = [
-        _row(
-            rehearsal,
-            count,
-            network,
-            skins,
-            (per_rank * count if per_rank else total or 1.0),
-            made,
-            detections,
-            per_particle,
-        )
+        _row(rehearsal, count, network, per_rank * count if per_rank else total or 1.0, made, one)
         for count in ranks
     ]
     return {
-        "weak": per_rank is not None, "threads": rehearsal.threads, "detections": detections,
-        "particles_alone": one.owned, "seconds_per_particle": per_particle,
+        "weak": per_rank is not None, "threads": rehearsal.threads, "beside": rehearsal.beside,
+        "detections": one.detections, "particles_alone": one.owned,
+        "seconds_per_particle": _per_particle(one, network),
         "network": {"latency": network.latency, "bandwidth": network.bandwidth}, "rows": rows,
     }  # fmt: skip
 
 
+def _per_particle(one: TimedRank, network: Network) -> float:
+    """Return the time of a step of a rank alone, for each of its particles [s]."""
+    return one.cost().seconds(one.detections, network) / one.owned
+
+
 def _row(
-    rehearsal: Rehearsal, ranks: int, network: Network, skins: Skins, particles: float, made: int,
-    detections: float, per_particle: float,
-) -> dict[str, Any]:  # fmt: skip
-    tiling = rehearsal.tiling(particles)
+    rehearsal: Rehearsal, ranks: int, network: Network, particles: float, made: int, one: TimedRank
+) -> dict[str, Any]:
+    """Return the costs of a run on so many ranks, and its efficiency over a rank alone."""
+    tiling, skins = rehearsal.tiling(particles), rehearsal.skins()
     sample = tiling.sample(math.ceil(SAMPLES * ranks / tiling.tiles))
     parts = partition_of(rehearsal.case, sample, tiling.lower, tiling.upper, ranks)
     weight = np.bincount(parts.owners(sample), minlength=ranks)
     chosen = np.unique([int(np.argmax(weight)), *np.linspace(0, ranks - 1, made - 1).astype(int)])
-    costs = [rehearsal.rank(tiling, parts, int(rank), skins) for rank in chosen]
+    timed = [rehearsal.rank(tiling, parts, int(rank), skins) for rank in chosen]
+    rehearsal.measure([one, *timed])
+    costs, detections = [each.cost() for each in timed], one.detections
     agree = 2.0 * math.ceil(math.log2(ranks)) * network.latency if ranks > 1 else 0.0
-    seconds = [one.seconds(detections, network) for one in costs]
-    slowest = costs[int(np.argmax(seconds))]
-    total = max(seconds) + agree * (1.0 + AGREEMENTS * detections)
+    slowest = max(costs, key=lambda cost: cost.seconds(detections, network))
+    total = slowest.seconds(detections, network) + agree * (1.0 + AGREEMENTS * detections)
     return {
-        "ranks": ranks, "particles": tiling.count, "made": [one.rank for one in costs],
+        "ranks": ranks, "particles": tiling.count, "made": [cost.rank for cost in costs],
         "owned": slowest.owned, "ghosts": slowest.ghosts, "neighbours": slowest.neighbours,
         "bytes_per_step": slowest.traffic.sent, "work": slowest.step, "detection": slowest.detection,
-        "agree": agree, "seconds_per_step": total, "memory": max(one.bytes for one in costs) + CUT_BYTES * ranks,
-        "efficiency": per_particle * tiling.count / ranks / total,
+        "agree": agree, "seconds_per_step": total, "memory": max(cost.bytes for cost in costs) + CUT_BYTES * ranks,
+        "efficiency": _per_particle(one, network) * tiling.count / ranks / total,
     }  # fmt: skip

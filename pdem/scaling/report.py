@@ -190,6 +190,14 @@ def _spread(values: Mapping[str, float]) -> str:
     return " / ".join(f"{values[key]:.5g}" for key in ("min", "mean", "max"))
 
 
+def _company(document: Mapping[str, Any]) -> str:
+    """Return the sentence on what else ran while ranks were timed."""
+    beside = document.get("beside", 0)
+    return (
+        f"{beside} processes took the same steps beside. " if beside else "Each had the machine to itself. "
+    )
+
+
 def rehearsal_section(document: Mapping[str, Any]) -> Section:
     """Return the section on a rehearsal: what the slowest of the ranks that were made has, and what it takes."""
     network = document["network"]
@@ -200,7 +208,7 @@ def rehearsal_section(document: Mapping[str, Any]) -> Section:
         f"{1e9 * document['seconds_per_particle']:.4g} ns per particle and step, "
         f"{1000.0 * document['detections']:.3g} detections in 1000 steps. Network: {1e6 * network['latency']:g} us per "
         f"message, {network['bandwidth'] / 1e9:g} GB/s for each rank; an all-reduce takes 2 log2(ranks) messages. "
-        "Not in it: a network and memory shared with others, noise, output."
+        f"{_company(document)}Not in it: a network shared with others, noise, output."
     )
     head = (
         "ranks", "particles", "owned", "ghosts", "neighbours", "bytes/step", "work us/step", "ms/detection",

@@ -44,11 +44,9 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
     if system.moving_walls is None:
         return nothing
     walls = system.moving_walls
-    mesh, blocks = walls.mesh, system.blocks
-    if blocks is None:
-        near = walls.there(np.arange(mesh.facet_count))
-    else:
-        near = walls.there(blocks.near(walls.places_of(blocks.anchors), position, radius))
+    mesh, tree = walls.mesh, system.facet_tree
+    all_near = np.arange(mesh.facet_count) if tree is None else tree.near(walls.places_of, position, radius)
+    near = walls.there(all_near)
     if not len(near):
         return nothing
     start = np.zeros(len(near) + 1, np.int64)

@@ -208,7 +208,7 @@ def _system_at_rest(laws: _Laws) -> System:
     case, meshes = _case(laws, "hgrid", walled=True, filled=False), _meshes()
     geometry, particles = wall_geometry_of(case, meshes), initial_particles(case, meshes)
     system = System(
-        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.blocks
+        case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.facet_tree
     )  # fmt: skip
     load_state(system, initial_groups(particles, system.exchange))
     system.renew_levels()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decomposition.group import RankGroup
     from decomposition.mpi import World
     from pdem.case.model import Case
-    from pdem.containers.exchange import Division, Exchange
+    from pdem.containers.exchange import AmongOthers, Division, Exchange
     from pdem.containers.particles import Particles
     from pdem.detection.skins import Skins
     from pdem.foundation.signals import SignalFlag
@@ -165,11 +165,13 @@ def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: A
     return PARTITIONERS[case.decomposition.method](lower, upper)(position, ranks)
 
 
-def rank_among_others(neighbours: Sequence[Particles], threads: int) -> Exchange:
+def rank_among_others(
+    neighbours: Sequence[Particles], period: NDArray[np.float64], threads: int
+) -> AmongOthers:
     """Return the exchange of a rank whose neighbours are made up; see `decomposition.one_of_many.OneOfMany`."""
     from decomposition.one_of_many import OneOfMany
 
-    return OneOfMany(neighbours, threads)
+    return OneOfMany(neighbours, period, threads)
 
 
 def neighbour_seconds(levels: int) -> float:

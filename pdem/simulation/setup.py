@@ -22,7 +22,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection.cell_sizes import CellSizes, automatic_cell_sizes
-from pdem.detection.facets import blocks_of
+from pdem.detection.facets import tree_of
 from pdem.detection.occupancy import local_density
 from pdem.detection.overhead import search_times
 from pdem.detection.radius_bins import binned_radii
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.parts import MaterialProperties
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
-    from pdem.detection.facet_blocks import FacetBlocks
+    from pdem.detection.facet_tree import FacetTree
     from pdem.motion.courses import Clock
 
 AUTOMATIC_SKIN = 0.15
@@ -159,15 +159,15 @@ class WallGeometry:
         Mesh of all walls for contacts, None without walls.
     facet_origin, vertex_origin : int64 arrays or None
         Numbers of facets and vertices of `joined` in `meshes`; None if both meshes have the same.
-    blocks : FacetBlocks or None
-        Blocks of facets of a large mesh.
+    facet_tree : FacetTree or None
+        Tree over the facets of a large mesh.
     """
 
     meshes: list[Mesh]
     joined: Mesh | None = None
     facet_origin: NDArray[np.int64] | None = None
     vertex_origin: NDArray[np.int64] | None = None
-    blocks: FacetBlocks | None = None
+    facet_tree: FacetTree | None = None
 
 
 def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGeometry:
@@ -183,12 +183,12 @@ def wall_geometry_of(case: Case, meshes: Sequence[Mesh] | None = None) -> WallGe
         return WallGeometry(meshes)
     if case.detection.walls != "signed":
         joined = join_meshes(meshes)
-        return WallGeometry(meshes, joined, blocks=blocks_of(joined))
+        return WallGeometry(meshes, joined, facet_tree=tree_of(joined))
     surfaces = [surface_of(mesh) for mesh in meshes]
     joined = join_meshes([surface.mesh for surface in surfaces])
     facets = np.concatenate([surface.facet_origin for surface in surfaces])
     vertices = np.concatenate([surface.vertex_origin for surface in surfaces])
-    return WallGeometry(meshes, joined, facets, vertices, blocks_of(joined))
+    return WallGeometry(meshes, joined, facets, vertices, tree_of(joined))
 
 
 def walls_of(
@@ -208,7 +208,7 @@ def walls_of(
     motions = [motion_of(wall, case.motions, case.directory, clocks) for wall in case.walls]
     return MovingWalls(
         joined, joined.facet_wall, joined.vertex_wall, motions, geometry.facet_origin, geometry.vertex_origin, drives,
-        placed=geometry.blocks is None,
+        placed=geometry.facet_tree is None,
     )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ class Simulation:
         stages = Stages(case.stages, constants.step)
         moving_walls = walls_of(case, geometry, stages.clocks)
         self.system = System(
-            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.blocks
+            case, constants, moving_walls, exchange, partial(skins_of, case), geometry.facet_tree
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         add_events(self.system, stages)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.model import Case
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
-    from pdem.detection.facet_blocks import FacetBlocks
+    from pdem.detection.facet_tree import FacetTree
     from pdem.motion.carriers import Carriers
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.gravity import Gravity
@@ -64,8 +64,8 @@ class System:
         The walls themselves, where they are now.
     exchange : Exchange
         Communication with other ranks.
-    blocks : FacetBlocks or None
-        Blocks of facets of large walls.
+    facet_tree : FacetTree or None
+        Tree over the facets of large walls.
     skins : Skins
         Levels by size.
     skin_tuner : SkinTuner or None
@@ -112,12 +112,12 @@ class System:
         walls: MovingWalls | None,
         exchange: Exchange,
         choose_levels: Callable[[Mapping[str, NDArray[Any]], Exchange], Skins],
-        blocks: FacetBlocks | None = None,
+        facet_tree: FacetTree | None = None,
     ) -> None:
         self.case = case
         self.constants = constants
         self.exchange = exchange
-        self.blocks = blocks
+        self.facet_tree = facet_tree
         self.particles = Particles()
         self.pair_contacts = PairContacts(constants.law)
         self.moving_walls = walls
@@ -130,7 +130,7 @@ class System:
                 [case.material_index(wall.material) for wall in case.walls],
                 case.detection.walls,
                 case.detection.wall_lever_arm,
-                blocks,
+                facet_tree,
             )
         )
         self._detection, self.dimension = case.detection, case.domain.dimension

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import numpy as np
 import pytest
 
@@ -84,13 +86,34 @@ def test_made_ranks_own_copy_and_send_what_real_ones_do(ranks, largest, communic
     particles = Particles({name: column[own] for name, column in whole.items()})
     exchange.make_ghosts(particles, skins.reach, skins.radii)
     parts = partition_of(start.case, whole["position"], tiling.lower, tiling.upper, ranks)
-    made = rehearsal.rank(tiling, parts, exchange.rank, skins)
+    timed = rehearsal.rank(tiling, parts, exchange.rank, skins)
+    timed.time(1)
+    made = timed.cost()
     assert made.owned == particles.count
     assert made.ghosts == pytest.approx(particles.ghosts, rel=0.05)
     traffic = exchange.traffic()
     assert made.traffic.sent == pytest.approx(traffic.sent, rel=0.05)
     assert made.traffic.received == pytest.approx(traffic.received, rel=0.05)
-    assert made.traffic.sends >= traffic.sends  # images of one rank count one by one
+    assert made.traffic.sends == traffic.sends
+    assert made.traffic.receives == traffic.receives
+
+
+@pytest.mark.parametrize("beside", [0, 1])
+def test_few_ranks_have_no_more_ghosts_than_they_would(beside):
+    """One rank has none, though all axes are periodic; of two each has the other at both ends."""
+    start = start_of(periodic="[true, true, true]")
+    rehearsal = Rehearsal("case", start, 1, 5, 2, beside)
+    number = len(start.particles["id"])
+    one, two = rehearse(rehearsal, [1, 2], Network(), per_rank=float(number), made=2)["rows"]
+    assert (one["owned"], one["ghosts"], one["neighbours"], one["bytes_per_step"]) == (number, 0, 0, 0)
+    assert two["neighbours"] == 1
+    assert 0 < two["ghosts"] < two["owned"]
+    assert not multiprocessing.active_children()
+
+
+def test_processes_beside_have_one_thread():
+    with pytest.raises(InputError, match="2 threads and 1 processes beside"):
+        Rehearsal("case", start_of(), 2, 5, 2, 1)
 
 
 def test_a_billion_particles_are_rehearsed_without_them():

@@ -47,7 +47,7 @@ def test_facets_of_a_removed_wall_leave_detection(tmp_path, monkeypatch, large):
     grains = Grains([[0, 0, R], [0.05, 0, -4.0 * R]], R)
     stages = [{"name": "a", "end": 20 * STEP}, {"name": "b", "walls": {"gate": {"remove": True}}}]
     run = run_of(tmp_path, grains, walls=walls, stages=stages)
-    assert (run.system.blocks is not None) == large
+    assert (run.system.facet_tree is not None) == large
 
     def candidates():
         lists = run.system.wall_contacts.lists

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cases import Grains, simulate, state_of
+from pdem.containers.index_set import PAGE, IndexSet
 from pdem.containers.mesh import Mesh, join_meshes
 from pdem.containers.surface import surface_of
 from pdem.detection import facets as facet_search
-from pdem.detection.facet_blocks import FacetBlocks
+from pdem.detection.facet_tree import FacetTree
 from pdem.detection.facets import FacetSearch
 from pdem.motion.courses import Steady
 from pdem.motion.motions import Motion, Turn
@@ -30,8 +33,8 @@ def spheres(generator, count, lower, upper, ratio=1.0):
     return centres, 0.01 * ratio ** -generator.uniform(size=count)
 
 
-def in_blocks(search, mesh, centres, reaches):
-    near = search.blocks.near(mesh.vertices[search.blocks.anchors], centres, reaches)
+def by_tree(search, mesh, centres, reaches):
+    near = search.facet_tree.near(mesh.vertices.__getitem__, centres, reaches)
     start, found = search.find(mesh.vertices, mesh.facet_normals, centres, reaches, near)
     return start.copy(), found.copy(), near
 
@@ -45,7 +48,7 @@ def test_a_search_looks_only_at_facets_near_spheres(ratio):
     for count, size in ((158, 1.0), (316, 2.0)):
         mesh = terrain(count, size)
         search = FacetSearch(mesh)
-        start, facets, _ = in_blocks(search, mesh, centres, reaches)
+        start, facets, _ = by_tree(search, mesh, centres, reaches)
         looked.append(search.looked_at)
         found.append(len(facets))
         assert start[-1] == len(facets)
@@ -56,8 +59,8 @@ def test_a_search_looks_only_at_facets_near_spheres(ratio):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_blocks_hold_every_facet_in_reach(monkeypatch, seed):
-    """The search by blocks finds what the search of all facets finds, for walls in any pose."""
+def test_a_tree_holds_every_facet_in_reach(monkeypatch, seed):
+    """The search by a tree finds what the search of all facets finds, for walls in any pose."""
     monkeypatch.setattr(facet_search, "LARGE", 10)
     generator = np.random.default_rng(seed)
     count = int(generator.integers(20, 800))
@@ -74,7 +77,7 @@ def test_blocks_hold_every_facet_in_reach(monkeypatch, seed):
     number = int(generator.integers(0, 200))
     centres, reaches = spheres(generator, number, [-2.0] * 3, [2.0] * 3, 10 ** generator.uniform(0, 3))
     reaches = reaches * 10 ** generator.uniform(-1, 1)
-    near = search.blocks.near(moved[search.blocks.anchors], centres, reaches)
+    near = search.facet_tree.near(moved.__getitem__, centres, reaches)
     assert (np.diff(near) > 0).all()
     whole = [one.copy() for one in search.find(moved, normals, centres, reaches)]
     parts = search.find(moved, normals, centres, reaches, near)
@@ -88,15 +91,33 @@ def test_blocks_hold_every_facet_in_reach(monkeypatch, seed):
             assert np.linalg.norm(gap) > reaches[sphere] * (1 - 1e-9)
 
 
+def test_a_search_walks_down_from_the_walls():
+    """Under one sphere lie a few leaves; 64 times as many of them cost some levels more."""
+    tested = []
+    for count in (50, 400):
+        tree = FacetTree(mesh := terrain(count, 1.0))
+        near = tree.near(mesh.vertices.__getitem__, np.array([[0.5, 0.5, 0.0]]), np.array([1e-3]))
+        assert 0 < len(near) <= 64 * 24
+        tested.append(tree.tested)
+    assert tested[1] - tested[0] < 2 * 24 * 8 < 5000 / 8  # leaves
+
+
+@given(st.lists(st.integers(0, 3 * PAGE - 1)), st.lists(st.integers(0, 9)))
+def test_distinct_numbers_rise(wide, narrow):
+    numbers = IndexSet(3 * PAGE)
+    for given_numbers in (wide, narrow, wide):
+        found = numbers.distinct(np.array(given_numbers, np.int64))
+        assert found.tolist() == sorted(set(given_numbers))
+
+
 def test_lost_and_no_spheres_are_near_nothing():
     mesh = terrain(60, 1.0)
-    blocks = FacetBlocks(mesh)
-    places = mesh.vertices[blocks.anchors]
+    tree, places = FacetTree(mesh), mesh.vertices.__getitem__
     nowhere = np.array([[np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0]])
-    assert len(blocks.near(places, nowhere, np.ones(2))) == 0
-    assert len(blocks.near(places, np.zeros((0, 3)), np.zeros(0))) == 0
-    assert len(blocks.near(places, np.array([[0.5, 0.5, 0.0]]), np.array([1e-3]))) < mesh.facet_count / 5
-    assert len(blocks.near(places, np.array([[0.5, 0.5, 0.0]]), np.array([1e3]))) == mesh.facet_count
+    assert len(tree.near(places, nowhere, np.ones(2))) == 0
+    assert len(tree.near(places, np.zeros((0, 3)), np.zeros(0))) == 0
+    assert len(tree.near(places, np.array([[0.5, 0.5, 0.0]]), np.array([1e-3]))) < mesh.facet_count / 5
+    assert len(tree.near(places, np.array([[0.5, 0.5, 0.0]]), np.array([1e3]))) == mesh.facet_count
 
 
 def two_sheets(**options):
@@ -168,12 +189,12 @@ def rolling(tmp_path, mesh, method="h2", steps=60):
 
 
 @pytest.mark.parametrize("method", ["h2", "signed"])
-def test_a_run_has_the_same_bits_with_and_without_blocks(tmp_path, monkeypatch, method):
+def test_a_run_has_the_same_bits_with_and_without_a_tree(tmp_path, monkeypatch, method):
     results = []
     for large in (10, 10**9):
         monkeypatch.setattr(facet_search, "LARGE", large)
         simulation = rolling(tmp_path, terrain(60, 1.0), method, 400)
-        assert (simulation.system.wall_contacts._search.blocks is None) == (large > 10)
+        assert (simulation.system.wall_contacts._search.facet_tree is None) == (large > 10)
         results.append((state_of(simulation), simulation.wall_loads(), simulation.nodal_forces()))
     (one, loads, nodes), (other, other_loads, other_nodes) = results
     assert simulation.measures().wall_contacts > 0

@@ -13,6 +13,7 @@ from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Sched
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
+from pdem.contact.pairs.runs import outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
@@ -277,19 +278,21 @@ class PairContacts:
         runs = storage.plan(ghosts, self._workers)
         if runs is None:
             return deepest, code
-        parameters = parameters_of(contact_parameters, box)
-        views = self._kernel_views(particles)
+        parameters = tuple(parameters_of(contact_parameters, box))
+        views, given, done = self._kernel_views(particles), tuple(kick), False
         schedule = views.late if ghosts else views.early
-        while runs is not None:
-            self._kernel(*plain(
-                runs, views.candidates, storage.chunks, storage.contacts, views.rows, schedule, parameters, kick,
-                views.particles, storage.work,
-            ))  # fmt: skip
-            most = runs.max(axis=0).tolist()
-            deepest, code = max(deepest, most[kernels.DEEP]), max(code, most[kernels.CODE])
-            if most[kernels.ENDED]:
+        while not done:
+            chunks, contacts = tuple(storage.chunks), tuple(storage.contacts)
+            self._kernel(
+                runs, views.candidates, chunks, contacts, views.rows, schedule, parameters, given, views.particles,
+                storage.work,
+            )  # fmt: skip
+            done, any_ended, deep, advanced = outcome_of(runs)
+            deepest, code = max(deepest, deep), max(code, advanced)
+            if any_ended:
                 add_dissipated(ended, self.law, storage.just_ended(runs))
-            runs = storage.rest(runs)
+            if not done:
+                storage.resume()
         return deepest, code
 
     def _kernel_views(self, particles: Particles) -> Views:
@@ -297,13 +300,13 @@ class PairContacts:
         if self._views is None:
             column = particles.column
             scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
-            self._views = Views(
+            self._views = Views(*plain(
                 self._kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
                     self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
                 ),
-            )  # fmt: skip
+            ))  # fmt: skip
         return self._views
 
     def finish(self, particles: Particles, kick: Kick) -> int:
@@ -313,19 +316,20 @@ class PairContacts:
         """
         chunk = self._storage.inner_number
         deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
+        if not len(deferred):
+            return FINE
         worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
-        sum_forces(*plain(
-            worst, deferred, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
+        sum_forces(
+            worst, deferred, views.rows, views.candidates, self._storage.forces.forces, tuple(kick), views.particles,
             self._storage.work,
-        ))  # fmt: skip
-        return int(worst.max())
+        )  # fmt: skip
+        return max(worst.tolist())
 
     def sum_carried(self, particles: Particles, kick: Kick) -> None:
         """Write the forces on the carried particles to their columns."""
         views = self._kernel_views(particles)
-        sum_carried(*plain(
-            self.carried, views.rows, views.candidates, self._storage.forces.forces, kick, views.particles,
-        ))  # fmt: skip
+        forces = self._storage.forces.forces
+        sum_carried(self.carried, views.rows, views.candidates, forces, tuple(kick), views.particles)
 
     @property
     def free_rows(self) -> NDArray[np.int32]:

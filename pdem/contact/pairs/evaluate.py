@@ -32,6 +32,19 @@ from pdem.contact.pairs.history import begin_history, history_of, move_history, 
 from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.contact.pairs.runs import (
+    BEGIN,
+    CODE,
+    DEEP,
+    END,
+    ENDED,
+    FREE_FORCE,
+    FREE_FORCE_END,
+    FREE_HISTORY,
+    FREE_HISTORY_END,
+    STOP,
+    WORKER,
+)
 from pdem.contact.pairs.stages import (
     NO_MATERIALS,
     contact_geometry,
@@ -52,24 +65,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
-
-RUN = 11
-WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = (
-    range(RUN)
-)
-"""Fields of ``runs[worker, field]``, which says what a worker does and what it has found:
-
-=================================  ===============================================================================
-`WORKER`                           given: its number
-`BEGIN`, `END`                     given: first chunk, and the one behind the last
-`STOP`                             written: the first chunk that was not evaluated; `END` if there was room for all
-`ENDED`                            written: number of contacts that have ended
-`DEEP`                             written: 1 + a candidate whose overlap is beyond the limit, or 0
-`CODE`                             written: largest code of particles that were advanced (`integration.FINE`)
-`FREE_HISTORY`, `..._END`          renewed: history indices for chunks whose own do not suffice
-`FREE_FORCE`, `..._END`            renewed: force indices for such chunks
-=================================  ===============================================================================
-"""
 
 ENDS = 4096
 """Contacts of a worker that may end before it stops to have their energies counted."""

@@ -68,12 +68,16 @@ class ForceStorage:
         self._next += int(own.sum())
         self._reserve()
 
-    def extend(self, rows: int) -> int:
-        """Return the first of so many force indices that no chunk has."""
-        first = self._next
-        self._next += rows
-        self._reserve()
-        return first
+    @property
+    def following(self) -> int:
+        """The first force index that nobody has, 0 if no chunk keeps its own until the end of the step."""
+        return self._next if self.any_persistent else 0
+
+    def extend(self, following: int) -> None:
+        """Make room for the force indices below this one."""
+        if following > self._next:
+            self._next = following
+            self._reserve()
 
     @property
     def memory(self) -> int:

@@ -8,22 +8,17 @@ import numpy as np
 
 from pdem.contact.pairs import history_kernels as kernels
 from pdem.contact.pairs.arguments import Chunks, Contacts
-from pdem.contact.pairs.evaluate import (
-    BEGIN,
-    END,
-    ENDED,
-    ENDS,
-    FREE_FORCE,
-    FREE_FORCE_END,
-    FREE_HISTORY,
-    FREE_HISTORY_END,
-    RUN,
-    STOP,
-    WORKER,
-)
+from pdem.contact.pairs.evaluate import ENDS
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.contact.pairs.runs import (
+    ENDED,
+    FREE_HISTORY,
+    RUN,
+    plan_runs,
+    resume_runs,
+)
 from pdem.foundation.arrays import lengthened, line_zeros, with_spare
 from pdem.simd.transposition import LANES
 
@@ -82,7 +77,7 @@ class HistoryStorage:
         self.ended = np.zeros((self._accounts, 0))
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
-        self._reserved = np.zeros((0, RUN - FREE_HISTORY), np.int64)
+        self._runs = np.zeros((0, RUN), np.int64)
         self._count: int | None = 0
         self._chunks: Chunks | None = None
         self._next = BLOCK
@@ -203,7 +198,7 @@ class HistoryStorage:
         self._begin[:number] = BLOCK + ends - capacity
         self._next = BLOCK + int(capacity.sum())
         self._reserve(self._next)
-        self._reserved = self._reserved[:0]
+        self._runs[:, FREE_HISTORY:] = 0
         kernels.assign_indices(
             number, self.width, listed, candidates, self.chunks, self.candidate, touching, self._source
         )
@@ -218,17 +213,12 @@ class HistoryStorage:
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
         if first == last:
             return None
-        if self.ended.shape[1] < workers * ENDS:
+        if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts, workers * ENDS))
+            self._runs = np.zeros((workers, RUN), np.int64)
         self._count = None
-        runs = np.zeros((workers, RUN), np.int64)
-        begins = worker_begins(first, last, workers)
-        runs[:, WORKER], runs[:, BEGIN], runs[:, END] = np.arange(workers), begins[:-1], begins[1:]
-        if len(self._reserved) == workers:
-            runs[:, FREE_HISTORY:] = self._reserved
-        self._reserved = runs[:, FREE_HISTORY:]
-        self._restock(runs)
-        return runs
+        self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))
+        return self._runs
 
     def just_ended(self, runs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the accounts of contacts that have ended while the runs were evaluated, (accounts, n)."""
@@ -236,25 +226,15 @@ class HistoryStorage:
         parts = [self.ended[:, a : a + number] for a, number in zip(firsts, runs[:, ENDED], strict=True)]
         return np.concatenate(parts, axis=1)
 
-    def rest(self, runs: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return runs of the chunks for which workers had no room, None if they had."""
-        if (runs[:, STOP] == runs[:, END]).all():
-            return None
-        runs[:, BEGIN] = runs[:, STOP]
-        self._restock(runs)
-        return runs
+    def resume(self) -> None:
+        """Let the workers that had no room for their chunks go on with more."""
+        self._take(*resume_runs(self._runs, _MOVES * self.most, self._next, self.forces.following))
 
-    def _restock(self, runs: NDArray[np.int64]) -> None:
-        """See that every worker has history and force indices in reserve."""
-        most = _MOVES * self.most
-        for worker in np.flatnonzero(runs[:, FREE_HISTORY_END] - runs[:, FREE_HISTORY] < most // 2):
-            runs[worker, FREE_HISTORY], runs[worker, FREE_HISTORY_END] = self._next, self._next + most
-            self._next += most
-        self._reserve(self._next)
-        if self.forces.any_persistent:
-            for worker in np.flatnonzero(runs[:, FREE_FORCE_END] - runs[:, FREE_FORCE] < most // 2):
-                first = self.forces.extend(most)
-                runs[worker, FREE_FORCE], runs[worker, FREE_FORCE_END] = first, first + most
+    def _take(self, history: int, force: int) -> None:
+        """Make room for the history and force indices below these."""
+        self._next = history
+        self._reserve(history)
+        self.forces.extend(force)
 
     def _reserve_listed(self, count: int) -> None:
         if len(self._listed) < count:

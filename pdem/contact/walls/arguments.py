@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,3 +143,20 @@ class WallWork(NamedTuple):
     total: NDArray[np.float64]
     history: NDArray[np.float64]
     columns: NDArray[np.float64]
+
+
+class FixedArguments(NamedTuple):
+    """Arguments that stay the same until lists are made anew, as plain tuples of the fields of those above.
+
+    Attributes
+    ----------
+    surface, motion : tuple
+        Of `pdem.contact.geometry.surface_arrays.SurfaceArrays` and `WallMotion`.
+    found, record : dict of tuple
+        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`, for the contacts of this step and of the last.
+    """
+
+    surface: tuple[Any, ...]
+    motion: tuple[Any, ...]
+    found: dict[Any, tuple[Any, ...]]
+    record: dict[Any, tuple[Any, ...]]

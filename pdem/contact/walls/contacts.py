@@ -14,7 +14,7 @@ from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
-from pdem.contact.walls.arguments import NearFacets, WallMotion, WallParameters
+from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
 from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
 from pdem.contact.walls.storage import WallRoom, WallRows
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
-    from pdem.detection.facet_blocks import FacetBlocks
+    from pdem.detection.facet_tree import FacetTree
     from pdem.motion.walls import MovingWalls
 
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
@@ -53,8 +53,8 @@ class WallContacts:
         How contacts are resolved. The signed contact sum needs meshes made by `surface_of`.
     lever_arm : {"radius", "contact"}
         Of friction: the radius, or the distance from the centre to the contact point.
-    blocks : FacetBlocks, optional
-        Those of a large mesh, if they are there already.
+    facet_tree : FacetTree, optional
+        That of a large mesh, if it is there already.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class WallContacts:
 
     def __init__(
         self, law: ContactLaw, walls: MovingWalls, materials: Sequence[int], method: str,
-        lever_arm: str = "radius", blocks: FacetBlocks | None = None,
+        lever_arm: str = "radius", facet_tree: FacetTree | None = None,
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
         self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
         self._signed = method == "signed"
         self._shortened = 1.0 if lever_arm == "contact" else 0.0
         self._materials = np.array(materials, np.int32)
-        self._search = FacetSearch(walls.mesh, blocks)
+        self._search = FacetSearch(walls.mesh, facet_tree)
         self._candidates = np.empty(0, np.int64)
         self._near = np.empty(0, np.int32)
         self._make_lists(0)
@@ -84,6 +84,7 @@ class WallContacts:
         self.total = np.zeros((1, 6))
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
+        self._fixed: FixedArguments | None = None
 
     def _make_room(self, rows: int) -> WallRoom:
         return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
@@ -117,6 +118,7 @@ class WallContacts:
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve()
+        self._fixed = None
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
@@ -124,12 +126,12 @@ class WallContacts:
     def _facets_near(
         self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        walls, blocks = self.walls, self._search.blocks
-        if blocks is None:
+        walls, tree = self.walls, self._search.facet_tree
+        if tree is None:
             walls.place_all()
             near = walls.present_facets
         else:
-            near = walls.there(blocks.near(walls.places_of(blocks.anchors), reference, reaches))
+            near = walls.there(tree.near(walls.places_of, reference, reaches))
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
@@ -215,25 +217,32 @@ class WallContacts:
         """
         self._new, self._old = self._old, self._new
         near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
-        parameters = WallParameters(
+        given = tuple(WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers,
-        )  # fmt: skip
-        surface, motion, *rest = plain(
-            self._surface, self._motion, self._room.found(self._new), work, self._new.record, self._old.record
-        )
-        facets, given = plain(self._near_facets(packed), parameters)
-        self._find(self._room.tally, facets, given, surface, *rest)
-        self._evaluate(facets, given, surface, motion, *rest)
-        seen = work.seen
-        most = seen.max(axis=1).tolist()
-        if most[search.ENDED]:
-            rows = np.empty(int(seen[search.ENDED].sum()), np.int32)
+        ))  # fmt: skip
+        fixed, facets = self._fixed_arguments(), tuple(self._near_facets(packed))
+        rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])
+        self._find(self._room.tally, facets, given, fixed.surface, *rest)
+        self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
+        number, deep = search.seen_by_all(work.seen)
+        if number:
+            rows = np.empty(number, np.int32)
             list_ended(near, self._start, self._old.counts, self._old.kind, rows)
             self.end(self._old.history.T, rows, ended)
         self.measured = True
-        deep: int = most[search.DEEP]
-        return deep
+        return int(deep)
+
+    def _fixed_arguments(self) -> FixedArguments:
+        """Return what kernels take that stays the same until lists are made anew."""
+        if self._fixed is None:
+            surface, motion = plain(self._surface, self._motion)
+            both = self._new, self._old
+            self._fixed = FixedArguments(
+                surface, motion, {rows: tuple(self._room.found(rows)) for rows in both},
+                {rows: tuple(rows.record) for rows in both},
+            )  # fmt: skip
+        return self._fixed
 
     def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
         return NearFacets(self._near, self._start, self._end, self._candidates, packed)

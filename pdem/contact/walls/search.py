@@ -23,7 +23,7 @@ from pdem.contact.walls.history_matching import match_features, match_patches
 from pdem.contact.walls.stages import fill_wall_lanes, list_contact, move_point
 from pdem.contact.walls.stretched import stretched_of
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
-from pdem.foundation.kernels import inlined, prange
+from pdem.foundation.kernels import inlined, kernel, prange
 from pdem.motion.integration import MATERIAL, PACKED, PLACE, SIZE, prefetch_row
 from pdem.simd.places import ROW
 from pdem.simd.transposition import LANES, whole_lanes
@@ -157,3 +157,13 @@ def _search_kernel(law: ContactLaw | None) -> Any:
             )  # fmt: skip
 
     return find_wall_contacts
+
+
+@kernel
+def seen_by_all(seen: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the number of contacts that have ended, and the largest `DEEP`."""
+    ended = deep = 0
+    for worker in range(seen.shape[1]):
+        ended += seen[ENDED, worker]
+        deep = max(deep, seen[DEEP, worker])
+    return ended, deep

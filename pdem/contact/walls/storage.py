@@ -80,6 +80,7 @@ class WallRoom:
         self.overlap, self._energetic = np.empty(rows), np.empty(rows)
         self.weight, self.match = np.empty(rows, np.int64), np.empty(rows, np.int64)
         self.tally = np.empty((rows, 1 + 2 * largest_order), np.int32) if largest_order else None
+        self._seen = np.zeros((SEEN, 0), np.int64)
         self._lists = np.empty((3, 0), np.int32)
         self._history, self._columns = np.empty(0), np.empty(0)
 
@@ -102,9 +103,10 @@ class WallRoom:
         if workers * WALL_COLUMNS > len(self._columns):
             self._history = line_zeros(workers * self._width * BLOCK)
             self._columns = line_zeros(workers * WALL_COLUMNS)
-        seen = np.zeros((SEEN, workers), np.int64)
+        if self._seen.shape[1] != workers:
+            self._seen = np.zeros((SEEN, workers), np.int64)
         row, particle, owner = self._lists
         return WallWork(
-            seen, self._real, self._integer, self.match, row, particle, owner, self.force, total, self._history,
+            self._seen, self._real, self._integer, self.match, row, particle, owner, self.force, total, self._history,
             self._columns,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Loops on one thread are called directly, on several by the pool: the same results either way."""
+"""Loops on one thread are called directly, on several by the pool: the same results either way, and both are timed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 SCRIPT = """
 import numpy as np
 from pdem.foundation.kernels import prange, set_threads, threaded_kernel
+from pdem.foundation.loop_calls import has_clock, read_loop_ticks
 
 set_threads(3)
 
@@ -25,6 +26,21 @@ for threads in (3, 1, 2, 1):
     assert work(values, values) == 500500
     assert np.array_equal(values, np.arange(1001) ** 2)
 print("same")
+
+if has_clock():
+    for threads in (1, 2):
+        set_threads(threads)
+        values = np.zeros(1_000_000, np.int64)
+        before = read_loop_ticks()
+        for _ in range(30):
+            work(values, values)
+        between = read_loop_ticks()
+        for _ in range(30):
+            np.add(values, 1, out=values)
+        after = read_loop_ticks()
+        in_loops = between.in_loops - before.in_loops
+        assert 0.5 * (between.now - before.now) < in_loops <= between.now - before.now
+        assert after.in_loops == between.in_loops < after.now - between.now + between.in_loops
 """
 
 

@@ -1,0 +1,58 @@
+"""What of a step runs on one thread only: all that is not within threaded loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.loop_calls import LoopTicks, has_clock, read_loop_ticks
+from pdem.simulation.phases import Phases
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ThreadedPhases(Phases):
+    """A stopwatch that also adds up, by phase, what of it was within threaded loops.
+
+    Loops that are entered by the calling thread count until all threads have left them, so that threads that wait for
+    others count as well. Where the processor has no clock that can be read nothing is added up.
+
+    Parameters
+    ----------
+    earlier : Phases
+        Stopwatch whose times are continued.
+    """
+
+    def __init__(self, earlier: Phases) -> None:
+        super().__init__(earlier)
+        self._ticks: dict[str, int] = {}
+        self._in_loops: dict[str, int] = {}
+        self._can_read = has_clock()
+        self._at = read_loop_ticks() if self._can_read else LoopTicks(0, 0)
+
+    def start(self) -> None:
+        """Discard the time since the last reading."""
+        super().start()
+        if self._can_read:
+            self._at = read_loop_ticks()
+
+    def lap(self, phase: str) -> None:
+        """Add the time since the last reading to `phase`."""
+        super().lap(phase)
+        if self._can_read:
+            now, before = read_loop_ticks(), self._at
+            self._ticks[phase] = self._ticks.get(phase, 0) + now.now - before.now
+            self._in_loops[phase] = self._in_loops.get(phase, 0) + now.in_loops - before.in_loops
+            self._at = now
+
+    def on_one_thread(self) -> dict[str, float]:
+        """Return by phase the share of all time (0 to 1) that was within it and outside of threaded loops."""
+        whole = sum(self._ticks.values())
+        return {phase: (ticks - self._in_loops[phase]) / whole for phase, ticks in self._ticks.items()}
+
+
+def share_line(shares: Mapping[str, float]) -> str:
+    """Return the line that users see: the share of a step on one thread, and of which phases."""
+    parts = sorted(shares.items(), key=lambda item: -item[1])
+    named = ", ".join(f"{phase} {100.0 * share:.2g}" for phase, share in parts if share >= 5e-5)
+    return f"  on one thread: {100.0 * sum(shares.values()):.2g} % of a step ({named})"

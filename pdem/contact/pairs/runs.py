@@ -1,0 +1,98 @@
+"""Runs: which chunks a worker evaluates, what it has in reserve for them, and what it has found.
+
+What happens between two kernels of a step is compiled as well: small arrays cost NumPy as much time as some hundred
+contacts take.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.kernels import inlined, kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Runs = NDArray[np.int64]
+
+RUN = 11
+WORKER, BEGIN, END, STOP, ENDED, DEEP, CODE, FREE_HISTORY, FREE_HISTORY_END, FREE_FORCE, FREE_FORCE_END = (
+    range(RUN)
+)
+"""Fields of ``runs[worker, field]``, which says what a worker does and what it has found:
+
+=================================  ===============================================================================
+`WORKER`                           given: its number
+`BEGIN`, `END`                     given: first chunk, and the one behind the last
+`STOP`                             written: the first chunk that was not evaluated; `END` if there was room for all
+`ENDED`                            written: number of contacts that have ended
+`DEEP`                             written: 1 + a candidate whose overlap is beyond the limit, or 0
+`CODE`                             written: largest code of particles that were advanced (`integration.FINE`)
+`FREE_HISTORY`, `..._END`          renewed: history indices for chunks whose own do not suffice
+`FREE_FORCE`, `..._END`            renewed: force indices for such chunks
+=================================  ===============================================================================
+"""
+
+
+@inlined
+def _restock(runs: Runs, begin: int, end: int, most: int, following: int) -> int:
+    """Give workers with less than half of the most indices in reserve new ones; return the one behind the last."""
+    for worker in range(len(runs)):
+        if runs[worker, end] - runs[worker, begin] < most // 2:
+            runs[worker, begin], runs[worker, end] = following, following + most
+            following += most
+    return following
+
+
+@inlined
+def _restock_both(runs: Runs, most: int, history: int, force: int) -> tuple[int, int]:
+    history = _restock(runs, FREE_HISTORY, FREE_HISTORY_END, most, history)
+    return history, (_restock(runs, FREE_FORCE, FREE_FORCE_END, most, force) if force > 0 else force)
+
+
+@kernel
+def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force: int) -> tuple[int, int]:
+    """Divide the chunks from `first` to `last` - 1 among the workers.
+
+    Parameters
+    ----------
+    runs : (workers, RUN) int64 array
+        Written; what is in reserve stays there, and is renewed.
+    first, last : int
+        Chunks.
+    most : int
+        History and force indices that a worker gets in reserve.
+    history, force : int
+        The first that nobody has; 0 if no force indices are needed in reserve.
+
+    Returns
+    -------
+    int, int
+        The first that nobody has now.
+    """
+    workers = len(runs)
+    for worker in range(workers):
+        runs[worker, WORKER] = worker
+        runs[worker, BEGIN] = first + worker * (last - first) // workers
+        runs[worker, END] = first + (worker + 1) * (last - first) // workers
+    return _restock_both(runs, most, history, force)
+
+
+@kernel
+def resume_runs(runs: Runs, most: int, history: int, force: int) -> tuple[int, int]:
+    """Let workers go on where they have stopped; arguments and return value as for `plan_runs`."""
+    for worker in range(len(runs)):
+        runs[worker, BEGIN] = runs[worker, STOP]
+    return _restock_both(runs, most, history, force)
+
+
+@kernel
+def outcome_of(runs: Runs) -> tuple[bool, bool, int, int]:
+    """Return whether all chunks are done, whether contacts have ended, and the largest `DEEP` and `CODE`."""
+    done, ended, deep, code = True, False, 0, 0
+    for worker in range(len(runs)):
+        done &= runs[worker, STOP] == runs[worker, END]
+        ended |= runs[worker, ENDED] > 0
+        deep, code = max(deep, runs[worker, DEEP]), max(code, runs[worker, CODE])
+    return done, ended, deep, code
