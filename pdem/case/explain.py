@@ -49,8 +49,8 @@ def explain(key: str = "") -> str:
     for number, part in enumerate(parts):
         owners = [model for model in models if part in model.model_fields]
         if not owners:
-            if number and _is_named(found) and number == parts.index(part) == 1:
-                continue  # the name of a material, an interaction or a motion
+            if found and _is_named(found) and found[0][1] == parts[number - 1]:
+                continue  # the name of a material, an interaction, a motion, or a wall of a stage
             allowed = list(dict.fromkeys(name for model in models for name in model.model_fields))
             where = ".".join(parts[:number])
             raise InputError(

@@ -64,15 +64,18 @@ def next_event(system: System) -> int:
 
 
 def act(system: System, phases: Phases) -> None:
-    """Let the events of the present step happen, if it has any. Collective."""
-    if system.step != next_event(system):
+    """Let the events of the present step happen, if it has any. Collective.
+
+    After a restart with shorter intervals some may have been due before: they happen now.
+    """
+    if system.step < next_event(system):
         return
     time_step.allreduce_status_or_stop(system, False)
-    if system.gravity is not None and system.step == system.gravity.next_step:
+    if system.gravity is not None and system.step >= system.gravity.next_step:
         change_gravity(system)
-    if system.step == system.stages.next_step:
+    if system.step >= system.stages.next_step:
         act_stages(system)
-    if system.step == system.sensors.next_step:
+    if system.step >= system.sensors.next_step:
         act_sensors(system, phases)
-    if system.step == system.insertions.next_step:
+    if system.step >= system.insertions.next_step:
         act_insertions(system, phases)

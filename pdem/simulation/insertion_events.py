@@ -36,7 +36,7 @@ PLACES_AT_ONCE = 4096
 
 def act_insertions(system: System, phases: Phases) -> None:
     """Let in what is due at the present step. Collective, with columns of particles that are up to date."""
-    due = [one for one in system.insertions.sources if one.next_step == system.step]
+    due = [one for one in system.insertions.sources if one.next_step <= system.step]
     taken = _taken(system, due) if system.exchange.rank == 0 else None
     columns = [_let_in(system, one, taken) for one in due]
     system.insertions.plan()

@@ -31,7 +31,7 @@ def act_sensors(system: System, phases: Phases) -> None:
     """Let all sensors act that are due at the present step. Collective, with columns that are up to date."""
     gone = np.zeros(system.particles.count, np.bool_)
     for place in system.sensors.places:
-        if place.next_step != system.step:
+        if place.next_step > system.step:
             continue
         if place.section.region is None:
             gone |= _pass(system, place, ~gone)

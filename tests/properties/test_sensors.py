@@ -195,3 +195,20 @@ def test_flow_is_what_has_passed_per_time():
     passed = run.sensors()["gate"]["passed"]
     assert by_event[:, 3].sum() * 4e-4 == pytest.approx(passed, rel=1e-9)
     assert passed > 0.0
+
+
+@pytest.mark.parametrize(("inlet_every", "outlet_every"), [(1e-4, 1e-3), (1e-3, 1e-4)])
+def test_a_restart_with_a_shorter_interval_acts_at_once(inlet_every, outlet_every):
+    """The next event would have been before the step of the checkpoint."""
+    outlet = {"name": "out", "region": {"lower": [-0.1] * 3, "upper": [0.0, 0.1, 0.025]}, "remove": True}
+
+    def given(first, second):
+        return case_of(inlet(count_rate=1e3, every=first), sensors=[{**outlet, "every": second}])
+
+    run = Simulation(given(1e-3, 1e-3), threads=1)
+    run.advance(40)
+    again = Simulation(given(inlet_every, outlet_every), threads=1, state=state_of(run))
+    again.advance(20)
+    assert again.step == 60
+    last = again.system.insertions.sources[0].state.last, again.system.sensors.places[0].state.last
+    assert last == ((60, 50) if inlet_every < outlet_every else (50, 60))

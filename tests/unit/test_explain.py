@@ -52,6 +52,9 @@ def test_every_key_is_explained():
         ("interactions.grain-steel.friction", ["Coulomb", "has to be given"]),
         ("walls.0.servo.largest_rate", ["value: number greater than 0"]),
         ("output.folder", ['default: "results"']),
+        ("stages[1].walls.gate.remove", ["touches nothing", "default: false", "example, of pdem new silo"]),
+        ("stages.until.for", ["without a break, in s", "value: number at least 0"]),
+        ("domain.gravity_table.every", ["20 time steps"]),
         ("sensors", ["[[sensors]]", "mixing", "residence"]),
     ],
 )

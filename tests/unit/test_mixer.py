@@ -11,9 +11,10 @@ from pdem.benchmark.cases import _mixing
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
-from pdem.containers.mesh import Mesh
+from pdem.containers.mesh import Mesh, join_meshes
 from pdem.papers import mixer
-from pdem.simulation.simulation import Simulation
+from pdem.simulation.setup import WallGeometry, walls_of
+from pdem.simulation.stages import Stages
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 DIAMETER = 0.007
@@ -81,13 +82,13 @@ def test_the_rotor_turns_once_the_bed_has_settled(drum: Mesh, rotor: Mesh) -> No
     assert round(case.stages[0].end / case.time.step) == 10000
     assert case.time.end == case.stages[0].end + 20.0
     assert case.walls[1].rotation.rate == 18.85
-    case.override("stages.0.end=1e-4")
-    case.override("particles.0.fill.count=20")
-    simulation = Simulation(case, meshes=[drum, rotor])
-    walls = simulation.system.moving_walls
-    simulation.advance(2)
+    stages = Stages(case.stages, case.time.step)
+    walls = walls_of(case, WallGeometry([drum, rotor], join_meshes([drum, rotor])), stages.clocks)
+    stages.begin(0, 0)
+    walls.place(2 * case.time.step, case.time.step)
     assert not walls.angular_velocity.any()
-    simulation.advance(3)
+    stages.begin(1, 2)
+    walls.place(3 * case.time.step, 2 * case.time.step)
     assert walls.angular_velocity.tolist() == [[0.0] * 3, [18.85, 0.0, 0.0]]
 
 
