@@ -28,6 +28,7 @@ ROOMS = (
     "benchmark",
     "verification",
     "scaling",
+    "watch",
     "cli",
 )
 # The one door from the simulation to the ranks; both agree on the protocol in pdem.containers.exchange.

@@ -22,6 +22,7 @@ from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.slurm import slurm
 from pdem.cli.verify import run_variants, verify
+from pdem.cli.watch import watch
 from pdem.foundation.version import VERSION
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ for command in (
     restart,
     render,
     plot,
+    watch,
     export,
     compare,
     compile_kernels,

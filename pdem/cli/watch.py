@@ -1,0 +1,34 @@
+"""``pdem watch``: a page that shows a run while it is going on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pdem.cli.common import echo_to_stderr, serial
+
+
+@click.command(short_help="Show a run in a browser while it is going on.")
+@click.argument("output", metavar="OUTPUT", type=click.Path())
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8421, show_default=True, help="Port; 0 for a free one."
+)
+def watch(output: str, host: str, port: int) -> int:
+    """Serve a page with progress, plots of the series and the newest picture of a run, until Ctrl-C.
+
+    OUTPUT is the output folder; the run may be going on, on any number of ranks, be over, or have yet to begin. Only
+    browsers on this machine see the page unless --host says otherwise. On a cluster: ssh -L 8421:localhost:8421 NODE.
+    """
+    return serial(lambda: _watch(output, host, port))
+
+
+def _watch(output: str, host: str, port: int) -> None:
+    from pdem.watch.server import LOOPBACK, serve
+
+    if not Path(output).is_dir():
+        echo_to_stderr(f"pdem: {output}: no such folder yet; the page shows the run when it has begun")
+    if host not in LOOPBACK:
+        echo_to_stderr(f"pdem: warning: everybody who reaches {host} can see this run; there is no password")
+    serve(output, host, port, lambda address: click.echo(f"{address}  (Ctrl-C ends it)"))

@@ -1,0 +1,1 @@
+"""A page in a browser that shows a run while it is going on."""
