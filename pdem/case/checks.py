@@ -10,7 +10,7 @@ import numpy as np
 
 from pdem.case.base import Section
 from pdem.case.driven_wall_checks import driven_problems
-from pdem.case.forces import force_problems
+from pdem.case.force_rules import force_problems
 from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
 from pdem.case.laws import interaction_problems

@@ -1,4 +1,4 @@
-"""Forces of a case: rules of their keys, and what kernels need of them."""
+"""Forces of a case as kernels take them: functions, and rows of parameters."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.messages import nearest_key_hint
 from pdem.case.particles import BoxRegion, CylinderRegion
-from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
-from pdem.case.region_checks import region_problems
+from pdem.case.python_files import FROM_FILE, variables_of
 from pdem.foundation.errors import CaseError, InputError
 from pdem.foundation.function_digest import digest_of
 from pdem.foundation.function_trials import check_compiles, check_values, place_of
@@ -30,63 +29,15 @@ from pdem.motion.own_forces import (
 from pdem.particles.regions import bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pdem.case.force_sections import Force
     from pdem.case.schema import CaseData
-
-KEYS = {
-    "uniform": ("force", "acceleration"),
-    "drag": ("linear", "quadratic", "viscosity", "density", "fluid_velocity"),
-}
-"""Keys of each kind."""
 
 TRIAL = (0.5, (0.1371, 0.2129, 0.3253), (1.1, -2.3, 0.7), 1e-3, 1e-5, 7)
 """Arguments to try a function with: time, position, velocity, radius, mass, id."""
 
 AT = "at time 0.5, position (0.1371, 0.2129, 0.3253), velocity (1.1, -2.3, 0.7), radius 0.001, mass 1e-05, id 7"
-
-
-def force_problems(case: CaseData) -> Iterator[Problem]:
-    """Yield the problems of all forces; `forces_of` finds those of functions in files."""
-    for index, force in enumerate(case.forces):
-        where = ("forces", index)
-        yield from _kind_problems(force, where)
-        if force.material is not None and force.material not in case.materials:
-            hint = nearest_key_hint(force.material, list(case.materials))
-            yield Problem((*where, "material"), f"is not a material of the case; {hint}")
-        if force.region is not None:
-            yield from region_problems(force.region, (*where, "region"))
-        if force.end is not None and force.end <= force.start:
-            yield Problem((*where, "end"), f"must be after start ({force.start:g} s)")
-
-
-def _kind_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Problem]:
-    kind = force.kind
-    is_python = kind.startswith(FROM_FILE)
-    if is_python and not is_python_name(kind):
-        yield Problem((*where, "kind"), 'must be "python:FILE.py:NAME", a file and a function in it')
-    if not is_python and kind not in KEYS:
-        hint = nearest_key_hint(kind, [*KEYS, "python:FILE.py:NAME"])
-        yield Problem((*where, "kind"), f"is no kind of force; {hint}")
-        return
-    for other, keys in KEYS.items():
-        for key in keys if other != kind else ():
-            if getattr(force, key) is not None:
-                yield Problem((*where, key), f'belongs to kind = "{other}"; this one has no use for it')
-    if kind == "uniform" and (force.force is None) == (force.acceleration is None):
-        yield Problem(where, "needs exactly one of force (N) and acceleration (m/s^2)")
-    if kind == "drag":
-        yield from _drag_problems(force, where)
-
-
-def _drag_problems(force: Force, where: tuple[str | int, ...]) -> Iterator[Problem]:
-    by_speed = force.linear is not None or force.quadratic is not None
-    if by_speed == (force.viscosity is not None):
-        text = "needs linear (kg/s), quadratic (kg/m) or both, or else viscosity (Pa s)"
-        yield Problem(where, text)
-    elif force.density is not None and by_speed:
-        yield Problem((*where, "density"), "goes with viscosity, not with linear and quadratic")
 
 
 def forces_of(case: CaseData) -> tuple[OwnForce, ...]:

@@ -52,8 +52,6 @@ class Observation:
         That they observe.
     observers : sequence of callable or Observer, or None
         In the order in which they are called. None: none, and the run had none before.
-    taken : sequence of str
-        Names of columns that the series has without them.
 
     Raises
     ------
@@ -70,9 +68,8 @@ class Observation:
         This rank's part of the state before they were called, if one has failed.
     """
 
-    def __init__(self, simulation: Any, observers: Sequence[Any] | None, taken: Sequence[str] = ()) -> None:
+    def __init__(self, simulation: Any, observers: Sequence[Any] | None) -> None:
         self._simulation = simulation
-        self._taken = taken
         system: System = simulation.system
         self.observers = named([observer_of(one) for one in observers or ()])
         usual = simulation.case.output.series_every
@@ -106,7 +103,7 @@ class Observation:
         self._simulation.observing = kept
         try:
             for name in due:
-                _call(self._simulation, name, self.observers[name], self._taken)
+                _call(self._simulation, name, self.observers[name])
         except ObserverError:
             system.observed = observed
             self.before = kept.groups()
@@ -161,6 +158,7 @@ class _Kept:
         """Keep all of the state, before particles come, go or are listed anew."""
         self.groups()
         self.account_writing()
+        self.copy_columns()
 
     def groups(self) -> Groups:
         """Return the state of this rank before the observers were called."""
@@ -185,7 +183,7 @@ class _Kept:
                 self._system.ended_energies.add("outflow", sign * energies)
 
 
-def _call(simulation: Any, name: str, observer: Observer, taken: Sequence[str]) -> None:
+def _call(simulation: Any, name: str, observer: Observer) -> None:
     """Call an observer on all ranks, and take what it returns. Collective."""
     system: System = simulation.system
     exchange, columns, problem = system.exchange, {}, None
@@ -193,7 +191,7 @@ def _call(simulation: Any, name: str, observer: Observer, taken: Sequence[str]) 
     if exchange.size > 1:
         system.exchange = cast("Exchange", guard)
     try:
-        columns = _columns_of(observer(simulation), system, name, taken)
+        columns = _columns_of(observer(simulation), system, name)
         if exchange.size > 1:
             guard.agree(END)
     except RanksPart:
@@ -209,7 +207,7 @@ def _call(simulation: Any, name: str, observer: Observer, taken: Sequence[str]) 
     system.observed.columns.update(columns)
 
 
-def _columns_of(returned: Any, system: System, name: str, taken: Sequence[str]) -> dict[str, Observed]:
+def _columns_of(returned: Any, system: System, name: str) -> dict[str, Observed]:
     """Return the columns that an observer has returned.
 
     Raises
@@ -224,9 +222,10 @@ def _columns_of(returned: Any, system: System, name: str, taken: Sequence[str]) 
     known = system.observed.columns
     for key, one in found.items():
         owner = known[key].observer if key in known else name
-        if key in taken or owner != name:
-            whose = f"the observer {owner}" if owner != name else "the series"
-            raise InputError(f"the name of the column {key} is taken by {whose}; give it another")
+        if owner != name:
+            raise InputError(
+                f"the name of the column {key} is taken by the observer {owner}; give it another"
+            )
         if key in known and known[key].unit != one.unit:
             raise InputError(f"the column {key} had the unit {known[key].unit}, and now {one.unit}")
     mine = [key for key, one in known.items() if one.observer == name]

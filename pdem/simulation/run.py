@@ -184,9 +184,11 @@ class _Run:
         if requested:
             path = self._checkpoint_here()
             self._keep_stage(only_missing=True)
+            folder = simulation.case.output.folder
+            again = f"Simulation.restart('{folder}') and its observers"
             raise Interrupted(
                 f"{signal_name(requested)} at step {simulation.step}, the state is in {path}; "
-                f"continue with pdem restart {simulation.case.output.folder}"
+                f"continue with {again if self.observation.observers else f'pdem restart {folder}'}"
             )
         if self.trace is not None:
             self.trace.end_if_due(simulation)

@@ -307,11 +307,13 @@ class Simulation(Scripting):
         ``translation``, ``rotation``, ``gravity``, ``elastic``, ``tangential`` are stored energies;
         ``body_motion``, ``body_gravity`` are the energies of walls that are free bodies;
         ``normal_damping``, ``sliding``, ``rolling`` are losses; ``wall_work`` is the work of moving walls, servos and
-        forces on bodies; ``outflow`` the energy of removed particles less that of inserted ones. ``residual`` is the
-        change since time 0 of stored + lost + outflow - work: the error. Parts of the law add ``rolling_spring``,
-        ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add ``stages``, taken out with walls and
-        by other interactions, gravity that changes adds ``gravity_work``, delivered by that. With
-        ``[output] energies = false`` there are only the terms that follow from the present state.
+        forces on bodies; ``own_forces`` that of forces on single particles beside contacts and gravity, if there are
+        any; ``outflow`` the energy of removed particles less that of inserted ones, and of what observers write to
+        particles. ``residual`` is the change since time 0 of stored + lost + outflow - work: the error. Parts of the
+        law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add
+        ``stages``, taken out with walls and by other interactions, gravity that changes adds ``gravity_work``,
+        delivered by that. With ``[output] energies = false`` there are only the terms that follow from the present
+        state.
         """
         measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
         return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})

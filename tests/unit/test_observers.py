@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import tomli_w
 
 import pdem
 from cases import GRAIN, USUAL
-from pdem.foundation.errors import InputError, ObserverError
+from pdem.foundation.errors import InputError, Interrupted, ObserverError
 from pdem.simulation.observer import column_of, named, observer_of
 
 STEP = 1e-4
@@ -112,6 +114,30 @@ def test_a_restart_calls_at_the_same_steps_and_gives_the_same_bits(tmp_path):
     energies = through.energies()
     assert expected["damped_[1]"][-1] > 0
     assert abs(energies["residual"]) < 0.05 * energies["outflow"]
+
+
+def test_a_signal_at_a_step_with_output_loses_no_line_and_no_call(tmp_path):
+    """Sent at step 14, it ends the run one step later, at a line of the series."""
+    through = run_with(tmp_path / "through", [pdem.every(steps=7)(fastest)], until=35)
+
+    def kill(simulation):
+        if simulation.step == 14:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        return fastest(simulation)
+
+    kill.__name__ = "fastest"
+    with pytest.raises(Interrupted, match=r"and its observers"):
+        run_with(tmp_path / "parts", [pdem.every(steps=7)(kill)])
+    again = pdem.Simulation.restart(tmp_path / "parts")
+    assert again.step == 15
+    again.case.override(f"time.end={35 * STEP}")
+    calls = Calls("fastest", fastest)
+    again.run(observers=[pdem.every(steps=7)(calls)])
+    assert calls.steps == [21, 28, 35]
+    assert again.gather()["position"].tobytes() == through.gather()["position"].tobytes()
+    expected, found = series(tmp_path / "through"), series(tmp_path / "parts")
+    assert found["step_[1]"].tolist() == expected["step_[1]"].tolist()
+    assert np.array_equal(found["fastest_[m/s]"], expected["fastest_[m/s]"])
 
 
 def test_a_continued_run_asks_for_the_observers_it_had(tmp_path):
