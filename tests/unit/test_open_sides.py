@@ -111,7 +111,9 @@ def test_a_floor_that_a_stage_removes_is_missed_then() -> None:
 
 def test_an_inlet_above_nothing_is_named() -> None:
     (line,) = warnings(plate("right", 0.6, 1.0) + INLET, "particles=[]")
-    assert line.startswith("no wall is below the middle of insertion inlet: they fall through the open side -z")
+    assert line.startswith(
+        "no wall is below the middle of insertion inlet: they fall through the open side -z"
+    )
 
 
 def test_rays_meet_the_triangles_above_them() -> None:
