@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import tomllib
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -26,6 +27,22 @@ _PERIODS = 3
 _BAR, _HOLE_PERIOD, _INCLINATION = 0.003, 0.014, 0.1
 _SIEVE = ((-0.1555, 22), (-0.0505, 7))
 """First bar [m] and holes of the sieve along x and y."""
+
+
+_GROUPS = {
+    "start": ("silo", "hopper", "pouring", "bouncing_sphere", "sliding_sphere", "two_spheres"),
+    "machines": ("drum", "ball_mill", "conveyor", "screw", "sieve", "die_filling", "rotor"),
+    "laboratory": ("repose", "shear_box", "piston"),
+    "papers": (
+        "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
+        "disc_jet",
+    ),
+}  # fmt: skip
+
+
+def example_groups() -> dict[str, tuple[str, ...]]:
+    """Return the names of the examples of each group, in the order in which they are read best."""
+    return dict(_GROUPS)
 
 
 def example_names() -> list[str]:
@@ -57,6 +74,11 @@ def example_title(name: str) -> str:
         line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
     ]
     return re.split(r"(?<!\s):\s|(?<!\d)\.(?:\s|$)", " ".join(comment))[0]
+
+
+def example_results(name: str) -> str:
+    """Return the folder that a run of an example writes, relative to where it is started."""
+    return str(tomllib.loads(example_text(name))["output"]["folder"])
 
 
 def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
@@ -194,8 +216,10 @@ def _blade() -> Mesh:
 
 def _sieve() -> Mesh:
     """Return a sheet with square holes, inclined along x."""
-    lines = [start + _HOLE_PERIOD * np.repeat(np.arange(holes + 1), 2)[:, None] for start, holes in _SIEVE]
-    x, y = ((line[:, 0] + np.tile([0.0, _BAR], len(line) // 2)).tolist() for line in lines)
+    x, y = (
+        [first + _HOLE_PERIOD * k + edge for k in range(holes + 1) for edge in (0.0, _BAR)]
+        for first, holes in _SIEVE
+    )
     vertices = [(a, b, -_INCLINATION * a) for a in x for b in y]
     facets = [
         [i * len(y) + j, (i + 1) * len(y) + j, (i + 1) * len(y) + j + 1, i * len(y) + j + 1]

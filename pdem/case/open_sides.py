@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_OFFSET = 0.7
-"""Where rays begin besides the centre, over the radius: gaps narrower than that are no way out."""
+_RAYS = np.array(
+    [(0.0, 0.0, 0.0), *((0.95 * np.cos(a), 0.95 * np.sin(a), 0.0) for a in np.pi * np.arange(8) / 4)]
+)
+"""Where rays begin, over the radius: at the centre and near the rim, since a hole narrower than that is no way out."""
 
 _THROWN = 0.1
 """Speed across gravity over that along it above which what comes in is thrown, and may land beside."""
@@ -35,10 +37,12 @@ _THROWN = 0.1
 def falling_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) -> Iterator[Finding]:
     """Warn of particles that fall out of a domain that keeps them, since no wall is below them. Collective.
 
-    Each is looked at along gravity from its place at time 0, past the walls that are there in each stage.
+    Each is looked at along gravity from its place at time 0, past the walls that are there in each stage; those that
+    are outside from the begin are an error of their own.
     """
     for number, gravity, there in _stages(case, meshes):
-        falling = ~_wall_below(particles["position"], particles["radius"], there, gravity)
+        places = particles["position"]
+        falling = ~_wall_below(places, particles["radius"], there, gravity) & _inside(case, places)
         count, first = particles.marked(falling)
         if first is not None:
             side = _side(case, np.array(first.values["position"]), gravity)
@@ -107,14 +111,20 @@ def _wall_below(
     """Return whether a ray along gravity from the centre of a particle, or from beside it, meets a wall."""
     frame = frame_of(gravity.tolist())
     points, found = positions @ frame.T, np.zeros(len(positions), bool)
-    for offset in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
-        beside = points + _OFFSET * radii[:, None] * np.array((*offset, 0))
+    for offset in _RAYS:
+        beside = points + radii[:, None] * offset
         for mesh in meshes:
             left = np.flatnonzero(~found)
             triangles = triangle_fans(mesh.facet_start, mesh.facet_vertices)[0]
             for _, point in crossings_upwards(mesh.vertices @ frame.T, triangles, beside[left]):
                 found[left[point]] = True
     return found
+
+
+def _inside(case: Case, places: Floats) -> NDArray[np.bool_]:
+    """Return which places are inside the domain, along the axes that are not periodic."""
+    inside = (places >= np.array(case.domain.lower)) & (places <= np.array(case.domain.upper))
+    return np.all(inside | np.array(case.domain.periodic), axis=1)
 
 
 def _side(case: Case, position: Floats, gravity: Floats) -> str:

@@ -9,7 +9,7 @@ from pdem.cli.common import serial
 
 @click.command(short_help="Write a commented example case.")
 @click.argument("name", required=False)
-@click.option("--list", "listed", is_flag=True, help="Show the examples.")
+@click.option("--list", "listed", is_flag=True, help="Show the examples, by group.")
 @click.option("--folder", default=".", type=click.Path(), help="Where to write; this folder unless given.")
 def new(name: str | None, listed: bool, folder: str) -> int:
     """Write a commented example case and its meshes."""
@@ -19,18 +19,22 @@ def new(name: str | None, listed: bool, folder: str) -> int:
 
 
 def _print_examples() -> None:
-    from pdem.case.example_cases import example_names, example_title
+    from pdem.case.example_cases import example_groups, example_names, example_title
 
-    names = example_names()
-    width = max(map(len, names))
-    for name in names:
-        click.echo(f"{name:<{width}}  {example_title(name)}")
+    width = max(map(len, example_names()))
+    for group, names in example_groups().items():
+        click.echo(f"{group}:")
+        for name in names:
+            click.echo(f"  {name:<{width}}  {example_title(name)}")
 
 
 def _write(name: str, folder: str) -> None:
-    from pdem.case.example_cases import write_example
+    from pdem.case.example_cases import example_results, write_example
 
     files = write_example(name, folder)
     for path, written in files.items():
         click.echo(f"wrote {path}" if written else f"{path} is there already, the same")
-    click.echo(f"next: pdem run {next(iter(files))}")
+    case, results = next(iter(files)), example_results(name)
+    click.echo(f"next: pdem check {case}")
+    click.echo(f"      pdem run {case}")
+    click.echo(f"      pdem render {results}    (while it runs, in another shell: pdem watch {results})")

@@ -13,7 +13,7 @@ from pdem.cli import main
 
 CASE = """
 time = {{end = 1.0}}
-domain = {{lower = [0, 0, 0], upper = [1, 1, 1], gravity = [0, 0, -9.81]}}
+domain = {{lower = [0, 0, 0], upper = [1, 1, 1], gravity = [0, 0, -9.81], outside = "remove"}}
 materials.grain = {{density = 2500.0, youngs_modulus = 1e8, poisson_ratio = 0.2}}
 interactions.grain-grain = {{friction = 0.5, restitution = 0.05}}
 output = {{folder = "{folder}"}}

@@ -186,7 +186,7 @@ def test_help_keeps_its_lines():
 def test_examples_are_listed_and_written(tmp_path):
     listed = pdem("new", "--list")
     assert listed.exit_code == 0
-    assert "hopper " in listed.stdout
+    assert "\n  hopper " in listed.stdout
     assert "Grains of sizes 1 : 10 are sheared between two ridged plates\n" in listed.stdout
     written = pdem("new", "hopper", "--folder", tmp_path)
     assert written.exit_code == 0
@@ -205,8 +205,13 @@ def test_two_examples_with_one_mesh_go_into_one_folder(tmp_path):
     second = pdem("new", "sliding_sphere", "--folder", tmp_path)
     assert (second.exit_code, second.stderr) == (0, "")
     case, plate = tmp_path / "sliding_sphere.toml", tmp_path / "plate.vtk"
-    said = [f"wrote {case}", f"{plate} is there already, the same", f"next: pdem run {case}"]
-    assert second.stdout.splitlines() == said
+    said = [f"wrote {case}", f"{plate} is there already, the same", f"next: pdem check {case}"]
+    lines = second.stdout.splitlines()
+    assert lines[:3] == said
+    assert [line.split("(")[0].split()[:3] for line in lines[3:]] == [
+        ["pdem", "run", str(case)],
+        ["pdem", "render", "results/sliding_sphere"],
+    ]
 
 
 def test_usage_errors():

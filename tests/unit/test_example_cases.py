@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pdem.case.example_cases import example_names, example_text, example_title, write_example
+from pdem.case.example_cases import (
+    example_groups,
+    example_names,
+    example_results,
+    example_text,
+    example_title,
+    write_example,
+)
 from pdem.case.initial import initial_particles
 from pdem.case.insertion_preflight import inserted_number
 from pdem.case.model import Case
@@ -40,12 +47,22 @@ def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
     }
 
 
+def test_every_example_is_in_one_group() -> None:
+    assert sorted(name for names in example_groups().values() for name in names) == example_names()
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_the_results_of_an_example_have_its_name(name: str) -> None:
+    assert example_results(name) == f"results/{name}"
+
+
 @pytest.mark.parametrize("name", example_names())
 def test_examples_are_short_and_explained(name: str) -> None:
     text = example_text(name)
-    assert len(text.splitlines()) < (
-        60 if "mesh = " not in text else 40
+    most = (
+        90 if "shape = " in text.partition("[[walls]]")[2] else 40
     )  # walls by their measures take more lines
+    assert len(text.splitlines()) < most
     assert text.count("#") >= 8
     assert 5 < len(example_title(name)) < 80
 
