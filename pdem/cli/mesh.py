@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.cli.common import overwrite_option, read_case, serial, settings_option
+from pdem.cli.common import echo_to_stderr, overwrite_option, read_case, serial, settings_option
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
-    from pdem.containers.mesh import Mesh
+    from pdem.containers.mesh_report import MeshReport
 
 
 @click.command(short_help="Write the walls of a case to look at.")
@@ -35,7 +35,9 @@ def mesh(case: str, settings: tuple[str, ...], file: str | None, overwrite: bool
 
 
 def _write(path: str, settings: tuple[str, ...], file: str | None, overwrite: bool) -> None:
+    from pdem.case.wall_checks import mesh_warnings
     from pdem.case.wall_files import read_walls
+    from pdem.case.wall_shapes import ShapeWall
     from pdem.output.wall_meshes import write_wall_meshes
 
     case = read_case(path, settings)
@@ -43,8 +45,12 @@ def _write(path: str, settings: tuple[str, ...], file: str | None, overwrite: bo
     meshes = read_walls(case)
     _require_free(case, target, overwrite)
     write_wall_meshes(target, [wall.name for wall in case.walls], meshes)
-    for line in _table(case, meshes):
+    reports = [one.report(intersections=False) for one in meshes]
+    for line in _table(case, reports):
         click.echo(line)
+    for wall, report in zip(case.walls, reports, strict=True):
+        for text in mesh_warnings(report, made=isinstance(wall, ShapeWall)):
+            echo_to_stderr(f"warning: wall {wall.name}: {text}")
     click.echo(f"wrote {target}")
 
 
@@ -60,12 +66,11 @@ def _require_free(case: Case, target: Path, overwrite: bool) -> None:
         raise InputError(f"{target}: is there already; --overwrite replaces it, -o names another file")
 
 
-def _table(case: Case, meshes: list[Mesh]) -> list[str]:
+def _table(case: Case, reports: list[MeshReport]) -> list[str]:
     """Return a line for each wall: facets, area, volume if it is closed, and extent."""
     width = max((len(wall.name) for wall in case.walls), default=0)
     lines = []
-    for wall, one in zip(case.walls, meshes, strict=True):
-        report = one.report(intersections=False)
+    for wall, report in zip(case.walls, reports, strict=True):
         closed = "open" if not report.closed else "closed"
         closed += "" if report.volume is None else f", volume {report.volume:.6g} m3"
         extent = " x ".join(

@@ -110,3 +110,16 @@ def test_a_case_without_walls_says_so(folder: Path) -> None:
     (folder / "none.toml").write_text(CASE.partition("[[walls]]")[0] + '[output]\nfolder = "results"\n')
     assert "the case has no walls" in said("none.toml")
     assert not (folder / "none-walls.vtk").exists()
+
+
+def test_defects_of_a_file_are_said(folder: Path) -> None:
+    said("mill.toml", "-o", "lid.stl")
+    text = (folder / "lid.stl").read_text()
+    thin = "facet normal 0 0 0\nouter loop\n" + 3 * "vertex 0 0 0\n" + "endloop\nendfacet\n"
+    (folder / "lid.stl").write_text(text.replace("solid lid\n", f"solid lid\n{thin}", 1))
+    head, _, _ = CASE.partition("[[walls]]")
+    walls = '[[walls]]\nmesh = "lid.stl"\ngroup = "lid"\nmaterial = "steel"\n[output]\nfolder = "results"\n'
+    (folder / "file.toml").write_text(head + walls)
+    answer = said("file.toml")
+    assert "lid  mesh: 10 facets, 5 m2, open" in answer
+    assert "warning: wall lid: 1 facets have fewer than three distinct corners or no area" in answer
