@@ -91,4 +91,4 @@ def _changes(case: Case, stage: Stage) -> Iterator[str]:
     starts += [f"wall {wall.name}" for wall in case.walls if wall.stage == stage.name]
     starts += [f"insertion {one.name}" for one in case.insertions if one.stage == stage.name]
     if starts:
-        yield f"{', '.join(starts)} count from it"
+        yield f"times of {', '.join(starts)} count from it"
