@@ -67,8 +67,7 @@ def compile_forces(case: Case) -> None:
 def _call(system: System, kernel: Any, time: float, half: float, count: int, rows: NDArray[np.int32]) -> None:
     column, constants, forces = system.particles.column, system.constants, system.own_forces
     assert forces.all is not None
-    workers = threads()
-    limbs, bad = forces.limbs(workers), np.full(workers, NONE_BAD)
+    limbs, bad = forces.scratch(threads())
     own = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
     shared = ForceConstants(constants.density, constants.free, forces.all.table)
     kernel(*plain(time, half, count, rows, own, shared, limbs, bad))

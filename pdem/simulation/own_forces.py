@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.forces import forces_of
 from pdem.foundation.errors import InputError
-from pdem.motion.own_forces import OwnForces, new_limbs
+from pdem.motion.own_forces import NONE_BAD, OwnForces, new_limbs
 from pdem.simulation.insertion_source import name_key
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ForcesOfRun:
     def _make(self) -> None:
         forces = (*self._of_case, *self.scripts)
         self.all = OwnForces(forces) if forces else None
-        self._limbs = new_limbs(0)
+        self._limbs, self._bad = new_limbs(0), np.empty(0, np.int64)
 
     @property
     def identities(self) -> NDArray[np.int64]:
@@ -79,12 +79,12 @@ class ForcesOfRun:
             '[[forces]] kind = "python:FILE.py:NAME"'
         )
 
-    def limbs(self, workers: int) -> NDArray[np.int64]:
-        """Return sums of no work yet, one for each worker."""
+    def scratch(self, workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what the kernels write, for each worker: a sum of no work yet, and `NONE_BAD`."""
         if len(self._limbs) != workers:
-            self._limbs = new_limbs(workers)
-        self._limbs[:] = 0
-        return self._limbs
+            self._limbs, self._bad = new_limbs(workers), np.empty(workers, np.int64)
+        self._limbs[:], self._bad[:] = 0, NONE_BAD
+        return self._limbs, self._bad
 
 
 def forces_of_run(case: Case) -> ForcesOfRun:

@@ -291,7 +291,7 @@ def compute_contact_forces(
     if system.moving_walls is not None and system.moving_walls.driven:
         finish_driven(system, 0.5 * dt)
         phases.lap("walls move")
-    if dt > 0.0:
+    if dt > 0.0 and system.own_forces.all is not None:
         kick_own(system, system.time, 0.5 * dt)
         phases.lap("own forces")
 

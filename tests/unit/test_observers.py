@@ -9,53 +9,11 @@ import signal
 
 import numpy as np
 import pytest
-import tomli_w
+from watched import STEP, Calls, case_in, fastest, run_with, series
 
 import pdem
-from cases import GRAIN, USUAL
 from pdem.foundation.errors import InputError, Interrupted, ObserverError
 from pdem.simulation.observer import column_of, named, observer_of
-
-STEP = 1e-4
-DOCUMENT = {
-    "time": {"step": STEP, "end": 0.01},
-    "domain": {"lower": [0.0] * 3, "upper": [0.1] * 3, "periodic": [True] * 3},
-    "materials": {"grain": {**GRAIN, "youngs_modulus": 1e6}},
-    "interactions": {"grain-grain": USUAL},
-    "particles": [
-        {
-            "material": "grain", "radius": 0.012, "fill": {"count": 40, "seed": 2},
-            "velocity": {"random": 2.0, "seed": 1},
-        }
-    ],
-}  # fmt: skip
-
-
-def case_in(folder, **output):
-    shown = {"folder": str(folder), "series_every": 5 * STEP, "fields_every": 50 * STEP, **output}
-    return pdem.Case.from_text(
-        tomli_w.dumps({**DOCUMENT, "output": {"checkpoint_every": 25 * STEP, **shown}})
-    )
-
-
-def series(folder):
-    return np.genfromtxt(folder / "series.csv", delimiter=",", names=True, deletechars="")
-
-
-class Calls:
-    """An observer that remembers when it was called."""
-
-    def __init__(self, name="calls", said=None):
-        self.__name__, self.steps, self.said = name, [], said
-
-    def __call__(self, simulation):
-        self.steps.append(simulation.step)
-        return self.said(simulation) if self.said else None
-
-
-def fastest(simulation):
-    speeds = np.sqrt((simulation.particles.velocity**2).sum(axis=1))
-    return {"fastest": ("m/s", simulation.maximum(speeds)), "many": simulation.sum()}
 
 
 def test_observers_are_called_at_time_or_steps_or_with_the_series_and_at_first(tmp_path):
@@ -79,14 +37,6 @@ def test_columns_have_units_and_keep_their_value_between_calls(tmp_path):
     assert np.array_equal(values[0:20:2], values[1:21:2])
     assert len(set(values)) > 5
     assert np.array_equal(found["fastest"], values)
-
-
-def run_with(folder, observers, until=100):
-    case = case_in(folder)
-    case.override(f"time.end={until * STEP}")
-    run = pdem.Simulation(case)
-    run.run(observers=observers)
-    return run
 
 
 def damp(simulation):
@@ -291,76 +241,6 @@ def test_observers_insert_and_remove(tmp_path):
     assert abs(energies["residual"]) < 0.05 * energies["outflow"]
 
 
-def test_a_loop_by_hand_with_observers_and_output(tmp_path):
-    """Files that are opened by hand are those with which a run goes on."""
-    through = run_with(tmp_path / "through", [pdem.every(steps=10)(fastest)])
-    run = pdem.Simulation(case_in(tmp_path / "out"))
-    calls = pdem.every(steps=10)(fastest)
-    run.advance(20, observers=[calls])
-    run.write()
-    run.write()
-    run.advance(13, observers=[calls])
-    run.write(checkpoint=True)
-    assert pdem.Results(tmp_path / "out").series["step"].tolist() == [20, 33]
-    run.run(observers=[calls])
-    results = pdem.Results(tmp_path / "out")
-    assert results.series["step"].tolist() == [20, 33, *range(35, 101, 5)]
-    np.testing.assert_allclose(results.times, np.array([20, 33, 50, 100]) * STEP)
-    assert run.gather()["position"].tobytes() == through.gather()["position"].tobytes()
-    taken = pdem.Simulation(case_in(tmp_path / "out"))
-    with pytest.raises(InputError, match="goes on with it"):
-        taken.write()
-    taken.write(overwrite=True)
-    taken.advance(3, observers=[calls])
-    with pytest.raises(
-        InputError, match=r"begun without the columns that observers have now \(fastest, many\)"
-    ):
-        taken.write()
-    taken.close()
-
-
-def test_an_observer_ends_a_loop_by_hand(tmp_path):
-    run = pdem.Simulation(case_in(tmp_path / "out"))
-    run.advance(50, observers=[pdem.every(steps=10)(lambda s: s.stop() if s.step == 30 else None)])
-    assert run.step == 30
-    run.close()
-
-
-def test_positions_may_be_written_if_lists_are_told(tmp_path):
-    """As if the particles had been there: forces at the new places, wrapped into the box."""
-    run, other = (pdem.Simulation(case_in(tmp_path / name)) for name in "ab")
-    shift = np.array([0.1, 0.0, 0.03])
-    run.advance(5)
-    other.advance(5)
-    run.particles.position[:] += shift
-    run.rebuild_lists()
-    assert (run.particles.position < 0.1).all()
-    before = run.gather()["image"].copy()
-    run.advance(20)
-    other.advance(20)
-    found, expected = run.gather(), other.gather()
-    unwrapped = [one["position"] + 0.1 * one["image"] for one in (found, expected)]
-    np.testing.assert_allclose(unwrapped[0] - shift, unwrapped[1], atol=1e-9)
-    assert before.max() >= 1
-    assert run.measures().pair_contacts == other.measures().pair_contacts > 0
-    run.particles.position[0] = np.nan
-    with pytest.raises(InputError, match=r"the position of particle \d+ is not finite"):
-        run.rebuild_lists()
-
-
-def test_radii_may_be_written_if_lists_are_told(tmp_path):
-    run = pdem.Simulation(case_in(tmp_path / "a"))
-    mass = run.sum(run.masses)
-    run.particles.radius[:] *= 1.02
-    run.rebuild_lists()
-    assert run.sum(run.masses) == pytest.approx(mass * 1.02**3)
-    run.advance(20)
-    assert run.system.skins.radii[-1] == pytest.approx(0.012 * 1.02)
-    run.particles.radius[0] = 0.0
-    with pytest.raises(InputError, match=r"the radius of particle \d+ is not positive"):
-        run.rebuild_lists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "keys"),
     [((), {}), ((1.0,), {"steps": 2}), ((0.0,), {}), ((), {"steps": 0}), (("often",), {})],
@@ -381,7 +261,8 @@ def test_names_of_observers():
     given = [fastest, functools.partial(fastest), Thing().look, Thing(), fastest]
     observers = named([observer_of(one) for one in given])
     assert list(observers) == ["fastest", "fastest#2", "look", "Thing", "fastest#3"]
-    assert all(one.code.co_filename == __file__ for one in observers.values())
+    files = [one.code.co_filename.rpartition("/")[2] for one in observers.values()]
+    assert files == ["watched.py", "watched.py", "test_observers.py", "test_observers.py", "watched.py"]
     with pytest.raises(InputError, match="give a function of the simulation"):
         observer_of(3)
     assert pdem.every(steps=3)(pdem.every(0.1)(fastest)).steps == 3
