@@ -75,9 +75,9 @@ def main() -> None:
     A first run:
 
     \b
-      pdem new hopper             write a commented example
-      pdem run hopper.toml        run it; `mpirun -n 4 pdem run hopper.toml` is the same run on four ranks
-      pdem render results/hopper  draw its last state
+      pdem new silo             write a commented example
+      pdem run silo.toml        run it; `mpirun -n 4 pdem run silo.toml` is the same run on four ranks
+      pdem render results/silo  draw its last state
 
     Exit codes: 0 done, 1 unexpected error (of compare: different; of verify: off), 2 wrong input,
     3 the simulation blew up, 99 stopped by a signal with the state in a checkpoint, or before the first step.

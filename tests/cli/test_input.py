@@ -180,7 +180,7 @@ def test_help_keeps_its_lines():
     shown = pdem("--help").stdout
     assert "\b" not in shown
     assert "\\b" not in shown
-    assert "\n    pdem new hopper             write a commented example\n    pdem run hopper.toml" in shown
+    assert "\n    pdem new silo             write a commented example\n    pdem run silo.toml" in shown
 
 
 def test_examples_are_listed_and_written(tmp_path):
