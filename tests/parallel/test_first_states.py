@@ -8,6 +8,9 @@ import pytest
 
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
+from pdem.case.open_sides import falling_findings
+from pdem.case.population import Population
+from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.output.checkpoint import write_checkpoint
 from pdem.simulation.ranks import exchange_of
@@ -135,3 +138,19 @@ def test_all_ranks_are_told_what_does_not_fit(ranks, group, message, communicato
     case = case_of(group)
     with pytest.raises(CaseError, match=message):
         initial_particles(case, over=exchange_of(case, communicator, 1))
+
+
+@pytest.mark.ranks(1, 3)
+def test_particles_without_a_wall_below_are_counted_over_all_ranks(ranks, communicator):
+    floor = '[[walls]]\nshape = "plane"\npoint = [0.3, 0.4, 0]\nsize = 0.4\nnormal = [0, 0, 1]\nmaterial = "steel"\n'
+    steel = "[materials.steel]\n[interactions.grain-steel]\nfriction = 0.5\nrestitution = 0.4\n"
+    group = f'[[particles]]\nmaterial = "grain"\n{GROUPS["random"]}\n'
+    case = Case.from_text(BASE.replace("[1.0, 2.0, -9.81]", "[0, 0, -9.81]") + steel + group + floor)
+    meshes, over = read_walls(case), exchange_of(case, communicator, 1)
+    whole = initial_particles(case, meshes)
+    found = list(falling_findings(case, Population(initial_particles(case, meshes, over=over), over), meshes))
+    assert found == list(falling_findings(case, Population(whole), meshes))
+    beside = np.abs(whole["position"][:, :2] - [0.3, 0.4]).max(axis=1) - 0.2
+    least, most = (beside > whole["radius"]).sum(), (beside > 0.5 * whole["radius"]).sum()
+    number = int(found[0].message.split("below ")[1].split()[0])
+    assert 0 < least <= number <= most < 300
