@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import pdem
 from pdem.case.example_cases import (
     example_groups,
     example_names,
@@ -65,6 +66,21 @@ def test_examples_are_short_and_explained(name: str) -> None:
     assert len(text.splitlines()) < most
     assert text.count("#") >= 8
     assert 5 < len(example_title(name)) < 80
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("screw", 1500), ("sieve", 1900), ("ball_mill", 40), ("silo", 40)]
+)
+def test_machines_run_and_keep_the_energy(name: str, steps: int, tmp_path: Path) -> None:
+    """Those with an insertion beyond its first event."""
+    case = Case.read(next(iter(write_example(name, tmp_path))))
+    simulation = pdem.Simulation(case)
+    simulation.advance(steps)
+    energies = simulation.energies()
+    assert len(simulation.particles.position) > 10
+    assert simulation.time == pytest.approx(steps * case.resolved_step())
+    assert energies["translation"] > 0.0
+    assert abs(energies["residual"]) < 1e-3 * sum(map(abs, energies.values()))
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
