@@ -246,6 +246,27 @@ def _row_at(place: int, rows: NDArray[np.int32]) -> int:
     return rows[place] if len(rows) > 0 else place
 
 
+def _over_particles(act: Any, version: str) -> Any:
+    """Make the kernel that lets a function act on particles; it returns the lowest id of a force that is not finite."""
+
+    @versioned_kernel(version, threaded=True)
+    def act_on_all(
+        time: float, half: float, count: int, rows: NDArray[np.int32], own: ForcedColumns,
+        constants: ForceConstants, limbs: NDArray[np.int64], bad: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        workers = len(bad)
+        for worker in prange(workers):
+            lowest = bad[worker]
+            for place in range(worker * count // workers, (worker + 1) * count // workers):
+                lowest = act(
+                    _row_at(place, rows), time, half, ForcedColumns(*own), ForceConstants(*constants),
+                    limbs[worker], lowest,
+                )  # fmt: skip
+            bad[worker] = lowest
+
+    return act_on_all
+
+
 @cache
 def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version: str) -> Any:
     """Make the kernel of half a kick.
@@ -287,22 +308,7 @@ def kick_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], version:
         add_exactly(limbs, work)
         return bad
 
-    @versioned_kernel(version, threaded=True)
-    def kick_own(
-        time: float, half: float, count: int, rows: NDArray[np.int32], own: ForcedColumns,
-        constants: ForceConstants, limbs: NDArray[np.int64], bad: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        workers = len(bad)
-        for worker in prange(workers):
-            lowest = bad[worker]
-            for place in range(worker * count // workers, (worker + 1) * count // workers):
-                lowest = kick_particle(
-                    _row_at(place, rows), time, half, ForcedColumns(*own), ForceConstants(*constants),
-                    limbs[worker], lowest,
-                )  # fmt: skip
-            bad[worker] = lowest
-
-    return kick_own
+    return _over_particles(kick_particle, f"kick_{version}")
 
 
 @cache
@@ -332,22 +338,7 @@ def adding_kernel(functions: tuple[tuple[Callable[..., Any], bool], ...], versio
         add_exactly(limbs, 2.0 * half * (fx * v[0] + fy * v[1] + fz * v[2]))
         return bad
 
-    @versioned_kernel(version, threaded=True)
-    def add_own(
-        time: float, half: float, count: int, rows: NDArray[np.int32], own: ForcedColumns,
-        constants: ForceConstants, limbs: NDArray[np.int64], bad: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        workers = len(bad)
-        for worker in prange(workers):
-            lowest = bad[worker]
-            for place in range(worker * count // workers, (worker + 1) * count // workers):
-                lowest = add_particle(
-                    rows[place], time, half, ForcedColumns(*own), ForceConstants(*constants), limbs[worker],
-                    lowest,
-                )  # fmt: skip
-            bad[worker] = lowest
-
-    return add_own
+    return _over_particles(add_particle, f"add_{version}")
 
 
 def new_limbs(workers: int) -> NDArray[np.int64]:
