@@ -25,6 +25,9 @@ PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-
 GRAINS = Grains(PLACES, 1e-3, CROWD.normal(0.0, 0.1, (27, 3)), CROWD.normal(0.0, 20.0, (27, 3)))
 
 
+WATER = {"model": "liquid-bridge", "surface_tension": 0.07, "contact_angle": 30.0}
+
+
 def case_with(folder, **law):
     return make_case(folder, GRAINS, law={**USUAL, **law}, step=1e-6)
 
@@ -76,8 +79,22 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"adhesion": {"model": "jkr", "work_of_adhesion": 0.0}}, "must be greater than 0"),
         (
             {"adhesion": {"model": "jkr", "work_of_adhesion": 0.1}, "law": "linear", "normal_stiffness": 1e3},
-            "elastic",
+            'it goes with law = "hertz-mindlin"',
         ),
+        ({"adhesion": {"model": "dmt", "work_of_adhesion": -0.1}}, "must be greater than 0"),
+        ({"adhesion": {"model": "linear"}}, "cohesion_energy_density: is missing"),
+        (
+            {"adhesion": {"model": "linear", "cohesion_energy_density": 1e3, "area": "sjkr2"}},
+            "must be one of 'lens', 'double'",
+        ),
+        (
+            {"adhesion": {**WATER, "contact_angle": 90.0, "volume": 1e-12}},
+            "contact_angle = 90.0: must be below 90",
+        ),
+        ({"adhesion": {**WATER, "surface_tension": -0.07, "volume": 1e-12}}, "must be greater than 0"),
+        ({"adhesion": WATER}, "must have either volume (m3) or relative_volume"),
+        ({"adhesion": {**WATER, "volume": 1e-12, "relative_volume": 0.01}}, "and not both"),
+        ({"adhesion": {**WATER, "volume": 0.0}}, "must be greater than 0"),
         ({"twisting": {"model": "marshall"}}, "none is there yet"),
         ({"normal_stiffness": 1e4}, 'belongs to law = "linear"'),
         ({"law": "linear"}, "normal_stiffness: is missing"),

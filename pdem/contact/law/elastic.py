@@ -12,6 +12,7 @@ from pdem.contact.law.contact_law import BLOCK
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
 from pdem.foundation.user_functions import compiled
+from pdem.foundation.vectors import dot3
 from pdem.simd.columns import column_writer
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def elastic_of(law: ContactLaw) -> Any:
     """Make the function ``elastic(overlap, radius, k)``, of coefficients as `coefficients_reader` returns them.
 
-    It returns the force [N], the factor of the stiffness, and the largest pull [N].
+    It returns the force [N], the factor of the stiffness, and by how much the load of frictions exceeds the force.
     """
     return _chosen(law, [_elastic(*model) for model in law.elastics], _either3)
 
@@ -79,9 +80,14 @@ def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     )
 
 
+@inlined_exactly
+def _zero(overlap: float, radius: float, c: Any, d: Any) -> float:
+    return 0.0
+
+
 def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: 0.0)
+        return _zero
     gap = compiled(adhesion.gap)
     return inlined_exactly(lambda overlap, radius, c, d: gap(radius, d))
 
@@ -124,16 +130,21 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
 def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
     """Make the function that writes into a history what is lost of the elastic energy if a contact ends now [J].
 
-    It takes the columns, the place of the contact in them, the histories, the place there, and a `Contact`.
+    That is what it stores less what its pull takes from the motion until the next step, half a step later: the contact
+    is found to have ended there. It takes the columns, the place of the contact in them, the histories, the place
+    there, a `Contact`, and what the normal force gives in half a step [N s].
     """
     if not (law.has_ledger and law.has("adhesion")):
-        return inlined_closure(lambda work, w, history, h, contact: None)
-    energy, read = energy_of(law), coefficients_reader(law, places)
+        return inlined_closure(lambda work, w, history, h, contact, push: None)
+    loses = [adhesion is not None and bool(adhesion.energies) for _, adhesion in law.elastics]
+    models = [_energy(*model) if may else _zero for model, may in zip(law.elastics, loses, strict=True)]
+    energy, read = _chosen(law, models), coefficients_reader(law, places)
     write = column_writer([BLOCK * law.place("adhesion")])
 
     @inlined_closure
-    def account(work: Any, w: int, history: Any, h: int, contact: Contact) -> None:
-        write(history, h, (energy(contact.overlap, contact.radius, read(work, w)),))
+    def account(work: Any, w: int, history: Any, h: int, contact: Contact, push: float) -> None:
+        stored = energy(contact.overlap, contact.radius, read(work, w))
+        write(history, h, (stored - min(push, 0.0) * dot3(contact.velocity, contact.normal),))
 
     return account
 

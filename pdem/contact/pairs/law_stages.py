@@ -134,7 +134,7 @@ def _normal_stage(law: ContactLaw) -> Any:
             history[h + H_OVERLAP] = contact.overlap
             if has_ledger:
                 history[h + damped] += found.lost
-                write_account(work, w, history, h, contact)
+                write_account(work, w, history, h, contact, 0.5 * step.dt * found.force)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
                 work[w + STIFFNESS] = k.ratio * found.stiffness
@@ -142,7 +142,7 @@ def _normal_stage(law: ContactLaw) -> Any:
             if loads:
                 work[w + NORMAL_STIFFNESS] = found.stiffness
             if pulls:
-                work[w + LOAD] = found.force + 2.0 * found.pull
+                work[w + LOAD] = found.force + found.held
             work[w + SHRINK], work[w + SLIP_TIME] = found.shrink, found.time
 
     return normal_stage
