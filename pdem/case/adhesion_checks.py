@@ -11,7 +11,7 @@ from pdem.case.findings import Finding, Level
 from pdem.case.messages import shown_key
 from pdem.case.stage_cases import cases_of_stages
 from pdem.case.timestep import effective_mass_and_radius, spring_of
-from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE, PENDULAR
+from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE, PENDULAR, VOLUMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,13 +131,13 @@ class _Met:
         """Compare the volume of bridges with what the pendular state holds."""
         if self._table.get("model") != LIQUID_BRIDGE.model:
             return
-        relative = self._table.get("relative_volume")
+        key = next(name for name in VOLUMES if name in self._table)
+        relative = None if key == "volume" else self._table[key]
         for radii in (self._smallest,) if relative is None else (self._smallest, self._largest):
             smaller = min(radius for radius in radii if radius is not None)
             mean = 2.0 * self._effective(radii)[1]
             volume = self._table["volume"] if relative is None else relative * mean**3
             if volume > PENDULAR * smaller**3:
-                key = "volume" if relative is None else "relative_volume"
                 limit = PENDULAR * smaller**3 * (1.0 if relative is None else mean**-3)
                 yield Finding(
                     "warning", "liquid bridges",

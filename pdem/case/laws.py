@@ -97,6 +97,24 @@ def _combination_problem(adhesion: Any, law: LawModel) -> str:
     )
 
 
+def liquid_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of liquid that particles carry where no bridges take it."""
+    if any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values()):
+        return
+    liquids = {
+        "particles": [group.liquid for group in case.particles],
+        "insertions": [one.liquid for one in case.insertions],
+    }
+    for section, given in liquids.items():
+        for index, liquid in enumerate(given):
+            if liquid:
+                text = (
+                    'has no use: no interaction has adhesion = {model = "liquid-bridge", carried_volume = ...}, '
+                    "the largest volume of bridges that take it"
+                )
+                yield Problem((section, index, "liquid"), text)
+
+
 def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Location) -> Iterator[Problem]:
     for name, key in keys.items():
         if name not in given:

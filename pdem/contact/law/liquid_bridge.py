@@ -13,6 +13,9 @@ F0 while the spheres touch. A bridge forms at the touch and ruptures at ``S = (1
 
 and ``-F0 overlap`` while the spheres touch; what is stored at the rupture is lost.
 
+The volume is given, or it is what both have carried to the contact (`pdem.contact.law.carried_liquid`): a contact
+remembers it then, and there is no bridge while it is 0.
+
 The solids bear what presses on them and the pull of the bridge: frictions are proportional to the elastic force, and a
 stretched bridge has neither friction nor damping. Viscous forces of the liquid are left out.
 """
@@ -23,7 +26,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.jkr import cube_root
-from pdem.contact.law.parts import AdhesionPart, Energy, Key
+from pdem.contact.law.parts import BRIDGE_VOLUME, CARRIED, TINY, AdhesionPart, Energy, HistoryColumn, Key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +42,9 @@ ROOT = math.sqrt(4.0 * QUADRATIC - LINEAR * LINEAR)
 PENDULAR = 0.03
 """Volume of a bridge, over the cube of the smaller radius, above which bridges of a bed merge with others."""
 
+VOLUMES = ("volume", "relative_volume", "carried_volume")
+"""Keys, one of which says how much liquid a bridge has."""
+
 _TERMS = 9  # of the series, for the last digit
 
 
@@ -53,42 +59,45 @@ def arc_tangent(value: float) -> float:
     return 8.0 * x * total
 
 
-def volume_of(radius: float, c: Any) -> float:
-    """Return the volume of the bridge of a pair of effective radius [m], in m^3."""
-    mean = 2.0 * radius
-    return c.volume + c.relative * mean * mean * mean
+def volume_of(radius: float, c: Any, carried: float) -> float:
+    """Return the volume of the bridge of a pair of effective radius [m], with what was carried to it, in m^3."""
+    cube = 8.0 * radius * radius * radius
+    return c.volume + c.relative * cube + min(carried, c.most * cube)
 
 
 def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
     """Return the force [N], the factor of the stiffness, and the pull of the bridge [N]."""
-    s = max(-overlap, 0.0) * math.sqrt(2.0 * radius / volume_of(radius, c))
-    pull = c.tension * radius / (1.0 + (LINEAR + QUADRATIC * s) * s)
+    volume = volume_of(radius, c, c.carried)
+    s = max(-overlap, 0.0) * math.sqrt(2.0 * radius / max(volume, TINY))
+    pull = c.tension * radius / (1.0 + (LINEAR + QUADRATIC * s) * s) if volume > 0.0 else 0.0
     return force - pull, factor if overlap > 0.0 else 0.0, pull
 
 
 def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
     """Return the energy [J], 0 at the touch."""
-    most, length = c.tension * radius, math.sqrt(0.5 * volume_of(radius, c) / radius)
+    volume = volume_of(radius, c, c.carried)
+    most, length = c.tension * radius if volume > 0.0 else 0.0, math.sqrt(0.5 * max(volume, TINY) / radius)
     s = max(-overlap, 0.0) / length
     # the difference of both arc tangents as one
     angle = arc_tangent(2.0 * QUADRATIC * s * ROOT / (4.0 * QUADRATIC + 2.0 * QUADRATIC * LINEAR * s))
     return elastic_energy - most * max(overlap, 0.0) + most * length * (2.0 / ROOT) * angle
 
 
-def gap(radius: float, c: Any) -> float:
+def gap(radius: float, c: Any, carried: float) -> float:
     """Return at which gap the bridge ruptures [m]."""
-    return c.stretch * cube_root(volume_of(radius, c))
+    volume = volume_of(radius, c, carried)
+    return c.stretch * cube_root(max(volume, TINY)) if volume > 0.0 else 0.0
 
 
-def _values(pair: Pair) -> tuple[float, float, float, float]:
+def _values(pair: Pair) -> tuple[float, ...]:
     keys, angle = pair.keys, math.radians(pair.keys["contact_angle"])
-    volume, relative = (float(keys[name] or 0.0) for name in ("volume", "relative_volume"))
-    return 4.0 * math.pi * keys["surface_tension"] * math.cos(angle), 1.0 + 0.5 * angle, volume, relative
+    volumes = (float(keys[name] or 0.0) for name in VOLUMES)
+    return 4.0 * math.pi * keys["surface_tension"] * math.cos(angle), 1.0 + 0.5 * angle, *volumes, 0.0
 
 
 def _rule(keys: Mapping[str, Any]) -> str:
-    if (keys["volume"] is None) == (keys["relative_volume"] is None):
-        return "must have either volume (m3) or relative_volume, and not both"
+    if sum(keys[name] is not None for name in VOLUMES) != 1:
+        return f"must have one of {', '.join(VOLUMES)}, and only one"
     return ""
 
 
@@ -109,9 +118,17 @@ LIQUID_BRIDGE = AdhesionPart(
             required=False,
             above=0.0,
         ),
+        Key(
+            "carried_volume",
+            "",
+            "Largest volume of a bridge, over the same cube, of the liquid that particles carry: see their key liquid.",
+            required=False,
+            above=0.0,
+        ),
     ),
-    coefficients=("tension", "stretch", "volume", "relative"),
+    coefficients=("tension", "stretch", "volume", "relative", "most", CARRIED),
     values=_values,
+    history=(HistoryColumn(BRIDGE_VOLUME, "m3"),),
     energies=(Energy("adhesion", None, "adhesion"),),
     elastic=elastic,
     energy=energy,
@@ -119,4 +136,6 @@ LIQUID_BRIDGE = AdhesionPart(
     normal=("hertz", "linear"),
     rule=_rule,
 )
-"""``tension`` is F0 over the effective radius, ``stretch`` the gap of rupture over the cube root of the volume."""
+"""``tension`` is F0 over the effective radius, ``stretch`` the gap of rupture over the cube root of the volume,
+``most`` the limit of what is carried to a bridge over the cube of the harmonic mean radius; ``carried`` is read from
+the history."""

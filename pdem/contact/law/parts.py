@@ -30,6 +30,10 @@ WORST_ROTATION = 20.0
 """Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
 divided by the inertia factor 0.4: in the limit of stability of tangential and of rolling damping."""
 
+BRIDGE_VOLUME, CARRIED = "bridge_volume", "carried"
+"""Column of a history that has the liquid which bodies have carried to a bridge [m^3], 0 in a contact that has just
+begun and negative in a dry one; and the coefficient of adhesion in whose place functions find it."""
+
 ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
 """What parts of a law there are, in the order in which they are evaluated."""
 
@@ -305,6 +309,7 @@ class AdhesionPart(Part):
         ``energy(overlap, radius, c, energy)`` returns the energy [J], 0 at the touch, from that of the normal part.
     gap : callable
         ``gap(radius, c)`` returns up to which distance a contact that has begun lasts [m]. It grows with the radius.
+        With the history `BRIDGE_VOLUME` it is ``gap(radius, c, carried)``.
     stiffness : callable or None
         ``stiffness(radius, c)`` returns the largest stiffness that adhesion alone brings about [N/m], for the limit of
         the time step. None: the stiffness of the normal part at the overlap at which both are in equilibrium.

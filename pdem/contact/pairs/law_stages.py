@@ -115,6 +115,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
     damped = history_place(law.place("normal_damping"))
     write_account = account_of(law, COEFFICIENTS)
+    carries, (column, place) = law.carried is not None, law.carried or (0, 0)
+    carried, remembered = COEFFICIENTS[column], history_place(place)
 
     @inlined_closure
     def normal_stage(
@@ -122,6 +124,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     ) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
+            if carries:
+                work[w + carried] = history[h + remembered]
             contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
