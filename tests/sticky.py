@@ -47,3 +47,14 @@ def sticky_case(*, wall: bool = False, **laws: dict[str, Any]) -> dict[str, Any]
     materials = dict.fromkeys((*ADHESION, "dry"), grain) | {"steel": {}}
     interactions |= {f"dry-{name}": laws.get("dry", plain) for name in ("dry", "steel")}
     return {"materials": materials, "interactions": interactions, "law": plain}
+
+
+def with_all_models(materials: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return materials and interactions for `cases.simulate` with those of `sticky_case` beside these materials."""
+    own = sticky_case()["interactions"]
+    beside = {name: own[f"{name}-{name}"] for name in (*ADHESION, "dry")}
+    grain = next(iter(materials.values()))
+    return {
+        "materials": materials | dict.fromkeys(beside, grain),
+        "interactions": {f"{name}-{name}": law for name, law in beside.items()},
+    }
