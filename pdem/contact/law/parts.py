@@ -214,6 +214,11 @@ def vector(name: str, unit: str, exchanged: int = 1) -> tuple[HistoryColumn, ...
     return tuple(HistoryColumn(f"{name}_{axis}", unit, exchanged) for axis in "xyz")
 
 
+def no_rule(keys: Mapping[str, Any]) -> str:
+    """Return "": nothing is wrong with the keys of a part together."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """What all parts declare.
@@ -248,7 +253,7 @@ class Part:
     keys: tuple[Key, ...] = ()
     coefficients: tuple[str, ...] = ()
     values: Callable[[Pair], Sequence[float]] = lambda pair: ()
-    rule: Callable[[Mapping[str, Any]], str] = lambda keys: ""
+    rule: Callable[[Mapping[str, Any]], str] = no_rule
     history: tuple[HistoryColumn, ...] = ()
     energies: tuple[Energy, ...] = ()
     digest: str = ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.law.elastic import elastic_of, onset_of
 from pdem.contact.law.parts import TINY
-from pdem.foundation.kernel_factory import inlined_closure
+from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly
 from pdem.foundation.vectors import square_root
 
 if TYPE_CHECKING:
@@ -73,6 +73,12 @@ class Normal(NamedTuple):
     held: float
 
 
+@inlined_exactly
+def scaled(factor: float, first: float, second: float) -> tuple[float, float]:
+    """Return two numbers times a factor, without contraction with what is computed of them."""
+    return factor * first, factor * second
+
+
 def normal_force_of(law: ContactLaw) -> Any:
     """Make the function that returns the normal force of a contact.
 
@@ -104,7 +110,7 @@ def normal_force_of(law: ContactLaw) -> Any:
         quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
         if may_pull:
             acting = 0.5 + quotient if begins else 1.0
-            force, held = acting * force, acting * held
+            force, held = scaled(acting, force, held)
 
         # velocity at the end of the step; its normal part without what the change of the normal force adds
         half = 0.5 if before.known else 0.0
