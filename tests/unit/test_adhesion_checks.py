@@ -52,7 +52,7 @@ def about(found: list[str], subject: str) -> list[str]:
     ],
 )
 def test_usual_adhesion_is_not_warned_of(adhesion):
-    found = bad(adhesion)
+    found = bad(adhesion, *(["particles.0.liquid=0.01"] if "carried" in adhesion else []))
     assert not about(found, "adhesion")
     assert not about(found, "liquid bridges")
     assert not about(found, "time step")
@@ -90,7 +90,8 @@ def test_a_spring_that_is_softer_than_the_pull_is_an_error():
     [("volume", 6e-11, "3e-11"), ("relative_volume", 0.06, "0.03"), ("carried_volume", 0.06, "0.03")],
 )
 def test_bridges_beyond_the_pendular_state_are_told(key, value, limit):
-    (line,) = about(bad(f"{WATER}, {key} = {value}"), "liquid bridges")
+    carried = ["particles.0.liquid=0.01"] if "carried" in key else []
+    (line,) = about(bad(f"{WATER}, {key} = {value}", *carried), "liquid bridges")
     assert f"interactions.grain-grain.adhesion.{key} = {value:g}" in line
     assert "bridges of 6e-11 m3" in line
     assert line.endswith(f"use at most {limit}")
@@ -124,6 +125,11 @@ def test_adhesion_that_needs_elastic_spheres_is_refused_for_a_law_in_a_file(tmp_
     with pytest.raises(CaseError, match='"jkr" is no adhesion for the normal force') as raised:
         Case.from_text(text, tmp_path).resolved_step()
     assert "interactions.grain-grain.adhesion.model" in str(raised.value)
+
+
+def test_bridges_without_liquid_are_told():
+    (line,) = about(bad(f"{WATER}, carried_volume = 0.02"), "liquid bridges")
+    assert line.endswith("and none carries any: give liquid in [[particles]] or [[insertions]]")
 
 
 def test_liquid_without_use_is_told():
