@@ -136,3 +136,18 @@ def test_liquid_without_use_is_told():
     text = BASE.replace("{ADHESION}", f"{{{WATER}, volume = 1e-12}}")
     with pytest.raises(CaseError, match=r"particles\[0\].liquid = 0.01: has no use"):
         Case.from_text(text.replace("radius = 1e-3", "radius = 1e-3\nliquid = 0.01"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("volume = 1e-12", "carried_volume = 0.01"), ("carried_volume = 0.01",) * 2]
+)
+def test_liquid_is_carried_from_the_begin_or_never(before, after):
+    text = BASE.replace("{ADHESION}", f"{{{WATER}, {before}}}")
+    stage = f"interactions = {{grain-grain = {{adhesion = {{{WATER}, {after}}}}}}}"
+    text += f'[[stages]]\nname = "a"\nend = 0.5\n[[stages]]\nname = "b"\n{stage}\n'
+    if before == after:
+        assert Case.from_text(text).stages[1].interactions
+        return
+    with pytest.raises(CaseError, match="carried_volume can neither come nor go in a stage") as raised:
+        Case.from_text(text)
+    assert "stages[1].interactions.grain-grain.adhesion" in str(raised.value)
