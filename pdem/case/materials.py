@@ -73,10 +73,14 @@ class Interaction(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_ratio(cls, table: Any) -> Any:
-        if isinstance(table, dict) and table.get("law") == "linear" and "tangential_ratio" not in table:
-            return {**table, "tangential_ratio": 2.0 / 7.0}
-        return table
+    def _defaults_of_law(cls, table: Any) -> Any:
+        model = LAWS.get(str(table.get("law"))) if isinstance(table, dict) else None
+        if model is None:
+            return table
+        defaults: dict[str, Any] = {} if model.normal.has_restitution else {"restitution": 1.0}
+        if "tangential_ratio" in model.keys:
+            defaults["tangential_ratio"] = model.keys["tangential_ratio"].default
+        return {**defaults, **table}
 
     @property
     def from_materials(self) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies
 from pdem.foundation.errors import InputError
@@ -82,13 +81,13 @@ def _add_outflow(
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
-    ended.add("outflow", elastic_energies(law, table, pairs.histories[OVERLAP, ends], effective, pair))
+    ended.add("outflow", elastic_energies(law, table, pairs.histories[:, ends], effective, pair))
     if system.wall_contacts is not None:
-        particle, overlap, other = system.wall_contacts.elastic_state()
+        particle, histories, other = system.wall_contacts.elastic_state()
         ends = is_removed[particle]
-        particle, overlap, other = particle[ends], overlap[ends], other[ends]
+        particle, histories, other = particle[ends], histories[:, ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
-        ended.add("outflow", elastic_energies(law, table, overlap, own.radius[particle], pair))
+        ended.add("outflow", elastic_energies(law, table, histories, own.radius[particle], pair))
 
 
 def insert_particles(

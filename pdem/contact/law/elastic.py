@@ -1,4 +1,4 @@
-"""The elastic force of a law: that of its normal part with adhesion, chosen by pair where a case has several."""
+"""The force of a law along the normal: of its normal part with adhesion, chosen by pair where a case has several."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader
-from pdem.contact.law.contact_law import BLOCK
+from pdem.contact.law.contact_law import BASE, BLOCK, OVERLAP
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
 from pdem.foundation.user_functions import compiled
-from pdem.simd.columns import column_writer
+from pdem.simd.columns import column_reader, column_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,21 +24,28 @@ if TYPE_CHECKING:
 
 
 def elastic_of(law: ContactLaw) -> Any:
-    """Make the function ``elastic(overlap, radius, k)``, of coefficients as `coefficients_reader` returns them.
+    """Make the function ``elastic(overlap, radius, k, history)``, of coefficients as `coefficients_reader` has them.
 
-    It returns the force [N], the factor of the stiffness, and the largest pull [N].
+    It returns the force [N], the factor of the stiffness, by how much the load of frictions exceeds the force [N], the
+    new history of the normal force, and the energy lost [J]. Without such a history the last two are () and 0.
     """
-    return _chosen(law, [_elastic(*model) for model in law.elastics], _either3)
+    either = _either_of(len(law.normal_history))
+    return _chosen(law, [_elastic(*model) for model in law.elastics], either)
 
 
 def energy_of(law: ContactLaw) -> Any:
-    """Make the function ``energy(overlap, radius, k)`` that returns the elastic energy [J]."""
+    """Make the function ``energy(overlap, radius, k, history)`` that returns the elastic energy [J]."""
     return _chosen(law, [_energy(*model) for model in law.elastics])
 
 
 def gap_of(law: ContactLaw) -> Any:
-    """Make the function ``gap(0, radius, k)`` that returns how far a contact can be stretched [m]."""
+    """Make the function ``gap(0, radius, k, ())`` that returns how far a contact can be stretched [m]."""
     return _chosen(law, [_gap(*model) for model in law.elastics])
+
+
+def stiffness_of(law: ContactLaw) -> Any:
+    """Make the function ``stiffness(overlap, radius, k, ())`` that returns the largest stiffness [N/m]."""
+    return _chosen(law, [_stiffness(*model) for model in law.elastics])
 
 
 def onset_of(law: ContactLaw) -> Any:
@@ -56,34 +63,53 @@ def onset_of(law: ContactLaw) -> Any:
 
 def _elastic(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.elastic)
+    if normal.history:
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
+        )
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: (*base(overlap, radius, c), 0.0))
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: (*base(overlap, radius, c), 0.0, history, 0.0)
+        )
     pull = compiled(adhesion.elastic)
 
     @inlined_exactly
-    def elastic(overlap: float, radius: float, c: Any, d: Any) -> tuple[float, float, float]:
+    def elastic(overlap: float, radius: float, c: Any, d: Any, history: Any) -> Any:
         force, factor = base(max(overlap, 0.0), radius, c)
-        found: tuple[float, float, float] = pull(overlap, radius, d, force, factor)
-        return found
+        return (*pull(overlap, radius, d, force, factor), history, 0.0)
 
     return elastic
 
 
 def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.energy)
+    if normal.history:
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
+        )
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: base(max(overlap, 0.0), radius, c))
+        return inlined_exactly(lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c))
     pull = compiled(adhesion.energy)
     return inlined_exactly(
-        lambda overlap, radius, c, d: pull(overlap, radius, d, base(max(overlap, 0.0), radius, c))
+        lambda overlap, radius, c, d, history: pull(overlap, radius, d, base(max(overlap, 0.0), radius, c))
     )
 
 
 def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: 0.0)
+        return inlined_exactly(lambda overlap, radius, c, d, history: 0.0)
     gap = compiled(adhesion.gap)
-    return inlined_exactly(lambda overlap, radius, c, d: gap(radius, d))
+    return inlined_exactly(lambda overlap, radius, c, d, history: gap(radius, d))
+
+
+def _stiffness(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
+    if normal.steepest is not None:
+        steepest = compiled(normal.steepest)
+        return inlined_exactly(lambda overlap, radius, c, d, history: steepest(max(overlap, 0.0), radius, c))
+    elastic = _elastic(normal, adhesion)
+    return inlined_exactly(
+        lambda overlap, radius, c, d, history: c.modulus * elastic(overlap, radius, c, d, history)[1]
+    )
 
 
 @inlined
@@ -91,17 +117,40 @@ def _either(first: bool, one: float, other: float) -> float:
     return one if first else other
 
 
-@inlined
-def _either3(first: bool, one: tuple[float, float, float], other: tuple[float, float, float]) -> Any:
-    return one[0] if first else other[0], one[1] if first else other[1], one[2] if first else other[2]
+def _either_of(history: int) -> Any:
+    """Make the function that returns one of two results of ``elastic``, with so many columns of a history."""
+    histories = _either_history(history)
+
+    @inlined
+    def either(first: bool, one: Any, other: Any) -> Any:
+        return (
+            one[0] if first else other[0], one[1] if first else other[1], one[2] if first else other[2],
+            histories(first, one[3], other[3]), one[4] if first else other[4],
+        )  # fmt: skip
+
+    return either
+
+
+def _either_history(columns: int) -> Any:
+    """Make the function that returns one of two tuples of so many numbers."""
+    if columns == 0:
+        return inlined_closure(lambda first, one, other: ())
+    rest = _either_history(columns - 1)
+    return inlined_closure(
+        lambda first, one, other: (one[0] if first else other[0], *rest(first, one[1:], other[1:]))
+    )
 
 
 def _chosen(law: ContactLaw, functions: list[Any], either: Any = _either) -> Any:
     """Make the function that chooses one of the results of some functions by the pair."""
     choose = _choice(functions, 0, either)
     if len(functions) == 1:
-        return inlined_exactly(lambda overlap, radius, k: choose(overlap, radius, k.parts, 0.0))
-    return inlined_exactly(lambda overlap, radius, k: choose(overlap, radius, k.parts, k.elastic_model))
+        return inlined_exactly(
+            lambda overlap, radius, k, history: choose(overlap, radius, k.parts, 0.0, history)
+        )
+    return inlined_exactly(
+        lambda overlap, radius, k, history: choose(overlap, radius, k.parts, k.elastic_model, history)
+    )
 
 
 def _choice(functions: list[Any], number: int, either: Any) -> Any:
@@ -109,14 +158,14 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
     first = functions[0]
     if len(functions) == 1:
         return inlined_exactly(
-            lambda overlap, radius, parts, model: first(overlap, radius, parts[0], parts[1])
+            lambda overlap, radius, parts, model, history: first(overlap, radius, parts[0], parts[1], history)
         )
     rest, here = _choice(functions[1:], number + 1, either), number + 0.5
 
     @inlined_exactly
-    def choice(overlap: float, radius: float, parts: Any, model: float) -> Any:
-        one, other = first(overlap, radius, parts[0], parts[1]), rest(overlap, radius, parts[2:], model)
-        return either(model < here, one, other)
+    def choice(overlap: float, radius: float, parts: Any, model: float, history: Any) -> Any:
+        one = first(overlap, radius, parts[0], parts[1], history)
+        return either(model < here, one, rest(overlap, radius, parts[2:], model, history))
 
     return choice
 
@@ -130,10 +179,11 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
         return inlined_closure(lambda work, w, history, h, contact: None)
     energy, read = energy_of(law), coefficients_reader(law, places)
     write = column_writer([BLOCK * law.place("adhesion")])
+    remembered = column_reader([BLOCK * law.place(column.name) for column in law.normal_history])
 
     @inlined_closure
     def account(work: Any, w: int, history: Any, h: int, contact: Contact) -> None:
-        write(history, h, (energy(contact.overlap, contact.radius, read(work, w)),))
+        write(history, h, (energy(contact.overlap, contact.radius, read(work, w), remembered(history, h)),))
 
     return account
 
@@ -142,25 +192,35 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, the table, flat, and the array to write.
+    It takes overlaps, effective radii, and rows of the pair table, the table, flat, histories of the normal force, one
+    behind the other, and the array to write.
     """
     energy, read, width = energy_of(law), coefficients_reader(law, range(law.width)), law.width
+    columns = len(law.normal_history)
+    history_at = column_reader(range(columns))
 
     @versioned_kernel(law.version)
     def elastic_energies(
         overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        table: NDArray[np.float64], energies: NDArray[np.float64],
+        table: NDArray[np.float64], histories: NDArray[np.float64], energies: NDArray[np.float64],
     ) -> None:  # fmt: skip
         for c in range(len(overlap)):
-            energies[c] = energy(overlap[c], radius[c], read(table, width * pair[c]))
+            energies[c] = energy(
+                overlap[c], radius[c], read(table, width * pair[c]), history_at(histories, columns * c)
+            )
 
     return elastic_energies
+
+
+def elastic_columns(law: ContactLaw) -> int:
+    """Return how many of the first columns of a history decide about the elastic energy."""
+    return len(BASE) + len(law.normal_history)
 
 
 def elastic_energies(
     law: ContactLaw,
     table: NDArray[np.float64],
-    overlap: NDArray[np.float64],
+    histories: NDArray[np.float64],
     radius: NDArray[np.float64],
     pair: NDArray[np.int32],
 ) -> NDArray[np.float64]:
@@ -170,18 +230,21 @@ def elastic_energies(
     ----------
     law, table
         The contact law, and its pair table (M * M, width).
-    overlap, radius : (n,) arrays
-        Overlap and effective radius of each contact [m].
+    histories : (columns, n) array
+        Histories of the contacts; `elastic_columns` of them are needed, the first ones.
+    radius : (n,) array
+        Effective radius of each contact [m].
     pair : (n,) int array
         Row of the table.
     """
-    found = np.empty(len(overlap))
+    found = np.empty(len(radius))
     kernel = energy_kernel(law)
     kernel(
-        np.ascontiguousarray(overlap),
+        np.ascontiguousarray(histories[OVERLAP]),
         np.ascontiguousarray(radius),
         pair.astype(np.int32),
         table.reshape(-1),
+        np.ascontiguousarray(histories[len(BASE) : elastic_columns(law)].T).reshape(-1),
         found,
     )
     return found
@@ -218,7 +281,7 @@ def gap_kernel(law: ContactLaw) -> Any:
             widest = 0.0
             for pair in range(len(table)):
                 if table[pair, modulus] > 0.0:  # materials that never meet have zeros
-                    widest = max(widest, gap(0.0, radius[p], read(flat, width * pair)))
+                    widest = max(widest, gap(0.0, radius[p], read(flat, width * pair), ()))
             found[p] = 0.5 * widest
 
     return half_gap

@@ -59,13 +59,13 @@ def contact_radius_root(depth: float) -> float:
 
 
 def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
-    """Return the force [N], the radius of the contact area [m], and the largest pull [N]."""
+    """Return the force [N], the radius of the contact area [m], and twice the largest pull [N], as Thornton has it."""
     root = cube_root(radius)
     size = c.size * root * root
     x = contact_radius_root(2.0 * radius * overlap / (size * size))
     pull = c.pull * radius
     cube = x * x * x
-    return 4.0 * pull * cube * (cube - 1.0), size * x * x, pull
+    return 4.0 * pull * cube * (cube - 1.0), size * x * x, 2.0 * pull
 
 
 def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:

@@ -6,7 +6,8 @@ force itself brings about is solved for, not extrapolated. A contact begins some
 once: its first force is the mean of the force from the touch to the middle of the next step. Both together keep
 restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more.
 
-Without adhesion contacts never pull. All of it is branch-free, so that a loop over contacts becomes vector code.
+Damping never pulls: only adhesion and plastic forces do, by what they hold. All of it is branch-free, so that a loop
+over contacts becomes vector code.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ class Before(NamedTuple):
         Normal force [N].
     velocity : tuple of 3 float
         Relative velocity at the contact in the middle of the last step [m/s].
+    history : tuple of float
+        What the normal part remembers.
     """
 
     known: bool
     force: float
     velocity: Vector
+    history: tuple[float, ...]
 
 
 class Normal(NamedTuple):
@@ -57,8 +61,12 @@ class Normal(NamedTuple):
         Normal ones [N/m, N s/m].
     shrink, time : float
         See `pdem.contact.law.parts.Load`.
-    pull : float
-        Largest pull of adhesion [N].
+    held : float
+        By how much the force to which frictions are proportional exceeds the normal force [N].
+    history : tuple of float
+        What the normal part remembers.
+    plastic : float
+        Energy that the normal part itself loses in this step [J].
     """
 
     force: float
@@ -68,7 +76,9 @@ class Normal(NamedTuple):
     damping: float
     shrink: float
     time: float
-    pull: float
+    held: float
+    history: tuple[float, ...]
+    plastic: float
 
 
 def normal_force_of(law: ContactLaw) -> Any:
@@ -77,7 +87,7 @@ def normal_force_of(law: ContactLaw) -> Any:
     It takes a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and `Before`, and
     returns `Normal`.
     """
-    elastic, onset, may_pull = elastic_of(law), onset_of(law), law.may_pull
+    elastic, onset, may_pull, relaxes = elastic_of(law), onset_of(law), law.may_pull, law.relaxes
 
     @inlined_closure
     def normal_force(step: Step, contact: Contact, c: Any, before: Before) -> Normal:
@@ -91,8 +101,8 @@ def normal_force_of(law: ContactLaw) -> Any:
         begins = (not before.known) & (contact.overlap_before < 0.1 * gained) & (dt > 0.0)
         reach = deep + 0.5 * gained if begins else deep
         # a contact that begins has no stiffness before: that factor is free for the one at its reach
-        force, factor, pull = elastic(deep, contact.radius, c)
-        _, other_factor, _ = elastic(reach if begins else earlier, contact.radius, c)
+        force, factor, held, history, plastic = elastic(deep, contact.radius, c, before.history)
+        _, other_factor, _, _, _ = elastic(reach if begins else earlier, contact.radius, c, before.history)
         stiffness = c.modulus * factor
 
         # velocity at the end of the step; its normal part without what the change of the normal force adds
@@ -105,9 +115,11 @@ def normal_force_of(law: ContactLaw) -> Any:
         en -= gain * before.force
         at_reach = other_factor if begins else factor
         damping = 2.0 * c.damping * square_root(contact.mass * c.modulus * at_reach)
+        if relaxes:
+            damping += c.relaxation * c.modulus * at_reach
         closing = onset(c) * reach * step.rate if begins else -en
         normal = (force + damping * closing) / (1.0 + gain * damping)
-        normal = normal if may_pull else max(normal, 0.0)
+        normal = max(normal, -held) if may_pull else max(normal, 0.0)
         en += gain * normal
 
         # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
@@ -115,7 +127,7 @@ def normal_force_of(law: ContactLaw) -> Any:
         quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
         return Normal(
             normal, (force - normal) * en * dt, (tx, ty, tz), stiffness, damping, min(1.0, quotient),
-            dt * quotient if begins else dt, pull,
+            dt * quotient if begins else dt, held, history, plastic,
         )  # fmt: skip
 
     return normal_force

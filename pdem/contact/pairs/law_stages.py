@@ -113,7 +113,9 @@ def _normal_stage(law: ContactLaw) -> Any:
     coefficients_of = coefficients_reader(law, COEFFICIENTS)
     pulls, has_spring, has_ledger = law.may_pull, law.is_spring, law.has_ledger
     loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
-    damped = history_place(law.place("normal_damping"))
+    damped, lost = (history_place(law.place(name)) for name in ("normal_damping", "plastic"))
+    memory = [history_place(law.place(column.name)) for column in law.normal_history]
+    remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law, COEFFICIENTS)
 
     @inlined_closure
@@ -127,13 +129,18 @@ def _normal_stage(law: ContactLaw) -> Any:
                 history[h + H_OVERLAP] > UNKNOWN,
                 history[h + H_NORMAL],
                 get3(history, h + H_VELOCITY_X, STRIDE),
+                remembered(history, h),
             )
             found = normal_force(step, contact, k, before)
             history[h + H_NORMAL] = found.force
             put3(history, h + H_VELOCITY_X, STRIDE, contact.velocity)
             history[h + H_OVERLAP] = contact.overlap
+            if is_plastic:
+                remember(history, h, found.history)
             if has_ledger:
                 history[h + damped] += found.lost
+                if is_plastic:
+                    history[h + lost] += found.plastic
                 write_account(work, w, history, h, contact)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
@@ -142,7 +149,7 @@ def _normal_stage(law: ContactLaw) -> Any:
             if loads:
                 work[w + NORMAL_STIFFNESS] = found.stiffness
             if pulls:
-                work[w + LOAD] = found.force + 2.0 * found.pull
+                work[w + LOAD] = found.force + found.held
             work[w + SHRINK], work[w + SLIP_TIME] = found.shrink, found.time
 
     return normal_stage
@@ -167,9 +174,10 @@ def _tangential_stage(law: ContactLaw) -> Any:
         return _own_tangential_stage(law)
     width, has_ledger, load_of = law.columns, law.has_ledger, _load_of(law, STIFFNESS)
     coefficients_of = part_reader(law, law.tangential, COEFFICIENTS)
-    force, stored, slid = (
-        history_place(law.place(name)) for name in ("tangential_force", "tangential", "sliding")
+    force, stored, slid, slips = (
+        history_place(law.place(name)) for name in ("tangential_force", "tangential", "sliding", "slips")
     )
+    has_two = law.has("slips")
 
     @inlined_closure
     def tangential_stage(
@@ -178,11 +186,18 @@ def _tangential_stage(law: ContactLaw) -> Any:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
+            k = coefficients_of(work, w)
+            static = dynamic = k.friction
+            if has_two:
+                dynamic = k.friction * (1.0 - k.drop)
+                static = dynamic if history[h + slips] > 0.5 else k.friction
             found = spring_force(
-                step, contact, coefficients_of(work, w), load_of(work, w, history, h), work[w + DAMPING],
+                step, contact, (static, dynamic), load_of(work, w, history, h), work[w + DAMPING],
                 get3(history, h + force, STRIDE),
             )  # fmt: skip
             put3(history, h + force, STRIDE, found.elastic)
+            if has_two:
+                history[h + slips] = 0.0 if found.sticks else 1.0
             if has_ledger:
                 history[h + slid] += history[h + stored] - found.stored
                 history[h + stored] = found.stored

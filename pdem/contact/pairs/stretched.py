@@ -25,7 +25,7 @@ def lasts_of(law: ContactLaw) -> Any:
 
     It takes the candidate, all candidates, `StepParameters`, and the packed rows.
     """
-    if not law.may_pull:
+    if not law.may_stretch:
         return inlined_exactly(lambda k, candidates, parameters, packed: False)
     gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
 
@@ -36,7 +36,7 @@ def lasts_of(law: ContactLaw) -> Any:
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
         ri, rj = packed[i + SIZE], packed[j + SIZE]
         pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        allowed = gap(0.0, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair))
+        allowed = gap(0.0, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair), ())
         period, frequency = parameters.period, parameters.frequency
         d = (
             nearest_image(packed[j + PLACE] - packed[i + PLACE], period[0], frequency[0]),

@@ -9,8 +9,8 @@ import numpy as np
 from pdem.contact.geometry.signed_features import signed_features, with_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
-from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.elastic import elastic_columns
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
@@ -299,10 +299,13 @@ class WallContacts:
         return int(self._new.counts[: len(self._near)].sum())
 
     def elastic_state(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
-        """Return particle, overlap [m] and material of the wall of each contact."""
+        """Return of each contact the particle, the begin of its history (columns, n), and the material of the wall.
+
+        The columns are those that decide about the elastic energy, the overlap first.
+        """
         owner, rows = self._contact_rows()
         wall = self.walls.facet_wall[self._new.facet[rows]]
-        return owner, self._new.history[rows + 1, OVERLAP], self._materials[wall]
+        return owner, self._new.history[rows + 1, : elastic_columns(self.law)].T, self._materials[wall]
 
     def energies(self) -> NDArray[np.float64]:
         """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""

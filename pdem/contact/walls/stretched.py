@@ -50,7 +50,7 @@ def stretched_of(law: ContactLaw | None) -> Any:
             if touches_wall(wall, first, count, surface, found):
                 continue
             pair = material * parameters.materials + surface.wall_material[wall]
-            allowed = gap(0.0, radius, coefficients_of(parameters.coefficients, width * pair))
+            allowed = gap(0.0, radius, coefficients_of(parameters.coefficients, width * pair), ())
             if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
                 work.match[first + count] = old + 1
                 before.kind[old] = -1
