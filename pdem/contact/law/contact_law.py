@@ -47,7 +47,7 @@ blocks of so many, column behind column."""
 OVERLAP = 0
 """Column of the overlap in every history."""
 
-MOST_COEFFICIENTS = 40
+MOST_COEFFICIENTS = 48
 """Columns of a pair table, for which kernels have room."""
 
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
@@ -156,7 +156,8 @@ class ContactLaw:
         self.has_ledger = energies
         self.energies = self._accounts() if energies else ()
         accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
-        memory = tuple(column for part in self._remembering() for column in part.history)
+        # models of one role may remember the same: a pair has one of them
+        memory = dict.fromkeys(column for part in self._remembering() for column in part.history)
         self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
@@ -288,9 +289,14 @@ class ContactLaw:
 
     def _version(self) -> str:
         elastics = [elastic_name(one) for one in self.elastics]
-        others = ["friction" if self.is_spring else self.tangential.name] if self.tangential else []
+        others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         return "_".join([*elastics, *others, *(["ledger"] if self.has_ledger else [])])
+
+    def _tangential_name(self) -> str:
+        if self.is_spring:
+            return "friction-dynamic" if self.has("slips") else "friction"
+        return self.tangential.name if self.tangential else ""
 
     @property
     def is_spring(self) -> bool:

@@ -119,7 +119,7 @@ def _either(first: bool, one: float, other: float) -> float:
 
 def _either_of(history: int) -> Any:
     """Make the function that returns one of two results of ``elastic``, with so many columns of a history."""
-    histories = _either_history(history)
+    histories = either_history(history)
 
     @inlined
     def either(first: bool, one: Any, other: Any) -> Any:
@@ -131,11 +131,11 @@ def _either_of(history: int) -> Any:
     return either
 
 
-def _either_history(columns: int) -> Any:
+def either_history(columns: int) -> Any:
     """Make the function that returns one of two tuples of so many numbers."""
     if columns == 0:
         return inlined_closure(lambda first, one, other: ())
-    rest = _either_history(columns - 1)
+    rest = either_history(columns - 1)
     return inlined_closure(
         lambda first, one, other: (one[0] if first else other[0], *rest(first, one[1:], other[1:]))
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader, part_reader
 from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
-from pdem.contact.law.elastic import account_of
+from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
 from pdem.contact.law.parts import Contact, Load, Step
 from pdem.contact.law.spring_force import spring_force
@@ -241,20 +241,24 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
     stored = history_place(law.place(part.energies[0].name))
     column = law.column_of_use(part)
     may_lack, used = column is not None, COEFFICIENTS[column or 0]
+    either = either_history(len(memory))
 
     @inlined_closure
     def evaluate(
         step: Step, contact: Contact, work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int
     ) -> tuple[Vector, float]:
+        before = remembered(history, h)
         value, memory_now, energy = compute(
-            step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
+            step, contact, coefficients_of(work, w), load_of(work, w, history, h), before
         )
-        remember(history, h, memory_now)
         released = 0.0
         if may_lack:
             has = work[w + used] > 0.0
             value = value[0] if has else 0.0, value[1] if has else 0.0, value[2] if has else 0.0
-            energy = energy if has else 0.0
+            # what stands there may be that of another model of this role
+            memory_now = either(has, memory_now, before)
+            energy = energy if has else history[h + stored]
+        remember(history, h, memory_now)
         if has_ledger:
             released = history[h + stored] - energy
             history[h + stored] = energy
