@@ -17,7 +17,9 @@ R = 5e-4
 SOFT = MaterialProperties(1000.0, 1e7, 0.25)
 MODULUS = 1e7 / (2.0 * (1.0 - 0.25**2))
 KEYS = {
-    "luding": {"normal_stiffness": 1e3, "unloading_stiffness": 5e3, "adhesion_stiffness": 700.0, "plasticity_depth": 0.05},
+    "luding": {
+        "normal_stiffness": 1e3, "unloading_stiffness": 5e3, "adhesion_stiffness": 700.0, "plasticity_depth": 0.05,
+    },
     "walton-braun": {"normal_stiffness": 1e3, "stiffening": 2e4, "restitution": 0.6},
     "eepa": {"plasticity": 0.6, "work_of_adhesion": 3.0, "constant_pull": 1e-3},
     "eepa-linear": {"plasticity": 0.6, "work_of_adhesion": 3.0, "constant_pull": 0.0, "normal_stiffness": 1e3},

@@ -3,7 +3,9 @@
 Marshall, J. Comput. Phys. 228 (2009) 1541. Each part of a contact area of radius a that twists is displaced along it as
 the tangential spring is: the stiffness is ``k_t a^2 / 2`` with the tangential one k_t, the largest torque
 ``2/3 a friction N``. The area is that of the spheres, ``a = sqrt(R overlap)`` without adhesion. k_t has the unit N/m
-here for every law: that of elastic spheres is ``8 G a``, and so the stiffness grows with the third power of a.
+here for every law: that of elastic spheres is ``8 G a``, and so the stiffness grows with the third power of a. The
+dashpot has a damping ratio in place of Marshall's, which comes from the tangential one; the largest torque is that of
+spring and dashpot together.
 
 The torque is a number along the normal and turns with it; it has the same sign after an exchange of the partners.
 """
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.friction import mindlin_ratio
 from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key, ResistancePart
-from pdem.contact.law.rotation import stable_damping
+from pdem.contact.law.rotation import stable_damping, twisting_slider
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
@@ -35,13 +37,11 @@ def torque(
     # unloading shrinks the torque as it does the stiffness: with the square of the radius of the area, too
     smaller = min(1.0, contact.overlap / max(contact.overlap_before, TINY))
     shrink = load.shrink * (load.shrink * load.shrink if c.area > 0.0 else max(smaller, 0.0))
-    held = shrink * history[0] - stiffness * load.time * twist
     limit = 2.0 / 3.0 * area * c.friction * load.force
-    sticks = abs(held) <= limit
-    held = held if sticks else math.copysign(limit, held)
     wanted = 2.0 * c.damping * math.sqrt(abs(contact.inertia * stiffness))
-    damping = min(wanted, stable_damping(step, contact, stiffness)) if sticks else 0.0
-    value = held - damping * twist
+    damping = min(wanted, stable_damping(step, contact, stiffness))
+    grown = shrink * history[0] - stiffness * load.time * twist
+    value, held, _ = twisting_slider(grown, damping, twist, (limit, limit))
     return (value * n[0], value * n[1], value * n[2]), (held,), 0.5 * held * held / max(stiffness, TINY)
 
 

@@ -7,6 +7,7 @@ number that is remembered ever has to.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pdem.contact.law.parts import WORST_ROTATION
@@ -34,3 +35,17 @@ def turned(held: Vector, contact: Contact, dt: float) -> Vector:
 def stable_damping(step: Step, contact: Contact, stiffness: float) -> float:
     """Return the largest damping [N m s/rad] that stays stable though its velocity lags, as that of friction does."""
     return max(2.5 * contact.inertia * step.rate / WORST_ROTATION - 0.25 * stiffness * step.dt, 0.0)
+
+
+def twisting_slider(
+    spring: float, damping: float, twist: float, limits: tuple[float, float]
+) -> tuple[float, float, bool]:
+    """Return the torque of spring and dashpot about the normal [N m], that of the spring alone, and whether it sticks.
+
+    Both together are held up to the first limit [N m]; beyond that the torque is the second one, and the spring what is
+    left of it without the dashpot.
+    """
+    torque = spring - damping * twist
+    sticks = abs(torque) <= limits[0]
+    torque = torque if sticks else math.copysign(limits[1], torque)
+    return torque, spring if sticks else torque + damping * twist, sticks

@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key, ResistancePart, vector
-from pdem.contact.law.rotation import across, stable_damping, turned
+from pdem.contact.law.rotation import across, stable_damping, turned, twisting_slider
 from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, with_two_frictions
 
 if TYPE_CHECKING:
@@ -88,11 +88,9 @@ def limited_twisting(
     n, w = contact.normal, contact.rolling
     twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
     damping = min(c.damping, stable_damping(step, contact, c.stiffness))
-    spring = held - c.stiffness * load.time * twist
-    torque, reach = spring - damping * twist, contact.radius * load.force
-    sticks = abs(torque) <= frictions[0] * reach
-    torque = torque if sticks else math.copysign(frictions[1] * reach, torque)
-    spring = spring if sticks else torque + damping * twist
+    grown, reach = held - c.stiffness * load.time * twist, contact.radius * load.force
+    limits = frictions[0] * reach, frictions[1] * reach
+    torque, spring, sticks = twisting_slider(grown, damping, twist, limits)
     stored = 0.5 * spring * spring / max(c.stiffness, TINY)
     return (torque * n[0], torque * n[1], torque * n[2]), spring, stored, sticks
 
