@@ -36,6 +36,8 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "viscous": {"law": "viscoelastic", "dissipative_time": 3e-5, "friction": 0.5},
 }  # fmt: skip
+"""The interaction of each model with itself and with steel."""
+
 INTERACTIONS = {f"{name}-{other}": law for name, law in MODELS.items() for other in (name, "steel")}
 MATERIALS = {**dict.fromkeys(MODELS, GRAIN), "steel": {}}
 

@@ -279,3 +279,26 @@ def test_a_restart_remembers(tmp_path):
         one.advance(300)
     for name in ("position", "angular_velocity"):
         assert run.gather()[name].tobytes() == again.gather()[name].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("rolling", "creeps"), [({}, False), ({"rolling": {"model": "constant-torque", "friction": 0.3}}, True)]
+)
+def test_a_heap_at_rest_stays_at_rest(tmp_path, rolling, creeps):
+    """A pyramid of fourteen: by a torque of constant size it spreads little by little, by a spring it does not."""
+    grid = [(i, j, n) for n in (3, 2, 1) for i in range(n) for j in range(n)]
+    places = [
+        (2.001 * R * (i - 0.5 * n), 2.001 * R * (j - 0.5 * n), R * (1.0 + math.sqrt(2.0) * (3 - n)))
+        for i, j, n in grid
+    ]
+    run = with_all_models(
+        tmp_path, Grains(places, R, material="hertz"), walls=({"mesh": quad(0.2)},), gravity=(0.0, 0.0, -G), step=4e-5,
+        lower=(-0.2,) * 3, upper=(0.2,) * 3, changes={"hertz": rolling or {"rolling": {
+            "model": "sds", "friction": 0.3, "stiffness": 200.0, "damping": 0.2}}},
+    )  # fmt: skip
+    run.advance(15000)
+    before = run.gather()["position"]
+    run.advance(5000)
+    moved = np.abs(run.gather()["position"] - before).max()
+    print(moved)
+    assert moved > 1e-8 if creeps else moved < 1e-12
