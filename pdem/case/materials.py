@@ -40,11 +40,13 @@ class Interaction(Section):
     ----------
     law : str
         ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
-        dashpot; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
+        dashpot; ``"viscoelastic"``, elastic spheres whose restitution falls with the impact speed;
+        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
     friction : float
         Coefficient of Coulomb friction.
     restitution : float
-        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1].
+        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]. Viscoelastic spheres
+        have none of their own; of ``"luding"`` and ``"eepa"`` it is the damping beside what deformation loses.
     rolling_friction : float
         Resisting moment over normal force and rolling radius: short for
         ``rolling = {model = "constant-torque", friction = ...}``.

@@ -66,11 +66,11 @@ def drum_of_all_models(method):
         for k, name in enumerate(names)
     ]  # fmt: skip
     document["decomposition"] = {"method": method, "balance": "always"}
-    document["time"]["step"] = 2e-5
+    document["time"]["step"] = 4e-5
     return pdem.Case.from_text(tomli_w.dumps(document))
 
 
-@pytest.mark.ranks(1, 2, 3, 4, timeout=400)
+@pytest.mark.ranks(1, 2, 4, timeout=400)
 def test_grains_of_all_models_in_a_drum(ranks):
     """What is remembered of plastic contacts, of rolling, twisting and slipping, crosses cuts that move."""
     simulation = compare(drum_of_all_models("bisection" if ranks % 2 else "slabs"), 300, meshes=[drum()])
@@ -83,7 +83,7 @@ def test_grains_of_all_models_in_a_drum(ranks):
 def test_a_drum_of_all_models_goes_on_on_one_rank(ranks):
     comm, case = communicator(), drum_of_all_models("bisection")
     first = pdem.Simulation(case, comm, meshes=[drum()])
-    first.advance(250)
+    first.advance(700)
     middle = state(first)
     first.advance(50)
     through = state(first)
