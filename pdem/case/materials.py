@@ -41,7 +41,8 @@ class Interaction(Section):
     law : str
         ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
         dashpot; ``"viscoelastic"``, elastic spheres whose restitution falls with the impact speed;
-        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
+        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by
+        `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
     friction : float
         Coefficient of Coulomb friction.
     restitution : float

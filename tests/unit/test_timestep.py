@@ -95,7 +95,8 @@ def test_stiff_resistances_to_rotation_limit_the_step() -> None:
     case = Case.from_text(BASE)
     case.override(
         "interactions.grain-grain={friction=0.5, restitution=1, "
-        'rolling={model="sds", friction=0.1, torque_stiffness=2.0}, twisting={model="sds", friction=0.1, stiffness=3.0}}'
+        'rolling={model="sds", friction=0.1, torque_stiffness=2.0}, '
+        'twisting={model="sds", friction=0.1, stiffness=3.0}}'
     )
     limits = {one.name: one.time for one in step_limits(case)}
     inertia = 0.4 * 0.5 * 1000.0 * 4 / 3 * np.pi * 0.0035**5
