@@ -14,7 +14,8 @@ decreases as in `pdem.contact.law.plastic`; ka does not.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.law.jkr import cube_root
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, NormalPart
@@ -22,12 +23,32 @@ from pdem.contact.law.plastic import PLASTIC, PLASTIC_OVERLAP
 from pdem.contact.law.restitution import damping_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pdem.contact.law.parts import Pair
 
 LARGEST_OVERLAP = HistoryColumn("largest_overlap", "m")
 """Largest overlap that a contact has had."""
+
+
+class Curve(NamedTuple):
+    """What differs between the powers of the overlap.
+
+    Attributes
+    ----------
+    power : float
+        The power n.
+    grown, overlap_of : callable
+        ``overlap^n``, and the overlap [m] that it belongs to.
+    scale : callable
+        Of the effective radius [m], returns ``k1 / modulus``.
+    factor : callable
+        Of overlap and radius [m], returns the stiffness of loading over the modulus.
+    """
+
+    power: float
+    grown: Callable[[float], float]
+    overlap_of: Callable[[float], float]
+    scale: Callable[[float], float]
+    factor: Callable[[float, float], float]
 
 
 def _grown(overlap: float) -> float:
@@ -39,91 +60,125 @@ def _overlap_of(grown: float) -> float:
     return root * root
 
 
-def _same(overlap: float) -> float:
-    return overlap
-
-
-def hertz_scale(radius: float) -> float:
-    """Return ``k1 / (2 E)`` over the power of the overlap, by which Hertz's force grows with the radius [m]."""
+def _hertz_scale(radius: float) -> float:
     return 2.0 / 3.0 * math.sqrt(radius)
-
-
-def linear_scale(radius: float) -> float:
-    """Return 1: the stiffness is the given one for all sizes."""
-    return 1.0
-
-
-def _functions(
-    grown: Callable[[float], float],
-    overlap_of: Callable[[float], float],
-    scale: Callable[[float], float],
-    factor: Callable[[float, float], float],
-    n: float,
-) -> tuple[Callable[..., Any], Callable[..., float], Callable[..., float]]:
-    """Return the functions ``elastic``, ``energy`` and ``steepest`` of the model with the power n of the overlap."""
-
-    def pull_stiffness(largest: float, radius: float, k2: float, c: Any) -> float:
-        """Return ka, from the largest overlap that a contact has had."""
-        plastic = c.share * largest
-        pull = c.pull * math.sqrt(2.0 * radius * plastic)
-        room = grown(plastic) - pull / k2
-        return min(pull / max(room, TINY), k2) if room > 0.0 else k2 * (1.0 if pull > 0.0 else 0.0)
-
-    def stored(overlap: float, h: float, k2: float, c: Any) -> float:
-        """Return the energy that the line of unloading gives back."""
-        whole, plastic = grown(overlap) * overlap, c.share * h
-        rest = n * grown(plastic) * plastic
-        return k2 * ((whole + rest) / (n + 1.0) - grown(plastic) * overlap)
-
-    def lost_loading(h: float, k1: float, k2: float, c: Any) -> float:
-        return k1 * grown(h) * h / (n + 1.0) - stored(h, h, k2, c)
-
-    def lost_pulling(h: float, k2: float, ka: float, c: Any) -> float:
-        meets = overlap_of(k2 * grown(c.share * h) / (k2 + ka))
-        return ka * grown(meets) * meets / (n + 1.0) + stored(meets, h, k2, c)
-
-    def elastic(
-        overlap: float, radius: float, c: Any, history: tuple[float, ...]
-    ) -> tuple[float, float, float, tuple[float, ...], float]:
-        """Return force [N], factor of the stiffness of loading, what it can pull [N], history, energy lost [J]."""
-        old, largest = history[0], max(history[1], overlap)
-        k1 = c.modulus * scale(radius)
-        k2 = k1 / (1.0 - c.plasticity)
-        ka, h, x = pull_stiffness(largest, radius, k2, c), max(old, overlap), grown(overlap)
-        force = k2 * (x - grown(c.share * h))
-        pulls = force < -ka * x
-        reduced = overlap_of((k2 + ka) * x / k2) / max(c.share, TINY)
-        now = min(reduced, h) if pulls else h
-        loaded = lost_loading(h, k1, k2, c) - lost_loading(old, k1, k2, c)
-        pulled = lost_pulling(h, k2, ka, c) - lost_pulling(now, k2, ka, c)
-        held = ka * x + c.constant_pull
-        return (
-            max(force, -ka * x) - c.constant_pull, factor(overlap, radius), held, (now, largest, *history[2:]),
-            pulled if pulls else loaded,
-        )  # fmt: skip
-
-    def energy(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> float:
-        """Return the energy [J] that can be got back, that of the constant pull counted from the touch."""
-        k2 = c.modulus * scale(radius) / (1.0 - c.plasticity)
-        return stored(overlap, history[0], k2, c) - c.constant_pull * overlap
-
-    def steepest(overlap: float, radius: float, c: Any) -> float:
-        """Return the stiffness of unloading from an overlap [N/m]."""
-        return c.modulus * factor(overlap, radius) / (1.0 - c.plasticity)
-
-    return elastic, energy, steepest
 
 
 def _contact_radius(overlap: float, radius: float) -> float:
     return math.sqrt(abs(radius * overlap))
 
 
-def _one(overlap: float, radius: float) -> float:
+def _same(value: float) -> float:
+    return value
+
+
+def _one(radius: float) -> float:
     return 1.0
 
 
-_ELASTIC, _ENERGY, _STEEPEST = _functions(_grown, _overlap_of, hertz_scale, _contact_radius, 1.5)
-_LINEAR_ELASTIC, _LINEAR_ENERGY, _LINEAR_STEEPEST = _functions(_same, _same, linear_scale, _one, 1.0)
+def _always_one(overlap: float, radius: float) -> float:
+    return 1.0
+
+
+def _pull_stiffness(curve: Curve) -> Callable[..., float]:
+    """Make the function that returns ka, from the largest overlap that a contact has had."""
+    grown = curve.grown
+
+    def pull_stiffness(largest: float, radius: float, k2: float, c: Any) -> float:
+        plastic = c.share * largest
+        pull = c.pull * math.sqrt(2.0 * radius * plastic)
+        room = grown(plastic) - pull / k2
+        return min(pull / max(room, TINY), k2) if room > 0.0 else k2 * (1.0 if pull > 0.0 else 0.0)
+
+    return pull_stiffness
+
+
+def _stored(curve: Curve) -> Callable[..., float]:
+    """Make the function that returns the energy [J] which the line of unloading of an overlap h gives back."""
+    grown, n = curve.grown, curve.power
+
+    def stored(overlap: float, h: float, k2: float, c: Any) -> float:
+        plastic = c.share * h
+        whole, rest = grown(overlap) * overlap, n * grown(plastic) * plastic
+        return float(k2 * ((whole + rest) / (n + 1.0) - grown(plastic) * overlap))
+
+    return stored
+
+
+def _lost_loading(curve: Curve) -> Callable[..., float]:
+    """Make the function that returns what is lost on the first loading up to an overlap h [J]."""
+    grown, n, stored = curve.grown, curve.power, _stored(curve)
+
+    def lost_loading(h: float, k1: float, k2: float, c: Any) -> float:
+        return k1 * grown(h) * h / (n + 1.0) - stored(h, h, k2, c)
+
+    return lost_loading
+
+
+def _lost_pulling(curve: Curve) -> Callable[..., float]:
+    """Make the function that returns what a contact at its largest pull would lose if it were pulled apart [J]."""
+    grown, overlap_of, n, stored = curve.grown, curve.overlap_of, curve.power, _stored(curve)
+
+    def lost_pulling(h: float, k2: float, ka: float, c: Any) -> float:
+        meets = overlap_of(k2 * grown(c.share * h) / (k2 + ka))
+        return ka * grown(meets) * meets / (n + 1.0) + stored(meets, h, k2, c)
+
+    return lost_pulling
+
+
+def _elastic(curve: Curve) -> Callable[..., Any]:
+    """Make the function of force [N], factor of stiffness, what it can pull [N], history, and energy lost [J]."""
+    grown, overlap_of, scale, factor = curve.grown, curve.overlap_of, curve.scale, curve.factor
+    pull_stiffness, lost_loading, lost_pulling = (
+        _pull_stiffness(curve), _lost_loading(curve), _lost_pulling(curve)
+    )  # fmt: skip
+
+    def elastic(
+        overlap: float, radius: float, c: Any, history: tuple[float, ...]
+    ) -> tuple[float, float, float, tuple[float, ...], float]:
+        old, largest, k1 = history[0], max(history[1], overlap), c.modulus * scale(radius)
+        k2 = k1 / (1.0 - c.plasticity)
+        ka, h, x = pull_stiffness(largest, radius, k2, c), max(old, overlap), grown(overlap)
+        force = k2 * (x - grown(c.share * h))
+        pulls = force < -ka * x
+        now = min(overlap_of((k2 + ka) * x / k2) / max(c.share, TINY), h) if pulls else h
+        loaded = lost_loading(h, k1, k2, c) - lost_loading(old, k1, k2, c)
+        pulled = lost_pulling(h, k2, ka, c) - lost_pulling(now, k2, ka, c)
+        held, lost = ka * x + c.constant_pull, pulled if pulls else loaded
+        return (
+            max(force, -ka * x) - c.constant_pull,
+            factor(overlap, radius),
+            held,
+            (now, largest, *history[2:]),
+            lost,
+        )
+
+    return elastic
+
+
+def _energy(curve: Curve) -> Callable[..., float]:
+    """Make the function of the energy [J] that can be got back, that of the constant pull counted from the touch."""
+    scale, stored = curve.scale, _stored(curve)
+
+    def energy(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> float:
+        k2 = c.modulus * scale(radius) / (1.0 - c.plasticity)
+        return float(stored(overlap, history[0], k2, c) - c.constant_pull * overlap)
+
+    return energy
+
+
+def _steepest(curve: Curve) -> Callable[..., float]:
+    """Make the function of the stiffness of unloading from an overlap [N/m]."""
+    factor = curve.factor
+
+    def steepest(overlap: float, radius: float, c: Any) -> float:
+        return float(c.modulus * factor(overlap, radius) / (1.0 - c.plasticity))
+
+    return steepest
+
+
+HERTZIAN = Curve(1.5, _grown, _overlap_of, _hertz_scale, _contact_radius)
+STRAIGHT = Curve(1.0, _same, _same, _one, _always_one)
 
 
 def _values(pair: Pair) -> tuple[float, ...]:
@@ -180,9 +235,9 @@ EEPA = NormalPart(
     history=(PLASTIC_OVERLAP, LARGEST_OVERLAP),
     energies=(PLASTIC,),
     damped=lambda pair: damping_factor(pair.keys["restitution"], True),
-    elastic=_ELASTIC,
-    energy=_ENERGY,
-    steepest=_STEEPEST,
+    elastic=_elastic(HERTZIAN),
+    energy=_energy(HERTZIAN),
+    steepest=_steepest(HERTZIAN),
     power=1.5,
     onset=0.8,
     from_materials=True,
@@ -199,9 +254,9 @@ EEPA_LINEAR = NormalPart(
     history=(PLASTIC_OVERLAP, LARGEST_OVERLAP),
     energies=(PLASTIC,),
     damped=lambda pair: damping_factor(pair.keys["restitution"], False),
-    elastic=_LINEAR_ELASTIC,
-    energy=_LINEAR_ENERGY,
-    steepest=_LINEAR_STEEPEST,
+    elastic=_elastic(STRAIGHT),
+    energy=_energy(STRAIGHT),
+    steepest=_steepest(STRAIGHT),
     power=1.0,
     onset=1.0,
 )

@@ -300,10 +300,7 @@ class WallContacts:
         return int(self._new.counts[: len(self._near)].sum())
 
     def elastic_state(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
-        """Return of each contact the particle, the begin of its history (columns, n), and the material of the wall.
-
-        The columns are those that decide about the elastic energy, the overlap first.
-        """
+        """Return particle, what of the history decides about elastic energy (columns, n), and material of the wall."""
         owner, rows = self._contact_rows()
         wall = self.walls.facet_wall[self._new.facet[rows]]
         return owner, self._new.history[rows + 1, : elastic_columns(self.law)].T, self._materials[wall]
