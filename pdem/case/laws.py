@@ -110,23 +110,40 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
     if not problems and (text := part.rule({**{name: key.default for name, key in keys.items()}, **given})):
         yield Problem(location, text)
     if role == "adhesion" and interaction.law in LAWS:
-        yield from _adhesion_problems(part, interaction, (*location, "model"))
+        text = _combination_problem(part, LAWS[interaction.law])
+        if text:
+            yield Problem((*location, "model"), text)
 
 
-def _adhesion_problems(part: Any, interaction: Interaction, where: Location) -> Iterator[Problem]:
-    """Yield a problem of adhesion with a law that has its own, or that it has no theory for."""
-    normal = LAWS[interaction.law].normal
-    if normal.model in part.normal:
+def _combination_problem(adhesion: Any, law: LawModel) -> str:
+    """Return the problem of an adhesion model with the normal force of a law, or ""."""
+    if law.normal.model in adhesion.normal:
+        return ""
+    allowed = [f'"{name}"' for name, other in LAWS.items() if other.normal.model in adhesion.normal]
+    text = f'"{adhesion.model}" is no adhesion for the normal force {law.normal.model!r} of this law'
+    if not law.normal.history:
+        return f"{text}; it goes with law = {' or '.join(allowed)}"
+    own = [name for name in ("adhesion_stiffness", "work_of_adhesion") if name in law.keys]
+    remedy = f"give its own {own[0]}" if own else 'use law = "luding", which has its own'
+    return f"{text}, which is plastic: {remedy}"
+
+
+def liquid_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of liquid that particles carry where no bridges take it."""
+    if any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values()):
         return
-    if normal.history:
-        own = [
-            name for name in ("adhesion_stiffness", "work_of_adhesion") if name in LAWS[interaction.law].keys
-        ]
-        remedy = f"give its own {own[0]}" if own else 'use law = "luding", which has its own'
-        yield Problem(where, f"is no part of {interaction.law}, a law of plastic contacts: {remedy}")
-    else:
-        text = f"needs a law of elastic spheres (hertz-mindlin), and {interaction.law} is none"
-        yield Problem(where, text)
+    liquids = {
+        "particles": [group.liquid for group in case.particles],
+        "insertions": [one.liquid for one in case.insertions],
+    }
+    for section, given in liquids.items():
+        for index, liquid in enumerate(given):
+            if liquid:
+                text = (
+                    'has no use: no interaction has adhesion = {model = "liquid-bridge", carried_volume = ...}, '
+                    "the largest volume of bridges that take it"
+                )
+                yield Problem((section, index, "liquid"), text)
 
 
 def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Location) -> Iterator[Problem]:
@@ -158,6 +175,8 @@ def _value_problem(key: Key, value: Any) -> str | None:
         return f"must be at least {key.at_least:g}"
     if key.at_most is not None and not value <= key.at_most:
         return f"must be at most {key.at_most:g}"
+    if key.below is not None and not value < key.below:
+        return f"must be below {key.below:g}"
     return None
 
 
@@ -190,6 +209,8 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
         given = {name: value for name, value in values.items() if name != "model" and value is not None}
         uses[role] = PartUse(_with_frictions(part, given), given)
     recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
+    if recipe.adhesion is not None and (text := _combination_problem(recipe.adhesion.part, model)):
+        raise CaseError(f"{where}.adhesion.model: {text}")
     try:
         for use in recipe.uses:
             check_part(use.part, Pair(TRIAL_MATERIAL, TRIAL_MATERIAL, {**keys, **own, **use.keys}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.dissipation import add_dissipated
-from pdem.contact.law.elastic import elastic_energies
+from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.energy import particle_energies
@@ -81,13 +81,14 @@ def _add_outflow(
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
-    ended.add("outflow", elastic_energies(law, table, pairs.histories[:, ends], effective, pair))
+    state = elastic_state(law, pairs.histories[:, ends])
+    ended.add("outflow", elastic_energies(law, table, state, effective, pair))
     if system.wall_contacts is not None:
-        particle, histories, other = system.wall_contacts.elastic_state()
+        particle, state, other = system.wall_contacts.elastic_state()
         ends = is_removed[particle]
-        particle, histories, other = particle[ends], histories[:, ends], other[ends]
+        particle, other = particle[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
-        ended.add("outflow", elastic_energies(law, table, histories, own.radius[particle], pair))
+        ended.add("outflow", elastic_energies(law, table, state.of(ends), own.radius[particle], pair))
 
 
 def insert_particles(

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.parts import (
+    BRIDGE_VOLUME,
+    CARRIED,
     AdhesionPart,
     Energy,
     HistoryColumn,
@@ -157,7 +159,8 @@ class ContactLaw:
         self.energies = self._accounts() if energies else ()
         accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
         # models of one role may remember the same: a pair has one of them
-        memory = dict.fromkeys(column for part in self._remembering() for column in part.history)
+        remembering = [*self._remembering(), *self.adhesions]
+        memory = dict.fromkeys(column for part in remembering for column in part.history)
         self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
@@ -208,6 +211,14 @@ class ContactLaw:
     def relaxes(self) -> bool:
         """Whether damping may be proportional to the stiffness itself."""
         return any(normal.relaxation is not None for normal, _ in self.elastics)
+
+    @property
+    def carried(self) -> tuple[int, int] | None:
+        """Column of the pair table, and that of a history in its place, of the liquid that is carried to a bridge."""
+        if not self.has(BRIDGE_VOLUME):
+            return None
+        column = next(place for place, name in enumerate(self.coefficients) if name.endswith(f".{CARRIED}"))
+        return column, self.place(BRIDGE_VOLUME)
 
     @property
     def columns(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import MaterialProperties, Pair, fields_of, tuple_type
+from pdem.contact.law.parts import CARRIED, MaterialProperties, Pair, fields_of, tuple_type
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import PartUse, Recipe
 
 _HALVINGS = 60
+_LEAST = 1e-15  # overlap over radius below which there is no adhesion
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -42,6 +43,8 @@ class ContactSpring:
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
+        if CARRIED in values:
+            values[CARRIED] = math.inf  # as much as a bridge can have
         return tuple_type(names)(**values)
 
     def force(self, overlap: float, radius: float) -> float:
@@ -98,6 +101,46 @@ class ContactSpring:
     def adhesive_stiffness(self, radius: float) -> float:
         """Return the largest stiffness that adhesion alone brings about [N/m], 0 without any."""
         use = self._recipe.adhesion
-        if use is None or use.part.stiffness is None:
+        if use is None:
             return 0.0
-        return float(use.part.stiffness(radius, self._coefficients_of(use)))
+        if use.part.stiffness is not None:
+            return float(use.part.stiffness(radius, self._coefficients_of(use)))
+        resting = self.resting_overlap(radius)
+        return self.stiffness(resting, radius) if math.isfinite(resting) else 0.0
+
+    def sticking_force(self, overlap: float, radius: float) -> float:
+        """Return the elastic force with adhesion [N]; the overlap is negative where the contact is stretched."""
+        force, factor = self._normal.elastic(max(overlap, 0.0), radius, self.coefficients)
+        use = self._recipe.adhesion
+        if use is None:
+            return float(force)
+        return float(use.part.elastic(overlap, radius, self._coefficients_of(use), force, factor)[0])
+
+    def sticking_energy(self, overlap: float, radius: float) -> float:
+        """Return the elastic energy with adhesion [J], 0 at the touch."""
+        energy = self._normal.energy(max(overlap, 0.0), radius, self.coefficients)
+        use = self._recipe.adhesion
+        if use is None:
+            return float(energy)
+        return float(use.part.energy(overlap, radius, self._coefficients_of(use), energy))
+
+    def gap(self, radius: float) -> float:
+        """Return how far a contact can be stretched [m], 0 without adhesion."""
+        use = self._recipe.adhesion
+        if use is None:
+            return 0.0
+        carried = (math.inf,) if use.part.history else ()
+        return float(use.part.gap(radius, self._coefficients_of(use), *carried))
+
+    def resting_overlap(self, radius: float) -> float:
+        """Return the overlap at which adhesion and elastic force balance [m]; infinite if that is beyond 4 radii."""
+        high = 4.0 * radius
+        if self.sticking_force(high, radius) <= 0.0:
+            return math.inf
+        while self.sticking_force(0.5 * high, radius) > 0.0 and high > _LEAST * radius:
+            high *= 0.5
+        low = 0.5 * high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.sticking_force(middle, radius) > 0.0 else (middle, high)
+        return high

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pdem.contact.law.contact_law import BASE, BLOCK, OVERLAP
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
 from pdem.foundation.user_functions import compiled
+from pdem.foundation.vectors import dot3
 from pdem.simd.columns import column_reader, column_writer
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def energy_of(law: ContactLaw) -> Any:
 
 
 def gap_of(law: ContactLaw) -> Any:
-    """Make the function ``gap(0, radius, k, ())`` that returns how far a contact can be stretched [m]."""
+    """Make the function ``gap(carried, radius, k, ())`` that returns how far a contact can be stretched [m].
+
+    What is carried to a bridge [m^3] is given: it does not stand in the pair table.
+    """
     return _chosen(law, [_gap(*model) for model in law.elastics])
 
 
@@ -95,11 +99,23 @@ def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     )
 
 
+@inlined_exactly
+def _zero(overlap: float, radius: float, c: Any, d: Any, history: Any) -> float:
+    return 0.0
+
+
+@inlined_exactly
+def _one(overlap: float, radius: float, c: Any, d: Any, history: Any) -> float:
+    return 1.0
+
+
 def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d, history: 0.0)
+        return _zero
     gap = compiled(adhesion.gap)
-    return inlined_exactly(lambda overlap, radius, c, d, history: gap(radius, d))
+    if adhesion.history:
+        return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d, carried))
+    return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d))
 
 
 def _stiffness(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
@@ -173,17 +189,24 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
 def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
     """Make the function that writes into a history what is lost of the elastic energy if a contact ends now [J].
 
-    It takes the columns, the place of the contact in them, the histories, the place there, and a `Contact`.
+    That is what it stores less what its pull takes from the motion until the next step, half a step later: the contact
+    is found to have ended there. It takes the columns, the place of the contact in them, the histories, the place
+    there, a `Contact`, and what the normal force gives in half a step [N s].
     """
     if not (law.has_ledger and law.has("adhesion")):
-        return inlined_closure(lambda work, w, history, h, contact: None)
-    energy, read = energy_of(law), coefficients_reader(law, places)
+        return inlined_closure(lambda work, w, history, h, contact, push: None)
+    loses = [adhesion is not None and bool(adhesion.energies) for _, adhesion in law.elastics]
+    models = [_energy(*model) if may else _zero for model, may in zip(law.elastics, loses, strict=True)]
+    energy, read = _chosen(law, models), coefficients_reader(law, places)
+    may_lose = _chosen(law, [_one if may else _zero for may in loses])
     write = column_writer([BLOCK * law.place("adhesion")])
     remembered = column_reader([BLOCK * law.place(column.name) for column in law.normal_history])
 
     @inlined_closure
-    def account(work: Any, w: int, history: Any, h: int, contact: Contact) -> None:
-        write(history, h, (energy(contact.overlap, contact.radius, read(work, w), remembered(history, h)),))
+    def account(work: Any, w: int, history: Any, h: int, contact: Contact, push: float) -> None:
+        k, before = read(work, w), remembered(history, h)
+        taken = may_lose(0.0, 0.0, k, before) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
+        write(history, h, (energy(contact.overlap, contact.radius, k, before) - taken,))
 
     return account
 
@@ -192,35 +215,64 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, the table, flat, histories of the normal force, one
-    behind the other, and the array to write.
+    It takes overlaps, effective radii, and rows of the pair table, what is carried to bridges, the table, flat,
+    histories of the normal force, one behind the other, and the array to write.
     """
     energy, read, width = energy_of(law), coefficients_reader(law, range(law.width)), law.width
+    carries, column = law.carried is not None, 0 if law.carried is None else law.carried[0]
     columns = len(law.normal_history)
     history_at = column_reader(range(columns))
 
     @versioned_kernel(law.version)
     def elastic_energies(
         overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        table: NDArray[np.float64], histories: NDArray[np.float64], energies: NDArray[np.float64],
+        carried: NDArray[np.float64], table: NDArray[np.float64], histories: NDArray[np.float64],
+        energies: NDArray[np.float64],
     ) -> None:  # fmt: skip
+        row = np.empty(width)
         for c in range(len(overlap)):
-            energies[c] = energy(
-                overlap[c], radius[c], read(table, width * pair[c]), history_at(histories, columns * c)
-            )
+            row[:] = table[width * pair[c] : width * (pair[c] + 1)]
+            if carries:
+                row[column] = carried[c]
+            energies[c] = energy(overlap[c], radius[c], read(row, 0), history_at(histories, columns * c))
 
     return elastic_energies
 
 
-def elastic_columns(law: ContactLaw) -> int:
-    """Return how many of the first columns of a history decide about the elastic energy."""
-    return len(BASE) + len(law.normal_history)
+class ElasticState(NamedTuple):
+    """What the elastic energies of contacts follow from, besides sizes and materials.
+
+    Attributes
+    ----------
+    overlap : (n,) array
+        [m].
+    carried : (n,) array
+        Liquid that was carried to each bridge [m^3].
+    history : (columns, n) array
+        What the normal force remembers.
+    """
+
+    overlap: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    history: NDArray[np.float64]
+
+    def of(self, chosen: NDArray[np.bool_]) -> ElasticState:
+        """Return the state of some of the contacts."""
+        return ElasticState(self.overlap[chosen], self.carried[chosen], self.history[:, chosen])
+
+
+def elastic_state(law: ContactLaw, histories: NDArray[np.float64]) -> ElasticState:
+    """Return the state of contacts with these histories (columns, n)."""
+    carried = np.zeros(histories.shape[1]) if law.carried is None else histories[law.carried[1]]
+    return ElasticState(
+        histories[OVERLAP], carried, histories[len(BASE) : len(BASE) + len(law.normal_history)]
+    )
 
 
 def elastic_energies(
     law: ContactLaw,
     table: NDArray[np.float64],
-    histories: NDArray[np.float64],
+    state: ElasticState,
     radius: NDArray[np.float64],
     pair: NDArray[np.int32],
 ) -> NDArray[np.float64]:
@@ -230,8 +282,8 @@ def elastic_energies(
     ----------
     law, table
         The contact law, and its pair table (M * M, width).
-    histories : (columns, n) array
-        Histories of the contacts; `elastic_columns` of them are needed, the first ones.
+    state : ElasticState
+        Of the contacts.
     radius : (n,) array
         Effective radius of each contact [m].
     pair : (n,) int array
@@ -240,11 +292,12 @@ def elastic_energies(
     found = np.empty(len(radius))
     kernel = energy_kernel(law)
     kernel(
-        np.ascontiguousarray(histories[OVERLAP]),
+        np.ascontiguousarray(state.overlap),
         np.ascontiguousarray(radius),
         pair.astype(np.int32),
+        np.ascontiguousarray(state.carried),
         table.reshape(-1),
-        np.ascontiguousarray(histories[len(BASE) : elastic_columns(law)].T).reshape(-1),
+        np.ascontiguousarray(state.history.T).reshape(-1),
         found,
     )
     return found
@@ -281,7 +334,7 @@ def gap_kernel(law: ContactLaw) -> Any:
             widest = 0.0
             for pair in range(len(table)):
                 if table[pair, modulus] > 0.0:  # materials that never meet have zeros
-                    widest = max(widest, gap(0.0, radius[p], read(flat, width * pair), ()))
+                    widest = max(widest, gap(np.inf, radius[p], read(flat, width * pair), ()))
             found[p] = 0.5 * widest
 
     return half_gap

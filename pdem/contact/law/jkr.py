@@ -12,6 +12,8 @@ given), or up to the largest pull F_c, at ``-0.481 delta_c`` (where the force is
 
 ``U = F_c delta_c 6^(1/3) (16/5 x^10 - 16/3 x^7 + 4/3 x^4)``, counted from the touch; what is stored when the contact
 ends is lost: 0.936 F_c delta_c, or 0.462.
+
+Frictions are proportional to the normal force plus twice the largest pull (Thornton, J. Phys. D 24 (1991) 1942).
 """
 
 from __future__ import annotations

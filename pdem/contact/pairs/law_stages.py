@@ -117,6 +117,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     memory = [history_place(law.place(column.name)) for column in law.normal_history]
     remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law, COEFFICIENTS)
+    carries, (column, place) = law.carried is not None, law.carried or (0, 0)
+    carried, bridge = COEFFICIENTS[column], history_place(place)
 
     @inlined_closure
     def normal_stage(
@@ -124,6 +126,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     ) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
+            if carries:
+                work[w + carried] = history[h + bridge]
             contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
@@ -141,7 +145,7 @@ def _normal_stage(law: ContactLaw) -> Any:
                 history[h + damped] += found.lost
                 if is_plastic:
                     history[h + lost] += found.plastic
-                write_account(work, w, history, h, contact)
+                write_account(work, w, history, h, contact, 0.5 * step.dt * found.force)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
                 work[w + STIFFNESS] = k.ratio * found.stiffness
