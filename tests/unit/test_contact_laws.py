@@ -14,9 +14,8 @@ from sticky import sticky_case, sticky_law
 
 import pdem
 from cases import GRAIN, USUAL, Grains, make_case, quad, simulate, state_of
-from pdem.case.laws import law_of, recipe_by_key
+from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
-from pdem.contact.law.parts import MaterialProperties
 from pdem.foundation.errors import CaseError, InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +23,6 @@ CROWD = np.random.default_rng(4)
 PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-1, 3) + CROWD.uniform(
     0.0, 1e-4, (27, 3)
 )
-SOFT = MaterialProperties(1000.0, 1e7, 0.2)
 GRAINS = Grains(PLACES, 1e-3, CROWD.normal(0.0, 0.1, (27, 3)), CROWD.normal(0.0, 20.0, (27, 3)))
 
 
@@ -54,39 +52,11 @@ def test_a_law_has_the_columns_of_its_parts_and_no_others(tmp_path):
     assert names(law_of(case)) == [*base, *force]
 
 
-def test_what_a_plastic_law_and_two_frictions_remember(tmp_path):
-    base = ["overlap", "normal_force", "velocity_x", "velocity_y", "velocity_z"]
-    force = [f"tangential_force_{axis}" for axis in "xyz"]
-    plastic = law_of(case_with(tmp_path, **LUDING))
-    assert names(plastic)[:9] == [*base, "plastic_overlap", *force]
-    assert names(plastic)[9:] == ["normal_damping", "tangential", "sliding", "plastic"]
-    two = law_of(case_with(tmp_path, dynamic_friction=0.3))
-    assert names(two)[:9] == [*base, *force, "slips"]
-    assert two.version != law_of(case_with(tmp_path)).version
-    assert two.row(recipe_by_key(case_with(tmp_path, dynamic_friction=0.3), "grain-grain"), *(SOFT, SOFT))[
-        two.coefficients.index("tangential.drop")
-    ] == pytest.approx(0.4)
-
-
-def test_models_of_one_role_share_what_they_remember(tmp_path):
-    """Where pairs resist rolling by different models; a pair has one of them."""
-    case = make_case(
-        tmp_path, GRAINS, step=1e-6, law={**USUAL, "rolling": {"model": "spring", "friction": 0.1}},
-        interactions={"grain-steel": {**USUAL, "rolling": {"model": "sds", "friction": 0.1, "stiffness": 10.0}}},
-    )  # fmt: skip
-    found = names(law_of(case))
-    assert len(found) == len(set(found))
-    assert found.count("rolling_torque_x") == 1
-
-
 def test_both_ways_to_say_constant_torque_are_one(tmp_path):
     short = law_of(case_with(tmp_path, rolling_friction=0.1))
     long = law_of(case_with(tmp_path, rolling={"model": "constant-torque", "friction": 0.1}))
     assert short == long
     assert hash(short) == hash(long)
-
-
-LUDING = {"law": "luding", "normal_stiffness": 1e3, "unloading_stiffness": 5e3}
 
 
 @pytest.mark.parametrize(
@@ -115,63 +85,6 @@ LUDING = {"law": "luding", "normal_stiffness": 1e3, "unloading_stiffness": 5e3}
             {"adhesion": {"model": "jkr", "work_of_adhesion": 0.1}, "law": "linear", "normal_stiffness": 1e3},
             'it goes with law = "hertz-mindlin"',
         ),
-        ({"twisting": {"model": "marshal"}}, 'must be one of "marshall", "sds"'),
-        ({"twisting": {"model": "sds", "friction": 0.1}}, "stiffness: is missing"),
-        ({"twisting": {"model": "sds", "friction": 0.1, "stiffness": -1.0}}, "must be greater than 0"),
-        (
-            {"twisting": {"model": "marshall"}, "friction": 0.0},
-            "twisting: resists twisting of bodies that slide",
-        ),
-        (
-            {"rolling_friction": 0.1, "friction": 0.0},
-            "rolling_friction = 0.1: resists rolling of bodies that slide",
-        ),
-        (
-            {"rolling": {"model": "sds", "friction": 0.1}},
-            "give stiffness (N/m) or torque_stiffness (N m/rad)",
-        ),
-        (
-            {"rolling": {"model": "sds", "friction": 0.1, "stiffness": 1.0, "torque_stiffness": 1.0}},
-            "has stiffness and torque_stiffness; give one of them",
-        ),
-        (
-            {"rolling": {"model": "spring", "friction": 0.1, "dynamic_friction": 0.2}},
-            "dynamic_friction is 0.2, more than friction, 0.1",
-        ),
-        ({"dynamic_friction": 0.6}, "dynamic_friction is 0.6, more than friction, 0.5"),
-        ({"dynamic_friction": "low"}, "must be a number"),
-        (
-            {**LUDING, "unloading_stiffness": 500.0},
-            "unloading_stiffness is 500 N/m, less than normal_stiffness, 1000",
-        ),
-        ({**LUDING, "plasticity_depth": 0.0}, "must be greater than 0"),
-        ({**LUDING, "plasticity_depth": 1.5}, "must be at most 1"),
-        ({**LUDING, "adhesion_stiffness": -1.0}, "must be at least 0"),
-        (
-            {**LUDING, "adhesion": {"model": "jkr", "work_of_adhesion": 0.1}},
-            "give its own adhesion_stiffness",
-        ),
-        ({"law": "luding", "normal_stiffness": 1e3}, "unloading_stiffness: is missing"),
-        ({"law": "eepa"}, "plasticity: is missing"),
-        ({"law": "eepa", "plasticity": 1.0}, "must be at most 0.99"),
-        (
-            {"law": "eepa", "plasticity": 0.5, "adhesion": {"model": "jkr", "work_of_adhesion": 0.1}},
-            "give its own work_of_adhesion",
-        ),
-        (
-            {
-                "law": "walton-braun",
-                "normal_stiffness": 1e3,
-                "adhesion": {"model": "jkr", "work_of_adhesion": 0.1},
-            },
-            'use law = "luding", which has its own',
-        ),
-        (
-            {"law": "viscoelastic", "dissipative_time": 1e-5},
-            "restitution = 0.5: has no use: by viscoelastic it follows",
-        ),
-        ({"law": "viscoelastic", "restitution": 1.0}, "dissipative_time: is missing"),
-        ({"plasticity": 0.5}, 'belongs to law = "eepa"'),
         ({"adhesion": {"model": "dmt", "work_of_adhesion": -0.1}}, "must be greater than 0"),
         ({"adhesion": {"model": "linear"}}, "cohesion_energy_density: is missing"),
         (
