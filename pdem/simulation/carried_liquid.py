@@ -70,7 +70,7 @@ def liquid_in_quanta(system: System, volume: NDArray[np.float64]) -> NDArray[np.
 
 def form_bridges(system: System) -> None:
     """Form the bridges of contacts that have begun in the last step, if there are any on any rank. Collective."""
-    if system.constants.law.carried is None or system.liquid_quantum == 0.0:
+    if system.liquid_quantum == 0.0:
         return
     most = most_carried(system.constants)
     pairs = pair_liquid(system.pair_contacts, system.particles, most)

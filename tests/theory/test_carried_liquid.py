@@ -164,6 +164,29 @@ def test_nothing_of_it_is_lost(tmp_path):
     assert again.energies() | {"residual": 0.0} == run.energies() | {"residual": 0.0}
 
 
+def test_particles_bring_liquid_and_take_it_away(tmp_path):
+    """Wet grains come in through a region, fall, and leave the box at its bottom."""
+    insertion = {
+        "name": "rain", "material": "wet", "radius": RADIUS, "count": 20, "liquid": 0.03,
+        "region": {"lower": [-0.01, -0.01, 0.005], "upper": [0.01, 0.01, 0.01]}, "velocity": [0.0, 0.0, -1.0],
+    }  # fmt: skip
+    run = simulate(
+        tmp_path, step=5e-6, lower=(-0.02, -0.02, -0.002), upper=(0.02, 0.02, 0.02), outside="remove",
+        more={"insertions": [insertion]}, walls=({"mesh": quad(0.004)},), **sticky_case(wet=WET),
+    )  # fmt: skip
+    run.advance(200)
+    liquid = run.gather()["liquid"]
+    each = law.whole_quanta(law.carried_by(np.array([RADIUS]), 0.03), run.system.liquid_quantum)[0]
+    assert len(liquid) == 20
+    assert total(run) == 20 * Fraction(each)
+    run.advance(2500)
+    here = run.gather()["liquid"]
+    assert 0 < len(here) < 20
+    values = liquid_values(run.system)
+    assert Fraction(values["liquid_in_films"]) + Fraction(values["liquid_in_bridges"]) == total(run)
+    assert 0.0 < float(total(run)) < 20.0 * each
+
+
 @when(st.integers(0, 2**50), st.integers(0, 2**50), st.floats(0.5, 1e15))
 def test_what_two_give_is_even_and_within_the_limit(first, second, most):
     a, b = law.limited.py_func(float(first), float(second), most)
