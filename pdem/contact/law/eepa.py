@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pdem.contact.law.jkr import cube_root
 from pdem.contact.law.parts import TINY, HistoryColumn, Key, NormalPart
 from pdem.contact.law.plastic import PLASTIC, PLASTIC_OVERLAP
-from pdem.contact.law.restitution import damping_factor
+from pdem.contact.law.restitution import damped_as_hertz, damped_as_spring
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
@@ -234,7 +234,7 @@ EEPA = NormalPart(
     values=_values,
     history=(PLASTIC_OVERLAP, LARGEST_OVERLAP),
     energies=(PLASTIC,),
-    damped=lambda pair: damping_factor(pair.keys["restitution"], True),
+    damped=damped_as_hertz,
     elastic=_elastic(HERTZIAN),
     energy=_energy(HERTZIAN),
     steepest=_steepest(HERTZIAN),
@@ -253,7 +253,7 @@ EEPA_LINEAR = NormalPart(
     values=_linear_values,
     history=(PLASTIC_OVERLAP, LARGEST_OVERLAP),
     energies=(PLASTIC,),
-    damped=lambda pair: damping_factor(pair.keys["restitution"], False),
+    damped=damped_as_spring,
     elastic=_elastic(STRAIGHT),
     energy=_energy(STRAIGHT),
     steepest=_steepest(STRAIGHT),

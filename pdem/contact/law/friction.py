@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pdem.contact.law.parts import Energy, HistoryColumn, Key, TangentialPart, vector
 from pdem.contact.law.two_frictions import DYNAMIC_FRICTION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pdem.contact.law.parts import Pair
 
 _HISTORY = vector("tangential_force", "N", -1)
@@ -46,13 +49,15 @@ def _of_springs(pair: Pair) -> tuple[float, float, float]:
     return ratio, math.sqrt(ratio), pair.keys["friction"]
 
 
+def _with_drop(values: Callable[[Pair], Sequence[float]], pair: Pair) -> tuple[float, ...]:
+    """Return the coefficients, and by which part of the static friction the dynamic one is less."""
+    static, dynamic = pair.keys["friction"], pair.keys["dynamic_friction"]
+    return *values(pair), (1.0 - dynamic / static if static > 0.0 else 0.0)
+
+
 def _with_two_frictions(part: TangentialPart) -> TangentialPart:
     """Return the part with another one for contacts that have two frictions."""
-
-    def values(pair: Pair) -> tuple[float, ...]:
-        static, dynamic = pair.keys["friction"], pair.keys["dynamic_friction"]
-        return *part.values(pair), (1.0 - dynamic / static if static > 0.0 else 0.0)
-
+    values = partial(_with_drop, part.values)
     both = replace(part, coefficients=(*_COEFFICIENTS, "drop"), values=values, history=(*_HISTORY, SLIPS))
     return replace(part, two_frictions=both)
 

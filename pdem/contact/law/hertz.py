@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import Key, NormalPart
-from pdem.contact.law.restitution import damping_factor
+from pdem.contact.law.restitution import damped_as_hertz, undamped
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
@@ -37,17 +37,13 @@ def _values(pair: Pair) -> tuple[float]:
     return (2.0 * pair.effective_modulus,)
 
 
-def _damped(pair: Pair) -> float:
-    return damping_factor(pair.keys["restitution"], True)
-
-
 HERTZ = NormalPart(
     role="normal",
     model="hertz",
     text="Elastic spheres; the stiffness follows from the elastic constants of both materials.",
     coefficients=("modulus",),
     values=_values,
-    damped=_damped,
+    damped=damped_as_hertz,
     elastic=elastic,
     energy=energy,
     power=1.5,
@@ -66,7 +62,7 @@ VISCOELASTIC = replace(
     model="viscoelastic",
     text="Elastic spheres of a material with internal friction: fast impacts rebound less.",
     keys=(Key("dissipative_time", "s", "Dissipative parameter A of the material.", at_least=0.0),),
-    damped=lambda pair: 0.0,
+    damped=undamped,
     relaxation=_relaxation,
     has_restitution=False,
     onset=2.0 / 3.0,

@@ -22,7 +22,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key, NormalPart
-from pdem.contact.law.restitution import damping_factor
+from pdem.contact.law.restitution import damped_as_spring, undamped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,10 +108,6 @@ def _luding_rule(keys: Mapping[str, Any]) -> str:
     )
 
 
-def _damped(pair: Pair) -> float:
-    return damping_factor(pair.keys["restitution"], False)
-
-
 _COEFFICIENTS = ("modulus", "first", "slope", "growth", "adhesion", "depth")
 
 LUDING = NormalPart(
@@ -149,7 +145,7 @@ LUDING = NormalPart(
     rule=_luding_rule,
     history=(PLASTIC_OVERLAP,),
     energies=(PLASTIC,),
-    damped=_damped,
+    damped=damped_as_spring,
     elastic=elastic,
     energy=energy,
     steepest=steepest,
@@ -183,7 +179,7 @@ WALTON_BRAUN = NormalPart(
     values=_walton_braun_values,
     history=(PLASTIC_OVERLAP,),
     energies=(PLASTIC,),
-    damped=lambda pair: 0.0,
+    damped=undamped,
     elastic=elastic,
     energy=energy,
     steepest=steepest,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import HistoryColumn, Key, ResistancePart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pdem.contact.law.parts import Pair
 
@@ -29,6 +30,10 @@ def frictions_rule(keys: Mapping[str, Any]) -> str:
     return f"dynamic_friction is {dynamic:g}, more than friction, {static:g}: what slips cannot hold better; give less"
 
 
+def _with_dynamic(values: Callable[[Pair], Sequence[float]], pair: Pair) -> tuple[float, ...]:
+    return *values(pair), pair.keys["dynamic_friction"]
+
+
 def with_two_frictions(part: ResistancePart, torque: Callable[..., Any]) -> ResistancePart:
     """Return a resistance with another one for contacts that have two frictions.
 
@@ -39,10 +44,7 @@ def with_two_frictions(part: ResistancePart, torque: Callable[..., Any]) -> Resi
     torque : callable
         Of the one with two: its coefficients end with ``dynamic``, its history with 1 where the contact slips.
     """
-
-    def values(pair: Pair) -> tuple[float, ...]:
-        return *part.values(pair), pair.keys["dynamic_friction"]
-
+    values = partial(_with_dynamic, part.values)
     both = replace(
         part, model=f"{part.model}-dynamic", coefficients=(*part.coefficients, "dynamic"), values=values,
         history=(*part.history, HistoryColumn(f"{part.role}_slips", "")), torque=torque,
