@@ -205,8 +205,9 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     }
     for role, table in interaction.parts.items():
         part = PARTS[role][table["model"]]
-        values = {**{key.name: key.default for key in part.keys}, **table}
-        given = {name: value for name, value in values.items() if name != "model" and value is not None}
+        # what is not given, and has no default, may be said of the interaction: its friction
+        defaults = {one.name: keys.get(one.name) if one.default is None else one.default for one in part.keys}
+        given = {name: value for name, value in {**defaults, **table}.items() if name != "model"}
         uses[role] = PartUse(_with_frictions(part, given), given)
     recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
     if recipe.adhesion is not None and (text := _combination_problem(recipe.adhesion.part, model)):
