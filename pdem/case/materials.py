@@ -54,9 +54,9 @@ class Interaction(Section):
     rolling, twisting, adhesion : dict or None
         Further parts of the law: a table with the ``model`` and its keys.
     normal_stiffness : float or None
-        Linear law only, where it is needed: in N/m.
+        Laws of springs only, where it is needed: in N/m, that of loading.
     tangential_ratio : float or None
-        Linear law only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
+        Laws of springs only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
         oscillation of a sphere as slow as its normal impact.
 
     Laws of users declare further keys.
