@@ -62,6 +62,11 @@ def adhesion_findings(
                     yield finding
 
 
+def carried_in_case(case: CaseData) -> bool:
+    """Return whether any particles of a case carry liquid."""
+    return any(group.liquid for group in case.particles) or any(one.liquid for one in case.insertions)
+
+
 class _Met:
     """Two materials that stick, at both ends of their sizes.
 
@@ -88,6 +93,7 @@ class _Met:
         largest: float,
     ) -> None:
         self._case, self._pair, self._speed = case, pair[:2], conditions.speed
+        self._of_case = conditions.of_case
         self._spring: ContactSpring = spring_of(case, self._pair)
         self._where = shown_key(["interactions", key, "adhesion"])
         other = None if pair[2] else conditions.smallest[pair[1]]
@@ -132,6 +138,12 @@ class _Met:
         if self._table.get("model") != LIQUID_BRIDGE.model:
             return
         key = next(name for name in VOLUMES if name in self._table)
+        if key == "carried_volume" and self._of_case and not carried_in_case(self._case):
+            yield Finding(
+                "warning", "liquid bridges",
+                f"{self._where}.{key}: bridges take liquid that particles carry, and none carries any: give liquid in "
+                "[[particles]] or [[insertions]]",
+            )  # fmt: skip
         relative = None if key == "volume" else self._table[key]
         for radii in (self._smallest,) if relative is None else (self._smallest, self._largest):
             smaller = min(radius for radius in radii if radius is not None)

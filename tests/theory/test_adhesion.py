@@ -14,6 +14,7 @@ from pdem.contact.law import liquid_bridge
 from pdem.contact.law.contact_law import PartUse, Recipe
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import MaterialProperties
 from pdem.containers.mesh import Mesh
@@ -101,6 +102,33 @@ def test_points_of_a_bridge(relative, angle):
     assert liquid_bridge.energy(-rupture, R, c, 0.0) == pytest.approx(work, rel=1e-9)
     limit = 0.826273 * most * math.sqrt(volume / (2.0 * R))
     assert liquid_bridge.energy(-1e6 * R, R, c, 0.0) == pytest.approx(limit, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "pull"),
+    [
+        ("dmt", lambda overlap: 2.0 * math.pi * W * R),
+        ("linear", lambda overlap: 2.0 * math.pi * 2e5 * R * overlap),
+        ("wet", lambda overlap: 4.0 * math.pi * R * 0.07 * math.cos(math.radians(30.0))),
+    ],
+)
+def test_on_linear_springs(name, pull):
+    """They rest where spring and pull balance, and a bridge that is drawn out has no stiffness to damp."""
+    k = 1e4
+    part = PARTS["adhesion"][ADHESION[name]["model"]]
+    keys = {"restitution": 1.0, "friction": 0.5, "normal_stiffness": k}
+    use = PartUse(part, {key.name: key.default for key in part.keys} | ADHESION[name])
+    spring = ContactSpring(Recipe(PartUse(LINEAR, keys), adhesion=use, keys=keys), SOFT, SOFT)
+    for overlap in (1e-9, 1e-6, 1e-4):
+        assert spring.sticking_force(overlap, R) == pytest.approx(k * overlap - pull(overlap), rel=1e-12)
+    if name == "linear":
+        assert spring.resting_overlap(R) < 1e-12 * R
+    else:
+        assert spring.resting_overlap(R) == pytest.approx(pull(0.0) / k, rel=1e-9)
+    assert spring.adhesive_stiffness(R) in (0.0, k)
+    if name == "wet":
+        _, factor, _ = part.elastic(-1e-6, R, spring._coefficients_of(use), 0.0, 1.0)
+        assert factor == 0.0
 
 
 def test_a_given_volume_is_that_of_every_bridge():

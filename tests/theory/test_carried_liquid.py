@@ -11,6 +11,7 @@ from hypothesis import given as when
 from hypothesis import strategies as st
 from sticky import sticky_case, sticky_law
 
+import pdem
 from cases import Grains, quad, simulate, state_of
 from pdem.contact.law import carried_liquid as law
 from pdem.simulation.carried_liquid import liquid_values
@@ -185,6 +186,32 @@ def test_particles_bring_liquid_and_take_it_away(tmp_path):
     values = liquid_values(run.system)
     assert Fraction(values["liquid_in_films"]) + Fraction(values["liquid_in_bridges"]) == total(run)
     assert 0.0 < float(total(run)) < 20.0 * each
+
+
+def test_files_say_where_liquid_is_in_wet_cases_only(tmp_path):
+    """Columns of the series, and the field of snapshots; a case of dry particles has neither."""
+    for name, interaction in (("wet", WET), ("given", sticky_law("wet"))):
+        folder = tmp_path / name
+        folder.mkdir()
+        liquid = 0.02 if name == "wet" else 0.0
+        run = simulate(
+            folder, Grains([[0.0, 0.0, 0.99 * RADIUS]], RADIUS, material="wet", liquid=liquid), step=1e-6, end=1e-5,
+            walls=({"mesh": quad(0.1)},), lower=(-0.1,) * 3, upper=(0.1,) * 3, **sticky_case(wet=interaction),
+            more={"output": {"folder": str(folder / "results")}},
+        )  # fmt: skip
+        run.run()
+        results = pdem.Results(folder / "results")
+        snapshot = results.at(1e-5)
+        if name == "given":
+            assert not [column for column in results.series.names if "liquid" in column]
+            assert "liquid" not in vars(snapshot)
+            continue
+        owned = float(total(run))
+        assert snapshot.liquid.tolist() == [owned]
+        films, held = (results.series[f"liquid_in_{place}"] for place in ("films", "bridges"))
+        assert (films + held).tolist() == [owned] * len(films)
+        assert held[0] == 0.0
+        assert held[-1] > 0.0
 
 
 @when(st.integers(0, 2**50), st.integers(0, 2**50), st.floats(0.5, 1e15))

@@ -52,7 +52,7 @@ def about(found: list[str], subject: str) -> list[str]:
     ],
 )
 def test_usual_adhesion_is_not_warned_of(adhesion):
-    found = bad(adhesion)
+    found = bad(adhesion, *(["particles.0.liquid=0.01"] if "carried" in adhesion else []))
     assert not about(found, "adhesion")
     assert not about(found, "liquid bridges")
     assert not about(found, "time step")
@@ -90,7 +90,8 @@ def test_a_spring_that_is_softer_than_the_pull_is_an_error():
     [("volume", 6e-11, "3e-11"), ("relative_volume", 0.06, "0.03"), ("carried_volume", 0.06, "0.03")],
 )
 def test_bridges_beyond_the_pendular_state_are_told(key, value, limit):
-    (line,) = about(bad(f"{WATER}, {key} = {value}"), "liquid bridges")
+    carried = ["particles.0.liquid=0.01"] if "carried" in key else []
+    (line,) = about(bad(f"{WATER}, {key} = {value}", *carried), "liquid bridges")
     assert f"interactions.grain-grain.adhesion.{key} = {value:g}" in line
     assert "bridges of 6e-11 m3" in line
     assert line.endswith(f"use at most {limit}")
@@ -126,7 +127,27 @@ def test_adhesion_that_needs_elastic_spheres_is_refused_for_a_law_in_a_file(tmp_
     assert "interactions.grain-grain.adhesion.model" in str(raised.value)
 
 
+def test_bridges_without_liquid_are_told():
+    (line,) = about(bad(f"{WATER}, carried_volume = 0.02"), "liquid bridges")
+    assert line.endswith("and none carries any: give liquid in [[particles]] or [[insertions]]")
+
+
 def test_liquid_without_use_is_told():
     text = BASE.replace("{ADHESION}", f"{{{WATER}, volume = 1e-12}}")
     with pytest.raises(CaseError, match=r"particles\[0\].liquid = 0.01: has no use"):
         Case.from_text(text.replace("radius = 1e-3", "radius = 1e-3\nliquid = 0.01"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("volume = 1e-12", "carried_volume = 0.01"), ("carried_volume = 0.01",) * 2]
+)
+def test_liquid_is_carried_from_the_begin_or_never(before, after):
+    text = BASE.replace("{ADHESION}", f"{{{WATER}, {before}}}")
+    stage = f"interactions = {{grain-grain = {{adhesion = {{{WATER}, {after}}}}}}}"
+    text += f'[[stages]]\nname = "a"\nend = 0.5\n[[stages]]\nname = "b"\n{stage}\n'
+    if before == after:
+        assert Case.from_text(text).stages[1].interactions
+        return
+    with pytest.raises(CaseError, match="carried_volume can neither come nor go in a stage") as raised:
+        Case.from_text(text)
+    assert "stages[1].interactions.grain-grain.adhesion" in str(raised.value)
