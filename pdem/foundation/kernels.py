@@ -14,6 +14,7 @@ import importlib
 import os
 import platform
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
@@ -27,7 +28,7 @@ from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def _avoid_gathers() -> None:
@@ -142,6 +143,20 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
 def threads() -> int:
     """Return the number of threads the threaded kernels run on."""
     return _asked[0] or int(numba.get_num_threads())
+
+
+@contextmanager
+def planned_for(count: int) -> Iterator[None]:
+    """Let loops be divided for so many threads within this block, on the threads that there are.
+
+    What they compute has to be the same; this shows it without starting threads.
+    """
+    asked = _asked[0]
+    _asked[0] = count
+    try:
+        yield
+    finally:
+        _asked[0] = asked
 
 
 def _start_pool(count: int, crowded: bool) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import PartUse, Recipe
 
 _HALVINGS = 60
+_SAMPLES = 200
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -31,8 +32,7 @@ class ContactSpring:
         self.coefficients = self._coefficients_of(recipe.normal)
 
     def _coefficients_of(self, use: PartUse) -> Any:
-        pair = Pair(*self._materials, {**self._recipe.keys, **self._recipe.normal.keys, **use.keys})
-        values = dict(zip(use.part.coefficients, use.part.values(pair), strict=True))
+        values = dict(zip(use.part.coefficients, self.values_of(use), strict=True))
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
@@ -46,6 +46,16 @@ class ContactSpring:
         """Return the stiffness [N/m]."""
         _, factor = self._normal.elastic(overlap, radius, self.coefficients)
         return float(self.coefficients.modulus * factor)
+
+    def energy(self, overlap: float, radius: float) -> float:
+        """Return the elastic energy [J] at an overlap [m], without adhesion."""
+        return float(self._normal.energy(overlap, radius, self.coefficients))
+
+    def values_of(self, use: PartUse, *, swapped: bool = False) -> list[float]:
+        """Return the coefficients of a part of the recipe; `swapped` with the materials in the other order."""
+        keys = {**self._recipe.keys, **self._recipe.normal.keys, **use.keys}
+        materials = self._materials[::-1] if swapped else self._materials
+        return [float(value) for value in use.part.values(Pair(*materials, keys))]
 
     def depth(self, mass: float, radius: float, speed: float) -> float:
         """Return the largest overlap [m] of an elastic impact of effective mass [kg] at a speed [m/s]."""
@@ -71,3 +81,18 @@ class ContactSpring:
         if use is None or use.part.stiffness is None:
             return 0.0
         return float(use.part.stiffness(radius, self._coefficients_of(use)))
+
+    def adhesive_energy(self, radius: float) -> float:
+        """Return about what adhesion gives away when two bodies of this effective radius touch [J], 0 without any.
+
+        It is the largest depth of the energy below that at the touch.
+        """
+        use = self._recipe.adhesion
+        if use is None:
+            return 0.0
+        c, reach = self._coefficients_of(use), 4.0 * float(use.part.gap(radius, self._coefficients_of(use)))
+        overlaps = [reach * number / _SAMPLES for number in range(_SAMPLES + 1)]
+        return -min(
+            float(use.part.energy(at, radius, c, self._normal.energy(at, radius, self.coefficients)))
+            for at in overlaps
+        )

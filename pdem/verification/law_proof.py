@@ -1,0 +1,76 @@
+"""One thing that has been proved of a contact law, or refuted: number, limit, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pdem.foundation.function_trials import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pdem.case.findings import Level
+    from pdem.contact.law.contact_law import Recipe
+    from pdem.contact.law.parts import Part
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The outcome of one check of a law.
+
+    Attributes
+    ----------
+    name : str
+        What was to be shown.
+    value : float
+        What was found.
+    limit : float
+        What `value` may be at most.
+    remedy : str
+        Where and what is to be done if it is more.
+    fault : {"error", "warning"}
+        What it is if it is more.
+    """
+
+    name: str
+    value: float
+    limit: float
+    remedy: str = ""
+    fault: Level = "error"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the value is within its limit; one that is no number is not."""
+        return self.value <= self.limit
+
+    @property
+    def level(self) -> Level:
+        """Severity."""
+        return "info" if self.holds else self.fault
+
+    def __str__(self) -> str:
+        """Return what was found in a line."""
+        text = f"{self.name}: {self.value:.3g}, at most {self.limit:.3g} is allowed"
+        return text if self.holds or not self.remedy else f"{text}; {self.remedy}"
+
+
+def part_of(recipe: Recipe, kind: str) -> Part:
+    """Return the part of a law that a kind of motion is about; of all kinds at once the normal one."""
+    use = getattr(recipe, kind, None) or recipe.normal
+    part: Part = use.part
+    return part
+
+
+def place_of_part(part: Part) -> str:
+    """Return where a part is computed: file, function and line of a user's, else its name."""
+    functions = functions_of(part)
+    return place_of(next(iter(functions.values()))) if part.digest and functions else f"{part.role} {part.model}"
+
+
+def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a part by the names of their fields."""
+    fields = ("elastic", "force", "torque", "energy", "gap")
+    found = {name: getattr(part, name, None) for name in fields}
+    return {name: one for name, one in found.items() if one is not None}
