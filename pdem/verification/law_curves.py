@@ -48,7 +48,8 @@ def curve_proofs(subject: Subject) -> Iterator[Proof]:
 def _at_touch(subject: Subject, radius: float, depth: float, where: str) -> Iterator[Proof]:
     begin, usual = subject.spring.force(0.0, radius), subject.spring.force(depth, radius)
     remedy = (
-        f"{where} returns {begin:.3g} N at an overlap of 0, and {usual:.3g} N at {depth:.3g} m: a force that begins with "
+        f"{where} returns {begin:.3g} N at an overlap of 0, and {usual:.3g} N at {depth:.3g} m: a "
+        f"force that begins with "
         "a jump makes energy; let it vanish at the touch"
     )
     yield Proof("force at the touch", abs(begin) / max(abs(usual), 1e-300), TOUCH, remedy)
@@ -58,7 +59,8 @@ def _pushing(subject: Subject, radius: float, overlaps: Floats, where: str) -> P
     forces = np.array([subject.spring.force(overlap, radius) for overlap in overlaps])
     pulls = -forces.min() / np.abs(forces).max()
     remedy = (
-        f"{where} returns {forces.min():.3g} N at an overlap of {overlaps[forces.argmin()]:.3g} m, and contacts without "
+        f"{where} returns {forces.min():.3g} N at an overlap of {overlaps[forces.argmin()]:.3g} m, "
+        f"and contacts without "
         "adhesion do not pull: it is cut to 0; what pulls is given as adhesion"
     )
     return Proof("pull without adhesion", float(max(pulls, 0.0)), 0.0, remedy)
@@ -76,7 +78,8 @@ def _stiffness(subject: Subject, radius: float, overlaps: Floats, where: str) ->
     lacking = 1.0 - declared / np.maximum(slopes, 1e-300)
     worst = int(np.argmax(lacking))
     remedy = (
-        f"{where} declares {declared[worst]:.3g} N/m at an overlap of {overlaps[worst]:.3g} m, and its force rises by "
+        f"{where} declares {declared[worst]:.3g} N/m at an overlap of {overlaps[worst]:.3g} m, and "
+        f"its force rises by "
         f"{slopes[worst]:.3g} N/m there: the time step and the damping follow from what is declared; return the "
         "derivative of the force"
     )
@@ -94,10 +97,13 @@ def _energy(subject: Subject, radius: float, overlaps: Floats) -> Proof:
     forces = np.array([spring.force(at, radius) for at in overlaps])
     apart = np.abs(rises - forces) / np.maximum(np.abs(forces), 1e-300)
     worst = int(np.argmax(apart))
+    function = functions_of(subject.recipe.normal.part).get("energy")
+    where = place_of_part(subject.recipe.normal.part) if function is None else place_of(function)
     remedy = (
-        f"{place_of(functions_of(subject.recipe.normal.part)['energy'])} rises by {rises[worst]:.3g} J/m at an overlap of "
-        f"{overlaps[worst]:.3g} m, where the force is {forces[worst]:.3g} N: the energy ledger will not close; give "
-        "energy=, the integral of the force"
+        f"the energy of {where} rises by {rises[worst]:.3g} J/m at an overlap of "
+        f"{overlaps[worst]:.3g} m, where the force is {forces[worst]:.3g} N: the energy ledger will "
+        f"not close; give as "
+        "energy= the integral of the force, which is force * overlap / (1 + power) for a power of the overlap alone"
     )
     return Proof("energy that is not the work of the force", float(apart[worst]), UNLIKE, remedy, "warning")
 
@@ -110,6 +116,9 @@ def symmetric_coefficients(subject: Subject) -> Proof:
         for name, a, b in zip(use.part.coefficients, one, other, strict=True):
             apart = abs(a - b) / max(abs(a), abs(b), 1e-300)
             if apart > worst:
-                worst, named = apart, f"{name} of {use.part.role} is {a:.3g} for one order and {b:.3g} for the other"
+                worst, named = (
+                    apart,
+                    f"{name} of {use.part.role} is {a:.3g} for one order and {b:.3g} for the other",
+                )
     remedy = f"{named}: let it be symmetric in the two materials"
     return Proof("coefficients that depend on the order of materials", worst, 1e-12, remedy)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pdem.case.findings import STEP_WARNING
 from pdem.verification.law_pairs import State
-from pdem.verification.law_proof import Proof, part_of, place_of_part
+from pdem.verification.law_proof import Proof, place_of_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,17 +70,21 @@ def rebounds_of(subject: Subject) -> Rebounds:
     step = max(subject.step, FINEST * shortest)
     radius = np.tile(subject.radii(1), (SPEEDS, 1))
     pairs = subject.pairs(radius, step)
-    begin = _meeting(radius, speed, np.zeros((SPEEDS, 2, 3)), step)
+    begin = _meeting(radius, speed, np.zeros((SPEEDS, 2, 3)), 0.5 * step)
     end = pairs.fly(begin, math.ceil(LASTING * longest / step))
     sticks = pairs.touching
     away = end.velocity[:, 1, 2] - end.velocity[:, 0, 2]
-    return Rebounds(speed, np.where(sticks, 0.0, away / speed), sticks, float(subject.recipe.keys["restitution"]), step)
+    return Rebounds(
+        speed, np.where(sticks, 0.0, away / speed), sticks, float(subject.recipe.keys["restitution"]), step
+    )
 
 
-def _meeting(radius: Floats, speed: Floats, spin: Floats, step: float, slip: Floats | None = None) -> State:
-    """Return pairs half a step before they meet along z, the second body coming down; `slip` is along x [m/s]."""
+def _meeting(
+    radius: Floats, speed: Floats, spin: Floats, way: Floats | float, slip: Floats | None = None
+) -> State:
+    """Return pairs a time `way` [s] before they meet along z, the second body coming down; `slip` is along x [m/s]."""
     position, velocity = np.zeros((2, len(speed), 2, 3))
-    position[:, 1, 2] = radius.sum(axis=1) + 0.5 * step * speed
+    position[:, 1, 2] = radius.sum(axis=1) + way * speed
     velocity[:, 1, 2] = -speed
     if slip is not None:
         velocity[:, 1, 0] = slip
@@ -91,8 +95,9 @@ def rebound_proof(subject: Subject, rebounds: Rebounds) -> Proof:
     """Return the proof that no impact gives energy."""
     worst = int(np.argmax(rebounds.found))
     remedy = (
-        f"an impact at {rebounds.speed[worst]:.3g} m/s rebounds {rebounds.found[worst]:.4g} times as fast, with a step of "
-        f"{rebounds.step:.3g} s: shorten the step, or mend {place_of_part(part_of(subject.recipe, 'normal'))}"
+        f"an impact at {rebounds.speed[worst]:.3g} m/s rebounds {rebounds.found[worst]:.4g} times as "
+        f"fast, with a step of "
+        f"{rebounds.step:.3g} s: shorten the step, or mend {place_of_part(subject.recipe.normal.part)}"
     )
     return Proof("rebound speed over impact speed", float(rebounds.found[worst]), math.sqrt(GAIN), remedy)
 
@@ -146,17 +151,23 @@ def _largest_gain(subject: Subject, step: float, duration: float) -> float:
 
 def stability_proofs(subject: Subject, stability: Stability) -> list[Proof]:
     """Return the proofs that the step of the case, and those that its checks would let pass, make no energy."""
-    where = place_of_part(part_of(subject.recipe, "normal"))
     largest, allowed = stability.largest, STEP_WARNING["Hertz"] * stability.duration
-    given = f"impacts at {subject.speed:.3g} m/s gain energy with steps above {largest:.3g} s"
-    return [
-        Proof(
-            "time step over the largest stable one found", subject.step / max(largest, 1e-300), 1.0,
-            f"{given}, and the case takes {subject.step:.3g} s: shorten time.step",
-        ),
-        Proof(
-            "step by the declared stiffness over the largest stable one found", allowed / max(largest, 1e-300), 1.0,
-            f"{given}, and by the stiffness that {where} declares {allowed:.3g} s would do: declare the stiffness that "
-            "forces and torques really have",
-        ),
-    ]  # fmt: skip
+    if not largest:
+        remedy = (
+            f"oblique impacts at {subject.speed:.3g} m/s gain energy with every step from "
+            f"{stability.step[0]:.3g} s on: "
+            "the forces are at fault, not the step"
+        )
+        return [
+            Proof("kinetic energy after impacts, over that before", float(stability.gain[0]), GAIN, remedy)
+        ]
+    given = f"oblique impacts at {subject.speed:.3g} m/s gain energy with steps above {largest:.3g} s"
+    declared = (
+        f"{given}, and by the stiffness that {place_of_part(subject.recipe.normal.part)} declares "
+        f"{allowed:.3g} s would "
+        "do: declare the stiffness that forces and torques really have"
+    )
+    name = "largest step by the declared stiffness, over the largest stable one found"
+    proofs = [Proof(name, allowed / largest, 1.0, declared)]
+    given += f", and the case takes {subject.step:.3g} s: shorten time.step"
+    return [Proof("time step over the largest stable one found", subject.step / largest, 1.0, given), *proofs]

@@ -10,8 +10,17 @@ import numpy as np
 from pdem.contact.law.elastic import half_gaps
 from pdem.contact.pairs.history_kernels import CHUNKS
 from pdem.foundation.kernels import planned_for
-from pdem.verification.law_paths import KINDS, STEPS, Paths, Run, follow, random_paths, random_rotation, rotations
-from pdem.verification.law_proof import Proof, part_of, place_of_part
+from pdem.verification.law_paths import (
+    KINDS,
+    STEPS,
+    Paths,
+    Run,
+    follow,
+    random_paths,
+    random_rotation,
+    rotations,
+)
+from pdem.verification.law_proof import Proof, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,26 +31,30 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NUMBER = 48
+NUMBER = 32
 """Paths of each kind."""
 
-IMPACTS = 8.0
+IMPACTS = 6.0
 """Duration of a path over that of an impact."""
 
 SEED = 20061
 
 GAIN = 5e-3
-"""Energy that a closed path may give over all that goes to and fro on it: what is left of the error of the steps."""
+"""Energy that a closed path may give over all that goes to and fro on it: what is left of the error "
+"of the steps."""
 
-SAME = 1e-6
-"""Difference that rounding may make between what should be equal, over the largest."""
+SAME = 1e-4
+"""Difference that rounding may make between what should be equal, over the largest: stiff spheres overlap by a
+millionth
+of their radius."""
 
 TURNED = 0.03
-"""Difference that steps make to a contact that is turned by about one radian; a law that is not turned with it differs by
+"""Difference that steps make to a contact that is turned by about one radian; a law that is not turned with it
+differs by
 a part of order one."""
 
 
-NO_TORQUE = 1e-5
+NO_TORQUE = 1e-3
 """Torque over force and radius that is about none."""
 
 COPIES, FEWER = 24, 150
@@ -109,22 +122,26 @@ class Motions:
         for kind, trial in self.trials.items():
             worst = int(np.argmax(trial.gain))
             given, gross = -trial.run.work[-1, worst], trial.run.gross[worst]
-            where = place_of_part(part_of(self.subject.recipe, kind))
+            where = places_of(self.subject.recipe, kind)
             remedy = (
-                f"path {worst} gives {given:.3g} J of the {gross:.3g} J that go to and fro on it: a force or torque of "
-                f"{where} must give back less than it has taken, whatever the path"
+                f"path {worst} gives {given:.3g} J of the {gross:.3g} J that go to and fro on it: {where} "
+                "must give back less than it has taken, whatever the path"
             )
-            yield Proof(f"energy gained in closed paths, {_words(kind)}", float(trial.gain[worst]), GAIN, remedy)
+            yield Proof(
+                f"energy gained in closed paths, {_words(kind)}", float(trial.gain[worst]), GAIN, remedy
+            )
 
     def _exchange(self) -> Iterator[Proof]:
         radius, step = self._radius, self._pairs.step
         others = self.subject.pairs(radius, step, swapped=True)
         for kind, trial in self.trials.items():
             run = follow(trial.paths, others, swapped=True)
-            difference = _difference(run.force[:, :, ::-1], run.torque[:, :, ::-1], trial.run, self._radius.min(axis=1))
+            difference = _difference(
+                run.force[:, :, ::-1], run.torque[:, :, ::-1], trial.run, self._radius.min(axis=1)
+            )
             remedy = (
-                "with both partners exchanged forces are others: let the force of "
-                f"{place_of_part(part_of(self.subject.recipe, kind))} change its sign with normal, velocity and rotation"
+                "with both partners exchanged forces are others: let the force or torque of "
+                f"{places_of(self.subject.recipe, kind)} change its sign with normal, velocity and rotation"
             )
             yield Proof(f"exchange of the partners, {_words(kind)}", difference, SAME, remedy)
 
@@ -132,11 +149,14 @@ class Motions:
         rotation = random_rotation(SEED)
         for kind, trial in self.trials.items():
             run = follow(trial.paths.turned_by(rotation), self._pairs)
-            difference = _difference(run.force @ rotation, run.torque @ rotation, trial.run, self._radius.min(axis=1))
+            difference = _difference(
+                run.force @ rotation, run.torque @ rotation, trial.run, self._radius.min(axis=1)
+            )
             remedy = (
                 "the same motion along other axes has other forces: let "
-                f"{place_of_part(part_of(self.subject.recipe, kind))} use components of vectors along normal, slip and "
-                "rotation only, never along x, y or z alone"
+                f"{places_of(self.subject.recipe, kind)} use components of vectors along normal, slip "
+                f"and rotation only, "
+                "never along x, y or z alone"
             )
             yield Proof(f"another frame, {_words(kind)}", difference, SAME, remedy)
 
@@ -144,18 +164,22 @@ class Motions:
         for kind, trial in self.trials.items():
             if kind in ("normal", "all"):
                 continue
-            part = part_of(self.subject.recipe, kind)
             remedy = (
-                f"what {place_of_part(part)} remembers is not turned with the contact: turn it by contact.spin about the "
-                "normal, and into the tangent plane"
+                f"what {places_of(self.subject.recipe, kind)} remembers is not turned with the contact: turn it by "
+                "contact.spin about the normal, and into the tangent plane"
             )
             still = trial.paths.turning(np.zeros((NUMBER, 3)))
             base = follow(still, self._pairs)
             axes = np.random.default_rng(SEED).normal(size=(NUMBER, 3))
             axes /= np.linalg.norm(axes, axis=1)[:, None]
-            for name, turned in (("turning", 1.5 * axes), ("turning about the normal", 1.5 * still.frame[..., 0])):
+            for name, turned in (
+                ("turning", 1.5 * axes),
+                ("turning about the normal", 1.5 * still.frame[..., 0]),
+            ):
                 run = follow(trial.paths.turning(turned), self._pairs)
-                yield Proof(f"{name}, {_words(kind)}", _after_turning(base, run, turned, kind), TURNED, remedy)
+                yield Proof(
+                    f"{name}, {_words(kind)}", _after_turning(base, run, turned, kind), TURNED, remedy
+                )
 
     def _momentum(self) -> Iterator[Proof]:
         run = self.trials["all"].run
@@ -167,7 +191,11 @@ class Motions:
     def _bits(self) -> Iterator[Proof]:
         """Yield that what is evaluated in other places, beside others and by other workers has the same bits."""
         order = np.random.default_rng(SEED).permutation(np.arange(COPIES * NUMBER) % NUMBER)
-        trial, pairs, differ = self.trials["all"], self.subject.pairs(self._radius[order], self._pairs.step), 0
+        trial, pairs, differ = (
+            self.trials["all"],
+            self.subject.pairs(self._radius[order], self._pairs.step),
+            0,
+        )
         for workers, chunk in ((1, CHUNKS[-1]), (3, CHUNKS[0])):
             pairs.chunk_size = chunk
             with planned_for(workers):

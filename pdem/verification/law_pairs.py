@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,11 @@ class SeparatePairs:
         self.step, self._table, self.radius, self.chunk_size = step, table, radius, CHUNK
         self.mass = table.density[material] * 4.0 / 3.0 * np.pi * radius**3
         self.inertia = 0.4 * self.mass * radius**2
-        columns = {"id": np.arange(radius.size), "radius": radius.ravel(), "material": material.ravel()}
+        columns: dict[str, NDArray[Any]] = {
+            "id": np.arange(radius.size),
+            "radius": radius.ravel(),
+            "material": material.ravel(),
+        }
         self._particles, self._ended = Particles(columns), ExactSums(ENDED)
         count = radius.size
         fixed = FixedColumns(np.zeros((count, 3)), np.full(count, np.inf), np.zeros(count))

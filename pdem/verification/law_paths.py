@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.verification.law_pairs import Acting, SeparatePairs
+    from pdem.verification.law_pairs import SeparatePairs
 
     Floats = NDArray[np.float64]
 
-STEPS = 600
+STEPS = 400
 """Steps of a path."""
 
 HARMONICS = 5
@@ -178,10 +178,11 @@ def _frame_at(paths: Paths, number: float) -> Floats:
 
 
 def _spins(paths: Paths, number: int, radius: Floats, dt: float) -> Floats:
-    """Return the angular velocities in the middle of a step, (n, 2, 3): rolling does not slip, and slip not roll."""
+    """Return angular velocities in the middle of a step, (n, 2, 3): rolling does not slip, slip does not roll."""
     n, *tangents = np.moveaxis(_frame_at(paths, number + 0.5), 2, 0)
     slip, roll = (
-        part[:, :1] * tangents[0] + part[:, 1:] * tangents[1] for part in (paths.slip[number], paths.roll[number])
+        part[:, :1] * tangents[0] + part[:, 1:] * tangents[1]
+        for part in (paths.slip[number], paths.roll[number])
     )
     reach = radius.sum(axis=1)[:, None]
     whole = paths.turned / (STEPS * dt) + np.cross(n, slip) / reach

@@ -37,7 +37,7 @@ class Proof:
     name: str
     value: float
     limit: float
-    remedy: str = ""
+    remedy: str
     fault: Level = "error"
 
     @property
@@ -53,24 +53,26 @@ class Proof:
     def __str__(self) -> str:
         """Return what was found in a line."""
         text = f"{self.name}: {self.value:.3g}, at most {self.limit:.3g} is allowed"
-        return text if self.holds or not self.remedy else f"{text}; {self.remedy}"
+        return text if self.holds else f"{text}; {self.remedy}"
 
 
-def part_of(recipe: Recipe, kind: str) -> Part:
-    """Return the part of a law that a kind of motion is about; of all kinds at once the normal one."""
-    use = getattr(recipe, kind, None) or recipe.normal
-    part: Part = use.part
-    return part
+def places_of(recipe: Recipe, kind: str) -> str:
+    """Return where the part of a law is computed that a kind of motion is about; for all motions all parts."""
+    use = getattr(recipe, kind, None)
+    uses = recipe.uses if use is None else [use]
+    return " or ".join(place_of_part(one.part) for one in uses)
 
 
 def place_of_part(part: Part) -> str:
     """Return where a part is computed: file, function and line of a user's, else its name."""
     functions = functions_of(part)
-    return place_of(next(iter(functions.values()))) if part.digest and functions else f"{part.role} {part.model}"
+    return place_of(next(iter(functions.values()))) if functions else f"{part.role} {part.model}"
 
 
 def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a part by the names of their fields."""
+    """Return the functions of a part that a user has written, by the names of their fields."""
     fields = ("elastic", "force", "torque", "energy", "gap")
     found = {name: getattr(part, name, None) for name in fields}
-    return {name: one for name, one in found.items() if one is not None}
+    return {
+        name: one for name, one in found.items() if one is not None and not one.__module__.startswith("pdem.")
+    }

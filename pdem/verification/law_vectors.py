@@ -30,8 +30,9 @@ VECTORS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)pd\b")
 SCALARS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)sd\b")
 """Arithmetic of x86 on several numbers at a time, and on single ones."""
 
-MOST_SCALAR = 0.5
-"""Share of arithmetic on single numbers in a loop that has become vector code."""
+MOST_SCALAR = 0.75
+"""Share of arithmetic on single numbers in a loop that has become vector code: a second one that is "
+"not is beside it."""
 
 CONTACT_NUMBERS, LOAD_NUMBERS = 19, 4
 
@@ -44,17 +45,18 @@ def vector_proofs(subject: Subject) -> Iterator[Proof]:
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     for use in subject.recipe.uses:
-        if use.part.digest:
-            for function in functions_of(use.part).values():
-                yield _proof(function, use.part)
+        for function in functions_of(use.part).values():
+            yield _proof(function, use.part)
 
 
 def _proof(function: Callable[..., Any], part: Part) -> Proof:
     code = machine_code(function, part)
     vectors, scalars = len(VECTORS.findall(code)), len(SCALARS.findall(code))
     remedy = (
-        f"{place_of(function)}: {scalars} of {scalars + vectors} arithmetic instructions of its loop take single numbers, "
-        "which is two to eight times slower: write `a if condition else b` in place of branches and loops, and math.sqrt "
+        f"{place_of(function)}: {scalars} of {scalars + vectors} arithmetic instructions of its loop "
+        f"take single numbers, "
+        "which is two to eight times slower: write `a if condition else b` in place of branches and "
+        "loops, and math.sqrt "
         "in place of other functions of math"
     )
     share = scalars / max(scalars + vectors, 1)
@@ -104,8 +106,14 @@ def _with_memory(function: Callable[..., Any], part: Part) -> Any:
     """Make the function that calls one with a memory for a contact."""
     inner, Coefficients, step = compiled(function), tuple_type(part.coefficients), STEP
     behind, memory = CONTACT_NUMBERS + LOAD_NUMBERS, len(part.history)
-    of_contact, of_load = column_reader(_columns(0, CONTACT_NUMBERS)), column_reader(_columns(CONTACT_NUMBERS, LOAD_NUMBERS))
-    of_history, of_pair = column_reader(_columns(behind, memory)), column_reader(_columns(behind + memory, len(part.coefficients)))
+    of_contact, of_load = (
+        column_reader(_columns(0, CONTACT_NUMBERS)),
+        column_reader(_columns(CONTACT_NUMBERS, LOAD_NUMBERS)),
+    )
+    of_history, of_pair = (
+        column_reader(_columns(behind, memory)),
+        column_reader(_columns(behind + memory, len(part.coefficients))),
+    )
     write = column_writer(_columns(0, 4 + memory))
 
     @numba.njit(error_model="numpy")
