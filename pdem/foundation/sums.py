@@ -85,17 +85,19 @@ class ExactSums:
 
     def add_rows(self, names: Sequence[str], values: NDArray[np.float64]) -> None:
         """Add all entries of each row of an array to the sum of its name; several may have one name."""
-        self._count(values.size)
-        sums = np.array([self.names.index(name) for name in names])
-        add_rows(self.limbs, sums, np.ascontiguousarray(values))
+        self.count(values.size)
+        add_rows(
+            self.limbs, np.array([self.names.index(name) for name in names]), np.ascontiguousarray(values)
+        )
 
     def add_limbs(self, name: str, limbs: NDArray[np.int64]) -> None:
         """Add some sums (n, `LIMBS`) of few numbers each to the sum `name`."""
-        self._count(len(limbs))
+        self.count(len(limbs))
         normalise(limbs)
         self.limbs[self.names.index(name)] += limbs.sum(axis=0)
 
-    def _count(self, number: int) -> None:
+    def count(self, number: int) -> None:
+        """Take note that so many numbers are added to `limbs`, before they are."""
         self._added += number
         if self._added > _NORMALISE_AFTER:
             self.normalise()
@@ -114,15 +116,54 @@ class ExactSums:
 
 
 def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the doubles nearest to sums (n, `LIMBS`)."""
+    """Return the doubles nearest to sums (n, `LIMBS`); infinite beyond the largest."""
     limbs = limbs.copy()
     normalise(limbs)
-    low, high = limbs[:, :-1].astype("<u4"), limbs[:, -1].tolist()
-    unit, top = 1 << _SHIFT, 32 * (LIMBS - 1)
-    # Python divides integers of any length and rounds once
-    return np.array(
-        [
-            (int.from_bytes(row.tobytes(), "little") + (last << top)) / unit
-            for row, last in zip(low, high, strict=True)
-        ]
+    values = np.zeros(len(limbs))
+    _round_all(limbs, values)
+    return values
+
+
+@kernel
+def _round_all(limbs: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Write the doubles nearest to sums in normal form, which are made positive."""
+    for row in range(len(limbs)):
+        negative = limbs[row, LIMBS - 1] < 0
+        if negative:
+            _negate(limbs[row])
+        size = _rounded(limbs[row])
+        values[row] = -size if negative else size
+
+
+@inlined
+def _negate(limbs: NDArray[np.int64]) -> None:
+    carry = np.int64(0)
+    for limb in range(LIMBS):
+        value = carry - limbs[limb]
+        carry = value >> 32
+        limbs[limb] = value - (carry << 32)
+
+
+@inlined
+def _rounded(limbs: NDArray[np.int64]) -> float:
+    """Return the double nearest to a positive sum in normal form, of two equally near the even one."""
+    top = LIMBS - 1
+    while top > 2 and limbs[top] == 0:  # no number has bits in the two lowest limbs
+        top -= 1
+    if limbs[top] == 0 or top == LIMBS - 1:
+        return math.inf if limbs[top] else 0.0
+    bits = 0
+    while limbs[top] >> bits:
+        bits += 1
+    # the 64 highest bits, and whether any bit below them is set
+    head = (np.uint64(limbs[top]) << np.uint64(64 - bits)) | (
+        np.uint64(limbs[top - 1]) << np.uint64(32 - bits)
     )
+    head |= np.uint64(limbs[top - 2]) >> np.uint64(bits)
+    rest = limbs[top - 2] & ((1 << bits) - 1)
+    for limb in range(top - 2):
+        rest |= limbs[limb]
+    whole, low = np.int64(head >> np.uint64(11)), np.int64(head & np.uint64(0x7FF))
+    if low > 0x400 or (low == 0x400 and (rest != 0 or whole & 1)):
+        whole += 1
+    return math.ldexp(float(whole), 32 * top + bits - 53 - _SHIFT)

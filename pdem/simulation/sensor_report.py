@@ -111,9 +111,8 @@ def _of_region(system: System, place: SensorPlace) -> list[float]:
     sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
     counts = np.zeros(len(sums.names), np.int64)
     counts[:classes] = add_by_class(sums, kind, mass, classes)
-    for axis, name in enumerate(AXES):
-        sums.add(name, mass * own.velocity[rows, axis])
-    sums.add("solid", math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0))
+    solid = math.pi * radius**2 * (4.0 / 3.0 * radius if system.dimension == 3 else 1.0)
+    sums.add_rows([*AXES, "solid"], np.array([*(mass * own.velocity[rows].T), solid]))
     sums.normalise()
     total = system.exchange.add(np.concatenate((counts[:, None], sums.limbs), axis=1))
     found = list(ExactSums(sums.names, total[:, 1:]).values().values())

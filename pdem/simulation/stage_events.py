@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_cases import walls_present
+from pdem.simulation.added_walls import overlaps_with_added_walls
 from pdem.simulation.energy import BALANCE, TERMS, local_sums
 from pdem.simulation.gravity_events import change_gravity, set_gravity
 from pdem.simulation.setup import table_of
@@ -51,13 +52,19 @@ def _warn(system: System) -> None:
     text = f"{stage_line(system.stages, system.stages.present)}; the next stage begins from what is there"
     if system.stages.finished:
         text = stage_line(system.stages, system.stages.present)
+    _tell(system, text)
+
+
+def _tell(system: System, text: str) -> None:
+    """Warn of something on the first rank."""
     if system.exchange.rank == 0:
-        warnings.warn(text, RuntimeWarning, stacklevel=5)
+        warnings.warn(text, RuntimeWarning, stacklevel=6)
 
 
 def begin_next_stage(system: System, phases: Phases) -> None:
     """Begin the stage after the present one, between two steps. Collective, with columns that are up to date."""
-    stages = system.stages
+    stages, moving = system.stages, system.moving_walls
+    present = None if moving is None else moving.present
     stages.begin(stages.present + 1, system.step)
     _begin_insertions(system)
     if system.gravity is not None:
@@ -68,6 +75,8 @@ def begin_next_stage(system: System, phases: Phases) -> None:
         migrate_and_rebuild_lists(system, _change(system), phases)
         if before is not None:
             _add_jump(system, before)
+        for text in () if present is None else overlaps_with_added_walls(system, present):
+            _tell(system, text)
     system.notices.append(
         f"stage {stages.section.name} begins with step {system.step + 1}, at {system.time:.6g} s"
     )

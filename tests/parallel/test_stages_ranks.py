@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from inlets import case_of, inlet
 from rank_cases import communicator, compare, require_same_bits, state
@@ -90,6 +92,20 @@ def test_restart_at_the_end_of_a_stage_on_another_number(ranks):
     if comm.rank == 0:
         require_same_bits(last, through)
     comm.Barrier()
+
+
+@pytest.mark.ranks(3)
+def test_an_added_wall_where_grains_of_any_rank_are_is_told_once(ranks):
+    grains = {**GRAINS, "positions": [[0.08 * x, 0.0, 0.083 + 1e-4 * x] for x in range(-1, 2)]}
+    stages = [{"name": "fill", "end": 2 * STEP}, {"name": "open", "walls": {"lid": {"add": True}}}]
+    case = case_of(walls=WALLS, stages=stages, particles=[grains])
+    run = pdem.Simulation(case, communicator(), meshes=MESHES)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run.advance(3)
+    texts = communicator().allgather([str(one.message) for one in found])
+    (text,) = [text for of_rank in texts for text in of_rank]
+    assert "adds wall lid where 3 particles are: particle 0 overlaps it" in text
 
 
 @pytest.mark.ranks(2)

@@ -228,3 +228,19 @@ def test_the_ledger_of_a_changed_case_goes_on_in_the_same_stage(tmp_path):
     place = run.particles.position[0, 2]
     assert rebase_ledger(again, run.case) == pytest.approx(2.0 * MASS * place, rel=1e-9)
     assert again.energies()["residual"] == pytest.approx(run.energies()["residual"], abs=1e-15)
+
+
+@pytest.mark.parametrize(("depth", "count"), [(0.3, 2), (0.04, 0), (-0.1, 0)])
+def test_a_wall_is_added_where_grains_are(tmp_path, depth, count):
+    grains = Grains([[0.0, 0.0, R * (1.0 - depth)], [0.04, 0.0, R * (1.01 - depth)], [0.0, 0.04, 5 * R]], R)
+    walls = ({"mesh": quad(0.1), "name": "lid"}, {"mesh": quad(0.1, -1.0), "name": "floor"})
+    stages = [{"name": "open"}, {"name": "closed", "walls": {"lid": {"add": True}}}]
+    stages[0]["end"] = STEP
+    run = run_of(tmp_path, grains, walls=walls, stages=stages, gravity=(0.0, 0.0, 0.0))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run.advance(2)
+    texts = [str(one.message) for one in found]
+    expected = f"stage closed adds wall lid where {count} particles are: particle 0 overlaps it by 30 % of its radius"
+    assert len(texts) == (count > 0)
+    assert all(text.startswith(expected) for text in texts)

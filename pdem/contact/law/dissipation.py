@@ -21,6 +21,11 @@ ENDED = (
 system itself, and the work of own forces [J]. Checkpoints hold them in this order; new ones come last."""
 
 
+def terms_of_accounts(law: ContactLaw) -> NDArray[np.int64]:
+    """Return for each account of a law the place in `ENDED` of the term that it goes to when a contact ends."""
+    return np.array([ENDED.index(one.ended) for one in law.energies], np.int64)
+
+
 def add_dissipated(sums: ExactSums, law: ContactLaw, accounts: NDArray[np.float64]) -> None:
     """Add the accounts of some contacts to the terms of the ledger that they go to when a contact ends.
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.dissipation import add_dissipated, terms_of_accounts
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
-from pdem.contact.pairs.runs import outcome_of
+from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import id_table, neighbours
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
@@ -63,7 +63,7 @@ class PairContacts:
     """
 
     def __init__(self, law: ContactLaw) -> None:
-        self.law = law
+        self.law, self._terms = law, terms_of_accounts(law)
         self._kernel = kernels.pair_kernel(law)
         self.candidates = 0
         self.inner = 0
@@ -290,7 +290,7 @@ class PairContacts:
             done, any_ended, deep, advanced = outcome_of(runs)
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
-                add_dissipated(ended, self.law, storage.just_ended(runs))
+                ended.count(add_ended(ended.limbs, self._terms, storage.ended, runs))
             if not done:
                 storage.resume()
         return deepest, code

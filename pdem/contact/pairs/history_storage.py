@@ -13,7 +13,6 @@ from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK
 from pdem.contact.pairs.runs import (
-    ENDED,
     FREE_HISTORY,
     RUN,
     plan_runs,
@@ -219,12 +218,6 @@ class HistoryStorage:
         self._count = None
         self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))
         return self._runs
-
-    def just_ended(self, runs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the accounts of contacts that have ended while the runs were evaluated, (accounts, n)."""
-        firsts = ENDS * np.arange(len(runs))
-        parts = [self.ended[:, a : a + number] for a, number in zip(firsts, runs[:, ENDED], strict=True)]
-        return np.concatenate(parts, axis=1)
 
     def resume(self) -> None:
         """Let the workers that had no room for their chunks go on with more."""

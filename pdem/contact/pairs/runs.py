@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.foundation.kernels import inlined, kernel
+from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +86,32 @@ def resume_runs(runs: Runs, most: int, history: int, force: int) -> tuple[int, i
     for worker in range(len(runs)):
         runs[worker, BEGIN] = runs[worker, STOP]
     return _restock_both(runs, most, history, force)
+
+
+@kernel
+def add_ended(
+    limbs: NDArray[np.int64], terms: NDArray[np.int64], accounts: NDArray[np.float64], runs: Runs
+) -> int:
+    """Add the accounts of contacts that have ended to their terms of the ledger; return how many numbers were added.
+
+    Parameters
+    ----------
+    limbs : (sums, LIMBS) array
+        Exact sums [J].
+    terms : int64 array
+        By account: which of these sums.
+    accounts : (accounts, workers * n) array
+        Those that worker w has written from column ``w * n`` on [J].
+    runs : (workers, RUN) int64 array
+        What they have evaluated.
+    """
+    number, room = 0, accounts.shape[1] // len(runs)
+    for worker in range(len(runs)):
+        for account in range(len(terms)):
+            for place in range(worker * room, worker * room + runs[worker, ENDED]):
+                add_exactly(limbs[terms[account]], accounts[account, place])
+        number += runs[worker, ENDED] * len(terms)
+    return number
 
 
 @kernel

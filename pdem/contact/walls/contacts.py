@@ -16,8 +16,8 @@ from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
 from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
-from pdem.contact.walls.facet_lists import Carried, FacetLists, lay_out, list_ended, scatter_records
-from pdem.contact.walls.storage import WallRoom, WallRows
+from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
+from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
@@ -85,6 +85,7 @@ class WallContacts:
         self.total_row = np.zeros(0, np.int32)
         self.measured = False
         self._fixed: FixedArguments | None = None
+        self._accounts = ended_accounts(law)
 
     def _make_room(self, rows: int) -> WallRoom:
         return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
@@ -226,10 +227,10 @@ class WallContacts:
         self._find(self._room.tally, facets, given, fixed.surface, *rest)
         self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
         number, deep = search.seen_by_all(work.seen)
-        if number:
-            rows = np.empty(number, np.int32)
-            list_ended(near, self._start, self._old.counts, self._old.kind, rows)
-            self.end(self._old.history.T, rows, ended)
+        if number and self.law.has_ledger:
+            ended.count(number * len(self._accounts[0]))
+            old = self._old.counts, self._old.kind, self._old.history
+            add_ended(ended.limbs, *self._accounts, self._start[:near], *old)
         self.measured = True
         return int(deep)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdem.foundation.kernels import kernel
+from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
     from pdem.contact.walls.arguments import WallRecord
@@ -124,17 +125,32 @@ def scatter_records(
 
 
 @kernel
-def list_ended(
-    near: int,
+def add_ended(
+    limbs: NDArray[np.int64],
+    terms: NDArray[np.int64],
+    columns: NDArray[np.int64],
     start: NDArray[np.int64],
     counts: NDArray[np.int32],
     kind: NDArray[np.int8],
-    ended: NDArray[np.int32],
+    history: NDArray[np.float64],
 ) -> None:
-    """List the history rows, of so many particles near a wall, that nothing continues."""
-    number = 0
-    for q in range(near):
+    """Add the accounts [J] of contacts that nothing continues to exact sums.
+
+    Parameters
+    ----------
+    limbs : (sums, LIMBS) array
+        The sums.
+    terms, columns : int64 arrays
+        To which of the sums which columns of a history go.
+    start, counts : arrays
+        First row of each particle near a wall, and number of its contacts.
+    kind : (rows,) array
+        Negative for contacts that go on.
+    history : (rows + 1, columns) array
+        Histories, one row on.
+    """
+    for q in range(len(start)):
         for row in range(start[q], start[q] + counts[q]):
             if kind[row] >= 0:
-                ended[number] = row + 1
-                number += 1
+                for account in range(len(terms)):
+                    add_exactly(limbs[terms[account]], history[row + 1, columns[account]])

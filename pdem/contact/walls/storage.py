@@ -10,6 +10,7 @@ from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
 from pdem.contact.geometry.surface_arrays import Found
 from pdem.contact.law.contact_law import BLOCK, OVERLAP, UNKNOWN
+from pdem.contact.law.dissipation import ENDED, terms_of_accounts
 from pdem.contact.walls.arguments import WallRecord, WallWork
 from pdem.contact.walls.search import SEEN, TILE
 from pdem.contact.walls.stages import LOAD, WALL_COLUMNS, wall_columns_of
@@ -44,6 +45,13 @@ class WallRows:
             self.kind, self.feature, self.facet, self.history.reshape(-1), self.counts, self.history.shape[1],
             self._normal,
         )  # fmt: skip
+
+
+def ended_accounts(law: ContactLaw) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return to which terms of the ledger, by place in `ENDED`, which columns of a history go when a contact ends."""
+    work = law.columns + 3
+    terms = np.append(terms_of_accounts(law), ENDED.index("wall_work"))
+    return terms, np.append(np.arange(law.first_energy, law.columns), work)
 
 
 class WallRoom:
