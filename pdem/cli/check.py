@@ -54,6 +54,7 @@ def check(
 def _check(
     path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None
 ) -> int:
+    from pdem.case.contact_table import contact_table
     from pdem.case.initial import initial_particles
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
@@ -74,6 +75,8 @@ def _check(
         *folder_findings(case),
     ]
     findings += _prove_laws(case, *of_laws) if not any(one.level == "error" for one in findings) else []
+    if table := contact_table(case):
+        click.echo(table)
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)

@@ -354,7 +354,9 @@ def _continue_run(
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag)
     stop_if_signalled(communicator, options.flag)
-    wanted = options.laws if changes or options.laws else False  # what has not changed was proved at the begin
+    wanted = (
+        options.laws if changes or options.laws else False
+    )  # what has not changed was proved at the begin
     of_laws, files = prove_before_run(communicator, case, wanted, quiet=options.quiet)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop())
     simulation.restart_point = beginning

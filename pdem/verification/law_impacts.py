@@ -144,7 +144,7 @@ def _largest_gain(subject: Subject, step: float, duration: float) -> float:
     pairs = subject.pairs(radius, step)
     before = pairs.kinetic_energy(begin)
     after = pairs.kinetic_energy(pairs.fly(begin, math.ceil(3.0 * LASTING * duration / step)))
-    lent = np.array([subject.spring.adhesive_energy(subject.inertia(ratio)[1]) for ratio in subject.ratios])
+    lent = np.array([subject.spring.lent_energy(subject.inertia(ratio)[1]) for ratio in subject.ratios])
     lent = lent[np.arange(TRIED) % len(lent)]
     return float(np.max(after / (before + lent)))
 

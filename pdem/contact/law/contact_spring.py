@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import PartUse, Recipe
 
 _HALVINGS = 60
-_SAMPLES = 200
+_SAMPLES = 1000
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -82,17 +82,61 @@ class ContactSpring:
             return 0.0
         return float(use.part.stiffness(radius, self._coefficients_of(use)))
 
-    def adhesive_energy(self, radius: float) -> float:
-        """Return about what adhesion gives away when two bodies of this effective radius touch [J], 0 without any.
-
-        It is the largest depth of the energy below that at the touch.
-        """
+    def sticking_force(self, overlap: float, radius: float) -> float:
+        """Return the elastic force with adhesion [N]; the overlap is negative where the contact is stretched."""
+        force, factor = self._normal.elastic(max(overlap, 0.0), radius, self.coefficients)
         use = self._recipe.adhesion
         if use is None:
+            return float(force)
+        return float(use.part.elastic(overlap, radius, self._coefficients_of(use), force, factor)[0])
+
+    def sticking_energy(self, overlap: float, radius: float) -> float:
+        """Return the elastic energy with adhesion [J], 0 at the touch."""
+        energy = self._normal.energy(max(overlap, 0.0), radius, self.coefficients)
+        use = self._recipe.adhesion
+        if use is None:
+            return float(energy)
+        return float(use.part.energy(overlap, radius, self._coefficients_of(use), energy))
+
+    def gap(self, radius: float) -> float:
+        """Return how far a contact can be stretched [m], 0 without adhesion."""
+        use = self._recipe.adhesion
+        return 0.0 if use is None else float(use.part.gap(radius, self._coefficients_of(use)))
+
+    def stretches(self, radius: float) -> list[float]:
+        """Return overlaps [m] from where a contact ends to about where adhesion and elastic force balance."""
+        first, last = -self.gap(radius), _SMALL * radius
+        while self.sticking_force(last, radius) < 0.0 and last < radius:
+            last *= 2.0
+        return [first + (last - first) * number / _SAMPLES for number in range(_SAMPLES + 1)]
+
+    def pull_off(self, radius: float) -> float:
+        """Return the largest pull of adhesion [N], 0 without any."""
+        if self._recipe.adhesion is None:
             return 0.0
-        c, reach = self._coefficients_of(use), 4.0 * float(use.part.gap(radius, self._coefficients_of(use)))
-        overlaps = [reach * number / _SAMPLES for number in range(_SAMPLES + 1)]
-        return -min(
-            float(use.part.energy(at, radius, c, self._normal.energy(at, radius, self.coefficients)))
-            for at in overlaps
-        )
+        return max(0.0, -min(self.sticking_force(overlap, radius) for overlap in self.stretches(radius)))
+
+    @property
+    def effective_modulus(self) -> float:
+        """Effective modulus of both materials [Pa]."""
+        return Pair(*self._materials, {}).effective_modulus
+
+    @property
+    def work_of_adhesion(self) -> float:
+        """Work of adhesion [J/m^2], 0 where the law has none."""
+        use = self._recipe.adhesion
+        return 0.0 if use is None else float(use.keys.get("work_of_adhesion") or 0.0)
+
+    def sticking_speed(self, mass: float, radius: float) -> float:
+        """Return the speed [m/s] up to which a body of effective mass [kg] sticks, without damping.
+
+        It is that of the energy which adhesion takes when a contact is pulled apart.
+        """
+        lost = self.sticking_energy(-self.gap(radius), radius) if self._recipe.adhesion is not None else 0.0
+        return math.sqrt(2.0 * max(lost, 0.0) / mass)
+
+    def lent_energy(self, radius: float) -> float:
+        """Return what adhesion gives to two bodies that touch, at most, until it is pulled apart [J]."""
+        if self._recipe.adhesion is None:
+            return 0.0
+        return max(0.0, -min(self.sticking_energy(overlap, radius) for overlap in self.stretches(radius)))
