@@ -11,6 +11,8 @@ from pdem.case.particle_sources import largest_radii
 from pdem.case.timestep import (
     effective_mass_and_radius,
     impact_conditions,
+    impact_limit,
+    impact_overlap,
     spring_of,
     step_limits,
     step_scale,
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pdem.case.schema import CaseData
-    from pdem.contact.law.contact_spring import ContactSpring
 
 MOST_PAIRS = 20
 """Pairs of materials and sizes that are shown."""
@@ -44,7 +45,7 @@ class ContactRow:
     radius : float
         Of the first body [m].
     overlap : float
-        Largest one of an elastic impact at the speed of the case, over the radius.
+        Largest one of an elastic impact at the speed of the case, over the smaller radius.
     duration : float
         Of that impact [s].
     pull_off : float
@@ -79,7 +80,7 @@ class ContactRow:
 
 
 def contact_rows(case: CaseData) -> Iterator[ContactRow]:
-    """Yield the contacts of a case, for the smallest and for the largest particles of each two materials that can touch.
+    """Yield the contacts of a case, of the smallest and of the largest particles of each two materials that can touch.
 
     Raises
     ------
@@ -87,42 +88,41 @@ def contact_rows(case: CaseData) -> Iterator[ContactRow]:
         If a file of particles or of a law cannot be used.
     """
     conditions, largest = impact_conditions(case), largest_radii(case)
-    gravity = math.hypot(*largest_gravity(case))
     for first, second, is_wall in conditions.pairs:
-        if first not in largest or not (is_wall or second in largest):
-            continue
-        spring = spring_of(case, (first, second))
-        subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
-        for sizes in dict.fromkeys(
-            _key(radii, first, second, is_wall) for radii in (conditions.smallest, largest)
-        ):
-            mass, radius = effective_mass_and_radius(case, (first, second), *sizes)
-            densities = [case.materials[first].density, None if is_wall else case.materials[second].density]
-            masses = [
-                (density or 0.0) * 4.0 / 3.0 * math.pi * size**3
-                for density, size in zip(densities, sizes, strict=True)
-                if size is not None
+        if first in largest and (is_wall or second in largest):
+            found = [
+                (radii[first], None if is_wall else radii[second]) for radii in (conditions.smallest, largest)
             ]
-            yield _row(subject, spring, (mass, radius), (sizes[0], conditions.speed, min(masses) * gravity))
-
-
-def _key(radii: dict[str, float], first: str, second: str, is_wall: bool) -> tuple[float, float | None]:
-    return radii[first], None if is_wall else radii[second]
+            for sizes in dict.fromkeys(found):
+                yield _row(case, (first, second), sizes, conditions.speed)
 
 
 def _row(
-    subject: str, spring: ContactSpring, effective: tuple[float, float], size: tuple[float, float, float]
+    case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None], speed: float
 ) -> ContactRow:
-    """Return a row for an effective mass and radius, the radius of the first body, a speed, and the lighter weight."""
-    (mass, radius), (first, speed, weight) = effective, size
-    pull, work = spring.pull_off(radius), spring.work_of_adhesion
+    """Return the row of two materials and radii [m]; the second radius is None for a wall."""
+    subject = f"{pair[0]} on {'wall of ' if sizes[1] is None else ''}{pair[1]}"
+    spring, (mass, radius) = spring_of(case, pair), effective_mass_and_radius(case, pair, *sizes)
+    overlap = impact_overlap(case, pair, mass, radius, speed) if speed else 0.0
+    duration = impact_limit(case, pair, mass, radius, speed, subject).time if speed else math.inf
+    pull, work, weight = spring.pull_off(radius), spring.work_of_adhesion, _least_weight(case, pair, sizes)
     tabor = (
         (radius * (work / spring.effective_modulus) ** 2 / SPACING**3) ** (1.0 / 3.0) if work else math.nan
     )
     return ContactRow(
-        subject, first, spring.depth(mass, radius, speed) / first if speed else 0.0, spring.duration(mass, radius, speed),
-        pull, pull / weight if weight else math.nan, tabor, spring.sticking_speed(mass, radius),
+        subject, sizes[0], overlap / min(size for size in sizes if size), duration, pull,
+        pull / weight if weight else math.nan, tabor, spring.sticking_speed(mass, radius),
     )  # fmt: skip
+
+
+def _least_weight(case: CaseData, pair: tuple[str, str], sizes: tuple[float, float | None]) -> float:
+    """Return the weight of the lighter one of two bodies [N]."""
+    masses = [
+        (case.materials[name].density or 0.0) * 4.0 / 3.0 * math.pi * size**3
+        for name, size in zip(pair, sizes, strict=True)
+        if size is not None
+    ]
+    return min(masses) * math.hypot(*largest_gravity(case))
 
 
 def contact_table(case: CaseData) -> str:
@@ -150,11 +150,8 @@ def contact_table(case: CaseData) -> str:
 
 
 def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
-    first, *others = (
-        text.ljust(width) if k == 0 else text.rjust(width)
-        for k, (text, width) in enumerate(zip(line, widths, strict=True))
-    )
-    return f"  {first}  {'  '.join(others)}".rstrip()
+    others = [text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)]
+    return "  ".join([f"  {line[0].ljust(widths[0])}", *others]).rstrip()
 
 
 def _limiting(case: CaseData) -> list[str]:

@@ -74,12 +74,9 @@ def as_in_file(problem: Problem, document: Any) -> Problem:
     """Return a problem with its location in the case file: of a pair that is not named there, that of the default."""
     given = document.get("interactions") if isinstance(document, dict) else None
     place, *rest = problem.location[1:] or ("",)
-    if (
-        problem.location[:1] != ("interactions",)
-        or not isinstance(given, dict)
-        or DEFAULT not in given
-        or place in given
-    ):
+    if problem.location[:1] != ("interactions",) or not isinstance(given, dict):
+        return problem
+    if place in given or DEFAULT not in given:
         return problem
     text = problem.text.replace("both materials", f"both materials of {place}")
     return Problem(("interactions", DEFAULT, *rest), text)
