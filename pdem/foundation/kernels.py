@@ -146,16 +146,22 @@ def threads() -> int:
 
 
 @contextmanager
-def planned_for(count: int) -> Iterator[None]:
-    """Let loops be divided for so many threads within this block, on the threads that there are.
+def divided_for(workers: int) -> Iterator[None]:
+    """Divide loops among so many workers within this block, and run them on one thread.
 
-    What they compute has to be the same; this shows it without starting threads.
+    What they compute is the same on any threads, which this can show. Loops that are too short for threads do not wait
+    for any.
     """
     asked = _asked[0]
-    _asked[0] = count
+    if not _pool._is_initialized:
+        set_threads(1)
+    running = int(_pool.get_num_threads())
+    _pool._set_num_threads(1)
+    _asked[0] = workers
     try:
         yield
     finally:
+        _pool._set_num_threads(running)
         _asked[0] = asked
 
 

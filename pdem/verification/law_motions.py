@@ -9,13 +9,14 @@ import numpy as np
 
 from pdem.contact.law.elastic import half_gaps
 from pdem.contact.pairs.history_kernels import CHUNKS
-from pdem.foundation.kernels import planned_for
 from pdem.verification.law_paths import (
+    HELD_FROM,
     KINDS,
     STEPS,
     Paths,
     Run,
     follow,
+    held_paths,
     random_paths,
     random_rotation,
     rotations,
@@ -47,6 +48,9 @@ SAME = 1e-4
 """Difference that rounding may make between what should be equal, over the largest: stiff spheres overlap by a
 millionth
 of their radius."""
+
+TURN = 1.5
+"""Angle by which pairs are turned that otherwise keep still [rad]."""
 
 TURNED = 0.03
 """Difference that steps make to a contact that is turned by about one radian; a law that is not turned with it
@@ -106,7 +110,8 @@ class Motions:
         gap = 2.0 * half_gaps(law, rows)(effective) if law.may_pull else np.zeros(NUMBER)
         weaker = 10.0 ** -np.random.default_rng(SEED).uniform(0.0, 2.0, NUMBER)
         depth = np.minimum(subject.depths(NUMBER), 0.3 * radius.min(axis=1)) * weaker
-        paths = random_paths(kind, NUMBER, np.stack([depth, effective], axis=1), span, gap, SEED)
+        self._scale = np.stack([depth, effective], axis=1)
+        paths = random_paths(kind, self._scale, span, gap, SEED)
         return Trial(kind, paths, follow(paths, self._pairs))
 
     def proofs(self) -> Iterator[Proof]:
@@ -161,25 +166,21 @@ class Motions:
             yield Proof(f"another frame, {_words(kind)}", difference, SAME, remedy)
 
     def _turning(self) -> Iterator[Proof]:
-        for kind, trial in self.trials.items():
+        for kind in self.trials:
             if kind in ("normal", "all"):
                 continue
             remedy = (
                 f"what {places_of(self.subject.recipe, kind)} remembers is not turned with the contact: turn it by "
                 "contact.spin about the normal, and into the tangent plane"
             )
-            still = trial.paths.turning(np.zeros((NUMBER, 3)))
-            base = follow(still, self._pairs)
+            held = held_paths(kind, self._scale, self._pairs.step * STEPS, SEED)
+            base = follow(held, self._pairs)
             axes = np.random.default_rng(SEED).normal(size=(NUMBER, 3))
             axes /= np.linalg.norm(axes, axis=1)[:, None]
-            for name, turned in (
-                ("turning", 1.5 * axes),
-                ("turning about the normal", 1.5 * still.frame[..., 0]),
-            ):
-                run = follow(trial.paths.turning(turned), self._pairs)
-                yield Proof(
-                    f"{name}, {_words(kind)}", _after_turning(base, run, turned, kind), TURNED, remedy
-                )
+            for name, turned in (("turning", axes), ("turning about the normal", held.frame[..., 0])):
+                run = follow(held.turning(TURN * turned), self._pairs)
+                value = _after_turning(base, run, TURN * turned, kind)
+                yield Proof(f"{name}, {_words(kind)}", value, TURNED, remedy)
 
     def _momentum(self) -> Iterator[Proof]:
         run = self.trials["all"].run
@@ -197,9 +198,8 @@ class Motions:
             0,
         )
         for workers, chunk in ((1, CHUNKS[-1]), (3, CHUNKS[0])):
-            pairs.chunk_size = chunk
-            with planned_for(workers):
-                run = follow(trial.paths.taken(order), pairs, steps=FEWER)
+            pairs.chunk_size, pairs.workers = chunk, workers
+            run = follow(trial.paths.taken(order), pairs, steps=FEWER)
             for one, other in ((run.force, trial.run.force), (run.torque, trial.run.torque)):
                 differ += int((one != other[:FEWER, order]).sum())
         yield Proof("numbers with other bits on several workers", float(differ), 0.0, FAULT_OF_PDEM)
@@ -230,15 +230,15 @@ def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) ->
 
 
 def _after_turning(base: Run, run: Run, turned: Floats, kind: str) -> float:
-    """Return by how much what acts on pairs that turn differs from what acts on those that do not.
+    """Return by how much what acts on pairs that turn differs from what acts on those that do not, while held.
 
-    It is the median over the paths of the root mean square over each: at the limit of a friction single steps may
-    differ by much.
+    It is the median over the paths of the root mean square over each.
     """
     name = "force" if kind == "tangential" else "torque"
     still, moved = getattr(base, name)[:, :, 1], getattr(run, name)[:, :, 1]
     back = np.stack([
-        (rotations(-turned * ((number + 1) / STEPS)) @ moved[number][..., None])[..., 0] for number in range(STEPS)
+        (rotations(-turned * ((number + 1) / STEPS)) @ moved[number][..., None])[..., 0]
+        for number in range(HELD_FROM, STEPS)
     ])  # fmt: skip
-    apart, size = ((one**2).sum(axis=(0, 2)) for one in (back - still, still))
+    apart, size = ((one**2).sum(axis=(0, 2)) for one in (back - still[HELD_FROM:], still[HELD_FROM:]))
     return float(np.median(np.sqrt(apart / np.maximum(size, 1e-300))))

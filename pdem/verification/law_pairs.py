@@ -13,6 +13,7 @@ from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
+from pdem.foundation.kernels import divided_for
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, Motion
 
@@ -93,12 +94,13 @@ class SeparatePairs:
     ----------
     mass, inertia : (n, 2) arrays
         In kg and kg m^2.
-    chunk_size : int
-        Pairs that are evaluated at a time, from the next `begin` on.
+    chunk_size, workers : int
+        Pairs that are evaluated at a time, and workers among which these are divided, from the next `begin` on.
     """
 
     def __init__(self, table: Table, radius: Floats, material: NDArray[np.int32], step: float) -> None:
         self.step, self._table, self.radius, self.chunk_size = step, table, radius, CHUNK
+        self.workers = 1
         self.mass = table.density[material] * 4.0 / 3.0 * np.pi * radius**3
         self.inertia = 0.4 * self.mass * radius**2
         columns: dict[str, NDArray[Any]] = {
@@ -118,7 +120,8 @@ class SeparatePairs:
         self._contacts.chunk_size = self.chunk_size
         rows = np.arange(self.radius.size, dtype=np.int32).reshape(-1, 2)
         pairs = NearPairs.of(rows[:, 0].copy(), rows[:, 1].copy())
-        self._contacts.take_candidates(pairs, self._particles, self._ended)
+        with divided_for(self.workers):
+            self._contacts.take_candidates(pairs, self._particles, self._ended)
 
     def evaluate(self, state: State, *, at_rest: bool = False) -> Acting:
         """Take one step to a state, and return what acts there.
@@ -132,8 +135,9 @@ class SeparatePairs:
         given = ContactParameters(
             table.density, table.rows, table.law.powers(table.rows), 0.0 if at_rest else self.step, self.step, _DEEPEST
         )  # fmt: skip
-        self._contacts.begin(particles, table.density, packed=False)
-        self._contacts.evaluate(False, particles, _OPEN, given, self._ended, self._kick)
+        with divided_for(self.workers):
+            self._contacts.begin(particles, table.density, packed=False)
+            self._contacts.evaluate(False, particles, _OPEN, given, self._ended, self._kick)
         shape = (-1, 2, 3)
         return Acting(particles.force.reshape(shape).copy(), particles.torque.reshape(shape).copy())
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 STEPS = 400
 """Steps of a path."""
 
+HELD_FROM = STEPS // 4
+"""Step of `held_paths` from which on bodies keep still."""
+
 HARMONICS = 5
 """Of the random functions of time."""
 
@@ -73,15 +76,13 @@ class Paths:
         return replace(self, turned=turned)
 
 
-def random_paths(kind: str, number: int, scale: Floats, span: float, gap: Floats, seed: int) -> Paths:
+def random_paths(kind: str, scale: Floats, span: float, gap: Floats, seed: int) -> Paths:
     """Return random paths of one of `KINDS`.
 
     Parameters
     ----------
     kind : str
         One of `KINDS`.
-    number : int
-        Of paths.
     scale : (n, 2) array
         Largest overlap of each [m], and effective radius [m].
     span : float
@@ -91,7 +92,7 @@ def random_paths(kind: str, number: int, scale: Floats, span: float, gap: Floats
     seed : int
         Of the random numbers.
     """
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
     time, dt = np.linspace(0.0, 1.0, STEPS + 1), span / STEPS
     depth, radius = scale.T
     press = _smooth(rng, time, number)
@@ -117,6 +118,28 @@ def random_paths(kind: str, number: int, scale: Floats, span: float, gap: Floats
         twist = rates(sizes(-1.0, 1.5) / radius)
     turned = rng.normal(size=(number, 3)) * (kind == "all")
     return Paths(overlap, slip, roll, twist, _frames(rng, number), turned)
+
+
+def held_paths(kind: str, scale: Floats, span: float, seed: int) -> Paths:
+    """Return paths of pairs that are pressed together, slip, roll or twist a little, and keep still from then on.
+
+    Parameters are those of `random_paths`. From the step `HELD_FROM` on nothing moves relative to each other.
+    """
+    rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
+    depth, radius = scale.T
+    press = np.minimum(np.arange(STEPS + 1) / HELD_FROM, 1.0)[:, None]
+    moving = (np.abs(np.arange(STEPS) - 0.75 * HELD_FROM) < 0.25 * HELD_FROM)[:, None]
+    size = depth * 10.0 ** rng.uniform(-2.0, 0.0, number) * 2.0 * STEPS / (HELD_FROM * span)
+    angle = rng.uniform(0.0, 2.0 * np.pi, number)
+    way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    slip, roll = (
+        (size / length * moving)[..., None] * way * (kind == name)
+        for name, length in (("tangential", np.ones(number)), ("rolling", radius))
+    )
+    twist = size / radius * moving * (kind == "twisting")
+    return Paths(
+        depth * (1.05 * press - 0.05), slip, roll, twist, _frames(rng, number), np.zeros((number, 3))
+    )  # fmt: skip
 
 
 def _smooth(rng: np.random.Generator, time: Floats, number: int) -> Floats:
