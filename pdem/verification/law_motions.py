@@ -49,7 +49,7 @@ SAME = 1e-4
 millionth
 of their radius."""
 
-TURN = 1.5
+TURN = 1.0
 """Angle by which pairs are turned that otherwise keep still [rad]."""
 
 TURNED = 0.03
@@ -179,8 +179,16 @@ class Motions:
             axes /= np.linalg.norm(axes, axis=1)[:, None]
             for name, turned in (("turning", axes), ("turning about the normal", held.frame[..., 0])):
                 run = follow(held.turning(TURN * turned), self._pairs)
-                value = _after_turning(base, run, TURN * turned, kind)
+                value = _after_turning(self._acting(base, kind), self._acting(run, kind), TURN * turned)
                 yield Proof(f"{name}, {_words(kind)}", value, TURNED, remedy)
+
+    def _acting(self, run: Run, kind: str) -> Floats:
+        """Return the force, or the torque without that of the force, on the second body of each pair (t, n, 3)."""
+        if kind == "tangential":
+            return run.force[:, :, 1]
+        arm = self._radius[:, :, None]
+        found: Floats = (arm[:, 0] * run.torque[:, :, 1] - arm[:, 1] * run.torque[:, :, 0]) / arm.sum(axis=1)
+        return found
 
     def _momentum(self) -> Iterator[Proof]:
         run = self.trials["all"].run
@@ -229,13 +237,11 @@ def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) ->
     )  # fmt: skip
 
 
-def _after_turning(base: Run, run: Run, turned: Floats, kind: str) -> float:
-    """Return by how much what acts on pairs that turn differs from what acts on those that do not, while held.
+def _after_turning(still: Floats, moved: Floats, turned: Floats) -> float:
+    """Return by how much what acts on pairs that turn differs from what acts on others, while they are held.
 
-    It is the median over the paths of the root mean square over each.
+    Both are arrays (t, n, 3). It is the median over the paths of the root mean square over each.
     """
-    name = "force" if kind == "tangential" else "torque"
-    still, moved = getattr(base, name)[:, :, 1], getattr(run, name)[:, :, 1]
     back = np.stack([
         (rotations(-turned * ((number + 1) / STEPS)) @ moved[number][..., None])[..., 0]
         for number in range(HELD_FROM, STEPS)

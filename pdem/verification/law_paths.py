@@ -129,7 +129,7 @@ def held_paths(kind: str, scale: Floats, span: float, seed: int) -> Paths:
     depth, radius = scale.T
     press = np.minimum(np.arange(STEPS + 1) / HELD_FROM, 1.0)[:, None]
     moving = (np.abs(np.arange(STEPS) - 0.75 * HELD_FROM) < 0.25 * HELD_FROM)[:, None]
-    size = depth * 10.0 ** rng.uniform(-2.0, 0.0, number) * 2.0 * STEPS / (HELD_FROM * span)
+    size = depth * 10.0 ** rng.uniform(-1.0, 0.0, number) * 2.0 * STEPS / (HELD_FROM * span)
     angle = rng.uniform(0.0, 2.0 * np.pi, number)
     way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     slip, roll = (
