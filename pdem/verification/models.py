@@ -110,7 +110,7 @@ def restitution(model: Model, axes: Any) -> list[Finding]:
     """Compare the rebound of two spheres with the restitution that was asked for, at three speeds."""
     speeds, findings = np.array([0.01, 0.1, 1.0]) * SPEED, []
     for wanted in RESTITUTIONS:
-        subject = pair_of(model.but(restitution=wanted, friction=0.0))
+        subject = pair_of(model.but(restitution=wanted))
         found, _ = rebounds(
             subject, speeds, 0.01 * subject.duration(SPEED), 10.0 * subject.duration(speeds[0])
         )
@@ -159,7 +159,7 @@ def sticking(model: Model, axes: Any) -> list[Finding]:
     mass, radius = 0.5 * MASS, 0.5 * RADIUS
     critical = math.sqrt(14.184392 / mass) * (WORK**5 * radius**4 / EFFECTIVE**2) ** (1.0 / 6.0)
     factors = np.array([0.5, 0.97, 1.03, 1.1, 1.5, 2.0, 4.0])
-    subject = pair_of(model.but(restitution=1.0, friction=0.0))
+    subject = pair_of(model.but(restitution=1.0))
     step = 0.01 * _jkr_units(radius)[1] / critical
     found, sticks = rebounds(subject, factors * critical, step, 8000 * step)
     x = np.linspace(1.0, 4.0, 200)
@@ -201,7 +201,7 @@ def slope(model: Model, axes: Any) -> list[Finding]:
 
 
 def rolling_out(model: Model, axes: Any) -> list[Finding]:
-    """Compare where a rolling sphere stops on a plane with 7 v^2 / (10 mu_r g), from when the torque has built up on."""
+    """Compare where a rolling sphere stops with 7 v^2 / (10 mu_r g), from when the torque has built up on."""
     speed, slowing = 0.05, 5.0 / 7.0 * ROLLING_FRICTION * GRAVITY
     motion = on_plane(model.interaction, 0.0, speed, 0.15)
     first, later = 10, 20
@@ -246,11 +246,11 @@ MODELS = (
         {**_GRAINS, "adhesion": {"model": "jkr", "work_of_adhesion": WORK}}, (pulling, sticking),
     ),
     Model(
-        "rolling spring", "Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269, type C",
+        "rolling-spring", "Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269, type C",
         {**_GRAINS, "rolling": _SPRING}, (slope, rolling_out, resting_heap),
     ),
     Model(
-        "constant torque", "Wensrich, Katterfeld, Powder Technology 217 (2012) 409, type A",
+        "constant-torque", "Wensrich, Katterfeld, Powder Technology 217 (2012) 409, type A",
         {**_GRAINS, "rolling": {"model": "constant-torque", "friction": ROLLING_FRICTION}}, (rolling_out,),
     ),
 )  # fmt: skip
