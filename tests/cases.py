@@ -31,6 +31,7 @@ class Grains:
     velocity: Any = (0.0, 0.0, 0.0)
     spin: Any = (0.0, 0.0, 0.0)
     material: str = "grain"
+    liquid: float = 0.0
 
     def columns(self) -> dict[str, np.ndarray]:
         position = np.array(self.position, dtype=np.float64).reshape(-1, 3)
@@ -76,7 +77,8 @@ def make_case(
     particles = []
     for number, group in enumerate(groups):
         np.savez(folder / f"group{number}.npz", **group.columns())
-        particles.append({"material": group.material, "file": f"group{number}.npz"})
+        table = {"material": group.material, "file": f"group{number}.npz"}
+        particles.append(table | ({"liquid": group.liquid} if group.liquid else {}))
     tables = []
     for number, wall in enumerate(walls):
         given = {"mesh": "given"} if "mesh" in wall else {}

@@ -13,7 +13,7 @@ from pdem.case.driven_wall_checks import driven_problems
 from pdem.case.force_rules import force_problems
 from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
-from pdem.case.laws import interaction_problems
+from pdem.case.laws import interaction_problems, liquid_problems
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.motions import RotationKind
@@ -58,6 +58,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _motions,
         _detection,
         stage_problems,
+        liquid_problems,
     )
     problems = [problem for rule in rules for problem in rule(case)]
     # With other problems these rules would only repeat them.

@@ -14,12 +14,15 @@ from pdem.case.base import BRANCH
 from pdem.case.example_cases import example_names, example_text
 from pdem.case.messages import nearest_key_hint
 from pdem.case.schema import CaseData
+from pdem.contact.law.models import PARTS
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pydantic.fields import FieldInfo
+
+    from pdem.contact.law.parts import Key
 
     Models = list[type[BaseModel]]
 
@@ -62,7 +65,7 @@ def explain(key: str = "") -> str:
         return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}"
     texts = _field_texts(found)
     sections = _section_texts(list(dict.fromkeys(models)))
-    return "\n\n".join([".".join(parts), *texts, *sections, *_example(parts)])
+    return "\n\n".join([".".join(parts), *texts, *_model_texts(parts), *sections, *_example(parts)])
 
 
 def _is_named(found: Sequence[tuple[type[BaseModel], str]]) -> bool:
@@ -98,6 +101,21 @@ def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
         lines = [*textwrap.wrap(meaning, WIDTH), f"  value: {' or '.join(kinds)}"]
         texts.append("\n".join([*lines, f"  default: {' or '.join(defaults)}"]))
     return texts
+
+
+def _model_texts(parts: Sequence[str]) -> list[str]:
+    """Return the models of a part of a contact law with their keys, if that is what the key is."""
+    if parts[0] != "interactions" or parts[-1] not in PARTS:
+        return []
+    return ["\n".join([f'model = "{one.model}": {one.text}', *map(_key_line, one.keys)])
+            for one in PARTS[parts[-1]].values()]  # fmt: skip
+
+
+def _key_line(key: Key) -> str:
+    """Return a line on a key of a model: its unit, what it is, and its default or choices."""
+    choices = f" {' or '.join(map(_written, key.choices))}" if key.choices else ""
+    default = "" if key.default is None else f" (default: {_written(key.default)})"
+    return f"  {key.name}{f' [{key.unit}]' if key.unit else ''}  {key.text}{choices}{default}"
 
 
 def _default(field: FieldInfo) -> str:

@@ -16,6 +16,7 @@ from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
 from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
+from pdem.contact.law.carried_liquid import carried_by
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.group import on_each_rank
@@ -206,9 +207,12 @@ def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
     parts = {"id": [one.ids for one in groups], "material": materials}
     for name in ("radius", "position", "velocity", "angular_velocity"):
         parts[name] = [getattr(one, name) for one in groups]
+    if any(group.liquid for group in case.particles):
+        both = zip(groups, case.particles, strict=True)
+        parts["liquid"] = [carried_by(one.radius, group.liquid) for one, group in both]
     return {
-        name: np.concatenate([FIELDS[name].allocate(0), *parts[name]]).astype(FIELDS[name].dtype)
-        for name in INITIAL_COLUMNS
+        name: np.concatenate([FIELDS[name].allocate(0), *columns]).astype(FIELDS[name].dtype)
+        for name, columns in parts.items()
     }
 
 

@@ -163,6 +163,8 @@ class Insertion(Section):
         Of the random sizes, places and velocities, which are keyed by insertion and number.
     attempts : int
         Places tried for each particle at an event.
+    liquid : float
+        Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
     """
 
     name: Name
@@ -182,6 +184,7 @@ class Insertion(Section):
     stage: Name | None = None
     seed: Seed = 0
     attempts: Annotated[int, Field(ge=1, le=10**5)] = 100
+    liquid: NotNegative = 0.0
 
     def sizes(self) -> SizeDistribution:
         """Return the distribution of the radii."""

@@ -76,13 +76,43 @@ def _part_problems(role: str, interaction: Interaction, where: Location) -> Iter
     for name in given:
         if name not in keys:
             yield Problem((*location, name), unknown_key_text(name, ["model", *keys]))
-    yield from _value_problems(keys, given, location)
+    problems = list(_value_problems(keys, given, location))
+    yield from problems
+    if not problems and (text := part.rule({**{name: key.default for name, key in keys.items()}, **given})):
+        yield Problem(location, text)
     if role == "adhesion" and interaction.law in LAWS:
-        normal = LAWS[interaction.law].normal.model
-        if normal not in part.normal:  # type: ignore[attr-defined]
-            yield Problem(
-                (*location, "model"), f"needs a law of elastic spheres, and {interaction.law} is none"
-            )
+        text = _combination_problem(part, LAWS[interaction.law])
+        if text:
+            yield Problem((*location, "model"), text)
+
+
+def _combination_problem(adhesion: Any, law: LawModel) -> str:
+    """Return the problem of an adhesion model with the normal force of a law, or ""."""
+    if law.normal.model in adhesion.normal:
+        return ""
+    allowed = [f'"{name}"' for name, other in LAWS.items() if other.normal.model in adhesion.normal]
+    return (
+        f'"{adhesion.model}" is no adhesion for the normal force {law.normal.model!r} of this law; it goes with '
+        f"law = {' or '.join(allowed)}"
+    )
+
+
+def liquid_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of liquid that particles carry where no bridges take it."""
+    if any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values()):
+        return
+    liquids = {
+        "particles": [group.liquid for group in case.particles],
+        "insertions": [one.liquid for one in case.insertions],
+    }
+    for section, given in liquids.items():
+        for index, liquid in enumerate(given):
+            if liquid:
+                text = (
+                    'has no use: no interaction has adhesion = {model = "liquid-bridge", carried_volume = ...}, '
+                    "the largest volume of bridges that take it"
+                )
+                yield Problem((section, index, "liquid"), text)
 
 
 def _value_problems(keys: Mapping[str, Key], given: Mapping[str, Any], where: Location) -> Iterator[Problem]:
@@ -114,6 +144,8 @@ def _value_problem(key: Key, value: Any) -> str | None:
         return f"must be at least {key.at_least:g}"
     if key.at_most is not None and not value <= key.at_most:
         return f"must be at most {key.at_most:g}"
+    if key.below is not None and not value < key.below:
+        return f"must be below {key.below:g}"
     return None
 
 
@@ -145,6 +177,8 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
         values = {**{key.name: key.default for key in part.keys}, **table}
         uses[role] = PartUse(part, {name: value for name, value in values.items() if name != "model"})
     recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
+    if recipe.adhesion is not None and (text := _combination_problem(recipe.adhesion.part, model)):
+        raise CaseError(f"{where}.adhesion.model: {text}")
     try:
         for use in recipe.uses:
             check_part(use.part, Pair(TRIAL_MATERIAL, TRIAL_MATERIAL, {**keys, **own, **use.keys}))

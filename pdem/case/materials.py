@@ -64,7 +64,7 @@ class Interaction(Section):
         Resisting moment over normal force and rolling radius: short for
         ``rolling = {model = "constant-torque", friction = ...}``.
     rolling, twisting, adhesion : dict or None
-        Further parts of the law: a table with the ``model`` and its keys, see `pdem.contact.law.models`.
+        Further parts of the law: a table with the ``model`` and its keys.
     normal_stiffness : float or None
         Linear law only, where it is needed: in N/m.
     tangential_ratio : float or None

@@ -166,7 +166,7 @@ def _foreign_hint(word: str, keys: Sequence[str]) -> str:
     """Return a hint on a key or value of other programs, where `keys` are allowed; empty if there is none."""
     letters = "".join(letter for letter in word.lower() if letter.isalnum())
     if any(part in letters for part in _COHESION):
-        return 'pdem has adhesion = {model = "jkr", ...} in an interaction, no liquid bridges or bonds'
+        return 'pdem has adhesion = {model = ...} in an interaction: "jkr", "dmt", "linear", "liquid-bridge"; no bonds'
     plain = letters.replace("coefficientof", "").replace("coefficient", "").removesuffix("s")
     key, hint = _FOREIGN_KEYS.get(plain, ("", ""))
     return hint if key in keys else ""

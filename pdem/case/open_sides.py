@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.closed_surfaces import crossings_upwards
 from pdem.case.findings import Finding
 from pdem.case.gravity import first_gravity, gravity_tables
 from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity
 from pdem.case.stage_cases import walls_present
+from pdem.containers.closed_surfaces import crossings_upwards
 from pdem.containers.mesh_splitting import triangle_fans
 from pdem.containers.primitives.frames import frame_of
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.adhesion_checks import adhesion_findings
 from pdem.case.checks import AXES, BEYOND_REASON, LARGEST, SMALLEST
 from pdem.case.findings import STEP_ERROR, STEP_WARNING, Finding, Level
 from pdem.case.messages import shown_key
@@ -70,6 +71,7 @@ def particle_findings(
         yield from _plane(particles, name)
     yield from radius_unit_warnings(case, particles.radii)
     yield from impact_findings(case, conditions, particles.radii)
+    yield from adhesion_findings(case, conditions, particles.radii, step)
 
 
 def particle_name(number: int) -> str:

@@ -154,6 +154,8 @@ class ParticleGroup(Section):
         In m/s; replaces the velocities of a file; without both particles are at rest.
     angular_velocity : vector or None
         In rad/s, likewise.
+    liquid : float
+        Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
     """
 
     material: str
@@ -163,6 +165,7 @@ class ParticleGroup(Section):
     positions: Points | None = None
     velocity: Velocity | None = None
     angular_velocity: Vector | None = None
+    liquid: NotNegative = 0.0
 
     def sizes(self) -> SizeDistribution | None:
         """Return the distribution of the radii, None if they come from a file."""

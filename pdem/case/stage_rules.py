@@ -144,6 +144,9 @@ def _changed_models(before: Interaction, after: Interaction, where: Location) ->
         old = before.parts.get(role)
         if old is not None and old.get("model") != table.get("model"):
             yield Problem((*where, role), f'would replace the model "{old.get("model")}"; {remedy}')
+        elif old is not None and ("carried_volume" in old) != ("carried_volume" in table):
+            text = "carried_volume can neither come nor go in a stage: particles carry liquid from the begin or never"
+            yield Problem((*where, role), text)
         elif old is None and role == "adhesion":
             yield Problem((*where, role), f"is not there before; {remedy}, or give it in interactions")
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pdem.case.closed_surfaces import inside_closed_pieces
 from pdem.case.periodic_walls import periodic_wall_warnings
 from pdem.case.walls import MeshWall
+from pdem.containers.closed_surfaces import inside_closed_pieces
 from pdem.containers.mesh_report import SLIVER_ANGLE
 from pdem.containers.surface import surface_of
 

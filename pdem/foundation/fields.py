@@ -73,6 +73,7 @@ _ROWS = (
     Field("velocity", np.float64, (3,), "m/s", "velocity of the centre", Ghosted.EVERY_STEP),
     Field("angular_velocity", np.float64, (3,), "rad/s", "angular velocity", Ghosted.EVERY_STEP),
     Field("image", np.int32, (3,), "1", "lengths of the periodic box travelled along each axis"),
+    Field("liquid", np.float64, (), "m^3", "liquid that it owns: its film and its parts of bridges"),
     Field("force", np.float64, (3,), "N", "sum of the contact forces (without gravity)"),
     Field("torque", np.float64, (3,), "N m", "sum of the contact torques about the centre"),
 )

@@ -1,26 +1,22 @@
 """How a rigid body turns: not at all, about one axis, or freely.
 
 What is kept is the angular momentum in space, so that torques add to it and nothing else changes it: without torque
-it stays what it was, bit by bit. A top turns by the symmetric splitting into rotations about its principal axes of
-inertia (A. Dullweber, B. Leimkuhler, R. McLachlan, J. Chem. Phys. 107 (1997) 5840), which is of second order, can be
-run backwards and is symplectic: the energy of a free top swings a little and does not drift.
+it stays what it was, bit by bit (`pdem.motion.rigid_rotation`).
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pdem.containers.principal_axes import principal_axes
 from pdem.motion.drives import NOTHING
 from pdem.motion.poses import Axis, dot
+from pdem.motion.rigid_rotation import turned
 
 if TYPE_CHECKING:
     from pdem.motion.drives import Floats
-
-SPLITTING = ((0, 0.5), (1, 0.5), (2, 1.0), (1, 0.5), (0, 0.5))
-"""Principal axes about which a top is turned one after the other, and for which part of the step."""
 
 
 class Spin(Protocol):
@@ -156,7 +152,14 @@ class TopSpin:
     """
 
     def __init__(self, inertia: Floats, velocity: Floats) -> None:
-        self.principal, self.axes = principal_axes(inertia)
+        moments, self.axes = principal_axes(inertia)
+        self.principal: list[float] = moments.tolist()
+        from scipy.spatial.transform import Rotation  # few cases have free bodies, and it takes a while
+
+        one, two, three = self.principal
+        self._answers = 1.0 / one, 1.0 / two, 1.0 / three
+        x, y, z, w = Rotation.from_matrix(self.axes).as_quat().tolist()
+        self._frame = w, x, y, z
         self._stand((1.0, 0.0, 0.0, 0.0))
         self.momentum = inertia @ velocity
 
@@ -172,19 +175,11 @@ class TopSpin:
         self.momentum = self.momentum + time * torque
 
     def drift(self, time: float) -> None:
-        """Turn without torque for a time, about one principal axis after the other."""
-        momentum = (self.momentum @ self.rotation @ self.axes).tolist()
-        attitude = self.attitude
-        for number, part in SPLITTING:
-            angle = part * time * momentum[number] / self.principal[number]
-            other, third = (number + 1) % 3, (number + 2) % 3
-            b, c, cosine, sine = momentum[other], momentum[third], math.cos(angle), math.sin(angle)
-            momentum[other], momentum[third] = cosine * b + sine * c, cosine * c - sine * b
-            x, y, z = (math.sin(0.5 * angle) * self.axes[:, number]).tolist()
-            attitude = _product(attitude, (math.cos(0.5 * angle), x, y, z))
-        length = math.sqrt(sum(part * part for part in attitude))
-        w, x, y, z = (part / length for part in attitude)
-        self._stand((w, x, y, z))
+        """Turn without torque for a time."""
+        one, two, three = self.momentum.tolist()
+        there = turned(_product(self.attitude, self._frame), (one, two, three), self._answers, time)
+        w, x, y, z = self._frame
+        self._stand(_product(there, (w, -x, -y, -z)))
 
     def velocity(self) -> Floats:
         """Return the angular velocity."""
@@ -208,16 +203,6 @@ class TopSpin:
         w, x, y, z = state[:4].tolist()
         self._stand((w, x, y, z))
         self.momentum = state[4:7].copy()
-
-
-def principal_axes(inertia: Floats) -> tuple[list[float], Floats]:
-    """Return the principal moments and, in columns, their right-handed axes (3, 3)."""
-    if not np.any(inertia - np.diag(np.diag(inertia))):
-        return np.diag(inertia).tolist(), np.eye(3)
-    moments, axes = np.linalg.eigh(inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 2] = -axes[:, 2]
-    return moments.tolist(), axes
 
 
 def _product(

@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
-from pdem.contact.law.elastic import elastic_energies
+from pdem.contact.law.elastic import carried_in, elastic_energies
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
@@ -218,8 +218,9 @@ def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
         number, largest = number + owned, max(largest, deepest)
         is_owned = pair >= 0
         elastic = elastic_energies(
-            constants.law, constants.table, overlap[is_owned], effective[is_owned], pair[is_owned]
-        )
+            constants.law, constants.table, overlap[is_owned], effective[is_owned], pair[is_owned],
+            carried_in(pairs.law, histories)[is_owned],
+        )  # fmt: skip
         sums.add("elastic", elastic)
         _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, is_owned])
     return int(number), float(largest)
@@ -236,11 +237,11 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     walls = system.wall_contacts
     if walls is None:
         return 0, 0.0
-    particle, overlap, material = walls.elastic_state()
+    particle, overlap, material, carried = walls.elastic_state()
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    sums.add("elastic", elastic_energies(constants.law, constants.table, overlap, radius, pair))
+    sums.add("elastic", elastic_energies(constants.law, constants.table, overlap, radius, pair, carried))
     if walls.law.has_ledger:
         *accounts, work = walls.energies()
         _add_accounts(sums, walls.law, np.array(accounts))

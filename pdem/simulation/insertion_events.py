@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.simulation.carried_liquid import liquid_in_quanta
 from pdem.simulation.free_places import SpheresNear, own_particles_near, wall_overlaps
 from pdem.simulation.insertion_source import MOST_AT_ONCE
 from pdem.simulation.population import insert_particles
@@ -145,6 +146,7 @@ class _Event:
             "position": self._positions[came], "radius": radius,
             "material": np.full(len(numbers), source.material, np.int32),
             "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
+            "liquid": liquid_in_quanta(self._system, source.liquid(radius)),
         }  # fmt: skip
         return _Done(columns, state)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
+from pdem.contact.law.carried_liquid import carried_by
 from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
 from pdem.motion.courses import Clock
@@ -175,6 +176,10 @@ class InsertionSource:
     def masses(self, radii: Floats) -> Floats:
         """Return the masses of particles of some radii [kg]."""
         return self._density * (4.0 / 3.0 * math.pi) * radii**3
+
+    def liquid(self, radii: Floats) -> Floats:
+        """Return the liquid that particles of these radii bring [m^3], not yet in whole quanta."""
+        return carried_by(radii, self._insertion.liquid)
 
     def velocities(self, numbers: Indices) -> Floats:
         """Return the velocities of particles by number (n, 3) [m/s]."""

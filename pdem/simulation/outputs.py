@@ -25,6 +25,7 @@ from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
+from pdem.simulation.carried_liquid import kept_fields, liquid_columns, liquid_values
 from pdem.simulation.energy import terms_of_run
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.sensor_report import line_values
@@ -102,9 +103,10 @@ class Outputs:
         self._observed = tuple(simulation.system.observed.columns)
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
+        self._fields = kept_fields(written_fields(), simulation.system.constants)
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = self._format.particles(
-            self._folder / self._format.particle_file, list(written_fields()), self._attributes,
+            self._folder / self._format.particle_file, self._fields, self._attributes,
             resume_step=simulation.step or None, ranks=simulation.system.exchange,
         )  # fmt: skip
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
@@ -190,18 +192,17 @@ class Outputs:
         system = self._simulation.system
         residual = ["residual"] if system.constants.law.has_ledger else []
         energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
-        inserted = [column for one in self._simulation.system.insertions.sources for column in one.columns]
-        sensed = [column for one in self._simulation.system.sensors.places for column in one.columns]
+        parts: list[Any] = [*system.insertions.sources, *system.sensors.places]
         return [
             *_FIRST_COLUMNS,
             *energies,
             *_LAST_COLUMNS,
             *self._load_columns(),
             *driven,
-            *inserted,
-            *sensed,
-            *stage_columns(self._simulation.system),
-            *((name, one.unit) for name, one in self._simulation.system.observed.columns.items()),
+            *(column for one in parts for column in one.columns),
+            *liquid_columns(system.constants),
+            *stage_columns(system),
+            *((name, one.unit) for name, one in system.observed.columns.items()),
         ]
 
     def _load_columns(self) -> list[tuple[str, str]]:
@@ -228,7 +229,7 @@ class Outputs:
         self._check_observed()
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
-        sensed = line_values(simulation.system)
+        sensed = {**line_values(simulation.system), **liquid_values(simulation.system)}
         if not self._root:
             return
         for notice in simulation.system.notices:
@@ -254,8 +255,7 @@ class Outputs:
         row.update({name: value for name, (value, _) in self._driven_columns().items()})
         for one in simulation.system.insertions.sources:
             row.update(one.report())
-        row.update(sensed)
-        row.update(stage_row(simulation.system))
+        row.update(sensed | stage_row(simulation.system))
         row.update({name: one.value for name, one in simulation.system.observed.columns.items()})
         self._series.append(row)
         self._show(measured, rate)
@@ -307,7 +307,7 @@ class Outputs:
         """Write a snapshot of particles and walls. Collective."""
         simulation = self._simulation
         own = simulation.particles
-        columns = {field.name: own[field.name] for field in written_fields()}
+        columns = {field.name: own[field.name] for field in self._fields}
         rows = simulation.system.exchange.in_order([own.id])
         self._particles.write(simulation.time, simulation.step, columns, rows)
         loads = simulation.wall_loads()

@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
-from pdem.contact.law.elastic import elastic_energies
+from pdem.contact.law.elastic import carried_in, elastic_energies
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.energy import particle_energies
@@ -82,13 +82,16 @@ def _add_outflow(
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
-    ended.add("outflow", elastic_energies(law, table, pairs.histories[OVERLAP, ends], effective, pair))
+    histories = pairs.histories[:, ends]
+    energies = elastic_energies(law, table, histories[OVERLAP], effective, pair, carried_in(law, histories))
+    ended.add("outflow", energies)
     if system.wall_contacts is not None:
-        particle, overlap, other = system.wall_contacts.elastic_state()
+        particle, overlap, other, carried = system.wall_contacts.elastic_state()
         ends = is_removed[particle]
-        particle, overlap, other = particle[ends], overlap[ends], other[ends]
+        particle, overlap, other, carried = particle[ends], overlap[ends], other[ends], carried[ends]
         pair = own.material[particle] * len(constants.density) + other
-        ended.add("outflow", elastic_energies(law, table, overlap, own.radius[particle], pair))
+        energies = elastic_energies(law, table, overlap, own.radius[particle], pair, carried)
+        ended.add("outflow", energies)
 
 
 def insert_particles(

@@ -24,6 +24,7 @@ from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, add_events, advance_by
+from pdem.simulation.carried_liquid import begin_liquid
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
@@ -124,6 +125,7 @@ class Simulation(Scripting):
         self.system.own_forces = forces_of_run(case)
         add_events(self.system, stages)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
+        begin_liquid(self.system)
         enter_stage(self.system)
         self.system.renew_levels()
         if moving_walls is not None:

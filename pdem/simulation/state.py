@@ -13,6 +13,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
+from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
@@ -44,7 +45,10 @@ def local_groups(system: System) -> Groups:
     pairs, walls = pairs.take(mine), system.wall_records()
     of_pairs, of_walls = history_names(system.constants.law)
     return {
-        "particles": {field.name: system.particles[field.name].copy() for field in state_fields()},
+        "particles": {
+            field.name: system.particles[field.name].copy()
+            for field in kept_fields(state_fields(), system.constants)
+        },
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
         "wall_contacts": {
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
@@ -54,7 +58,7 @@ def local_groups(system: System) -> Groups:
         **system.observed.groups(),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
-            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system),
+            "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
         },
     }  # fmt: skip
 
@@ -63,6 +67,11 @@ def _of_scripts(system: System) -> dict[str, NDArray[Any]]:
     """Return what tells the own forces of a script apart, if there are any."""
     identities = system.own_forces.identities
     return {"script_forces": identities} if len(identities) else {}
+
+
+def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
+    """Return the quantum in which liquid is counted, if particles carry some."""
+    return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
 
 
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
@@ -148,6 +157,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_driven_state(system, groups)
     counters = groups["counters"]
     system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
     system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)
     load_insertions(system, groups)

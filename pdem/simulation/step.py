@@ -10,6 +10,7 @@ from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.foundation.kernels import plain, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
+from pdem.simulation.carried_liquid import form_bridges
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
 from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_walls
 from pdem.simulation.own_force_kicks import kick_own
@@ -40,6 +41,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
     BlowUpError
         On all ranks, if any of them recorded an error in this step or at the end of the last.
     """
+    form_bridges(system)
     system.step += 1
     stale = (
         kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)

@@ -107,6 +107,8 @@ class System:
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
         What observers have said so far.
+    liquid_quantum : float
+        In which liquid is counted that particles carry [m^3]; 0 if they carry none.
     own_forces : ForcesOfRun
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     """
@@ -168,6 +170,7 @@ class System:
         self.stages = Stages()
         self.gravity: Gravity | None = None
         self.own_forces = ForcesOfRun()
+        self.liquid_quantum = 0.0
         self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
 

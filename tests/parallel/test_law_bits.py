@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,48 @@ from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, st
 import pdem
 from decomposition.mpi import patient_barrier
 from pdem.papers.mixer import drum
+from pdem.simulation.carried_liquid import liquid_values
 
-STICKY = """rolling = {model = "spring", friction = 0.2}
+SPHERE = 4.0 / 3.0 * math.pi * 0.01**3
+
+STICKS = """rolling = {model = "spring", friction = 0.2}
 adhesion = {model = "jkr", work_of_adhesion = 2.0}
+restitution ="""
+WET = """rolling = {model = "spring", friction = 0.2}
+adhesion = {model = "liquid-bridge", surface_tension = 0.6, contact_angle = 20.0, carried_volume = 0.03}
 restitution ="""
 """The largest pull on a grain is about its weight."""
 
+OTHERS = """
+[materials.stiff]
+density = 1000.0
+youngs_modulus = 1e7
+poisson_ratio = 0.2
+[interactions.stiff-stiff]
+friction = 0.5
+restitution = 0.4
+rolling = {model = "spring", friction = 0.2}
+adhesion = {model = "dmt", work_of_adhesion = 2.0}
+[interactions.stiff-grain]
+friction = 0.5
+restitution = 0.4
+[interactions.stiff-steel]
+friction = 0.5
+restitution = 0.4
+adhesion = {model = "linear", cohesion_energy_density = 1e4}
+"""
+"""Models that make the law that of tests/sticky.py, which is compiled once; there are no particles of this."""
+
 
 def sticky_drum(method):
-    text = DRUM.replace("restitution =", STICKY).replace("rolling_friction = 0.001\n", "")
+    """Return a drum of wet and dry grains that bridges hold to each other, and which stick to the wall."""
+    head, _, rest = DRUM.partition("[[particles]]")
+    group, _, wall = rest.partition("[[walls]]")
+    head = head.replace("rolling_friction = 0.001\n", "")
+    head = STICKS.join(WET.join(head.split("restitution =", 1)).rsplit("restitution =", 1))
+    half = group.replace("count = 150", "count = 75")
+    wet = half.replace("radius = 0.01\n", "radius = 0.01\nliquid = 0.02\n", 1)
+    text = f"{head}{OTHERS}[[particles]]{wet}[[particles]]{half}[[walls]]{wall}"
     return pdem.Case.from_text(f'{text}\n[decomposition]\nmethod = "{method}"\nbalance = "always"\n')
 
 
@@ -32,6 +66,11 @@ def test_grains_that_stick_in_a_drum(ranks):
     assert system.exchange.add(np.array([[stretched]]))[0, 0] > 0
     assert simulation.energies()["rolling"] > 0.0
     assert simulation.energies()["adhesion"] > 0.0
+    liquid = liquid_values(system)
+    assert liquid["liquid_in_bridges"] > 0.0
+    assert liquid["liquid_in_films"] + liquid["liquid_in_bridges"] == pytest.approx(
+        75 * 0.02 * SPHERE, rel=1e-9
+    )
 
 
 @pytest.mark.ranks(2, 3, timeout=400)

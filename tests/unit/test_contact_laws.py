@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sticky import sticky_case, sticky_law
 
 import pdem
 from cases import GRAIN, USUAL, Grains, make_case, quad, simulate, state_of
@@ -23,6 +24,9 @@ PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-
     0.0, 1e-4, (27, 3)
 )
 GRAINS = Grains(PLACES, 1e-3, CROWD.normal(0.0, 0.1, (27, 3)), CROWD.normal(0.0, 20.0, (27, 3)))
+
+
+WATER = {"model": "liquid-bridge", "surface_tension": 0.07, "contact_angle": 30.0}
 
 
 def case_with(folder, **law):
@@ -76,8 +80,22 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"adhesion": {"model": "jkr", "work_of_adhesion": 0.0}}, "must be greater than 0"),
         (
             {"adhesion": {"model": "jkr", "work_of_adhesion": 0.1}, "law": "linear", "normal_stiffness": 1e3},
-            "elastic",
+            'it goes with law = "hertz-mindlin"',
         ),
+        ({"adhesion": {"model": "dmt", "work_of_adhesion": -0.1}}, "must be greater than 0"),
+        ({"adhesion": {"model": "linear"}}, "cohesion_energy_density: is missing"),
+        (
+            {"adhesion": {"model": "linear", "cohesion_energy_density": 1e3, "area": "sjkr2"}},
+            "must be one of 'lens', 'double'",
+        ),
+        (
+            {"adhesion": {**WATER, "contact_angle": 90.0, "volume": 1e-12}},
+            "contact_angle = 90.0: must be below 90",
+        ),
+        ({"adhesion": {**WATER, "surface_tension": -0.07, "volume": 1e-12}}, "must be greater than 0"),
+        ({"adhesion": WATER}, "must have one of volume, relative_volume, carried_volume"),
+        ({"adhesion": {**WATER, "volume": 1e-12, "relative_volume": 0.01}}, "and only one"),
+        ({"adhesion": {**WATER, "volume": 0.0}}, "must be greater than 0"),
         ({"twisting": {"model": "marshall"}}, "none is there yet"),
         ({"normal_stiffness": 1e4}, 'belongs to law = "linear"'),
         ({"law": "linear"}, "normal_stiffness: is missing"),
@@ -252,26 +270,33 @@ def test_arguments_of_a_law_are_checked(arguments, said):
     assert said in str(raised.value)
 
 
-STICKY = {
-    **USUAL, "rolling": {"model": "spring", "friction": 0.2}, "adhesion": {"model": "jkr", "work_of_adhesion": 0.05}
-}  # fmt: skip
+def part_of(rows, **options):
+    """Return some of `GRAINS` as a group of its own."""
+    return Grains(PLACES[rows], 1e-3, GRAINS.velocity[rows], GRAINS.spin[rows], **options)
+
+
+STICKY = sticky_case(
+    jkr=sticky_law("jkr", restitution=0.5),
+    wet=sticky_law("wet", restitution=0.5, relative_volume=None, carried_volume=0.03),
+)
+STICKING = part_of(slice(0, 14), material="jkr"), part_of(slice(14, 27), material="wet", liquid=0.02)
 
 
 @pytest.mark.parametrize(
-    ("law", "walls"),
+    ("groups", "options", "walls"),
     [
-        pytest.param(USUAL, True, id="usual"),
-        pytest.param(STICKY, False, id="sticky"),
-        pytest.param(STICKY, True, id="sticky-walls", marks=pytest.mark.slow),
+        pytest.param((GRAINS,), {"law": USUAL}, True, id="usual"),
+        pytest.param(STICKING, STICKY, False, id="sticky"),
+        pytest.param(STICKING, STICKY, True, id="sticky-walls", marks=pytest.mark.slow),
     ],
 )
-def test_the_motion_is_the_same_without_the_ledger(tmp_path, law, walls):
+def test_the_motion_is_the_same_without_the_ledger(tmp_path, groups, options, walls):
     """The parts of the law are the same for walls, whose kernels take the longest to compile."""
     meshes, found = [quad(0.1, -1.02e-3)] if walls else [], []
     for energies in ("true", "false"):
         case = make_case(
-            tmp_path, GRAINS, law=law, step=2e-6, gravity=(0.0, 0.0, -9.81),
-            walls=tuple({"mesh": mesh} for mesh in meshes),
+            tmp_path, *groups, step=2e-6, gravity=(0.0, 0.0, -9.81),
+            walls=tuple({"mesh": mesh} for mesh in meshes), **options,
         )  # fmt: skip
         case.override(f"output.energies={energies}")
         run = pdem.Simulation(case, threads=1, meshes=meshes)

@@ -49,6 +49,10 @@ def test_every_key_is_explained():
         ("detection.method", ['"hgrid" or "linked-cell"', 'default: "hgrid"']),
         ("domain.periodic", ["list of 3: true or false", "default: [false, false, false]"]),
         ("materials.steel.density", ["kg/m^3", "value: number greater than 0"]),
+        (
+            "interactions.grain-steel.adhesion",
+            ['model = "jkr"', 'model = "liquid-bridge"', "surface_tension [N/m]", '(default: "lens")'],
+        ),
         ("interactions.grain-steel.friction", ["Coulomb", "has to be given"]),
         ("walls.0.servo.largest_rate", ["value: number greater than 0"]),
         ("output.folder", ['default: "results"']),

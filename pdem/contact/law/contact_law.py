@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.parts import (
+    BRIDGE_VOLUME,
+    CARRIED,
     AdhesionPart,
     Energy,
     HistoryColumn,
@@ -153,7 +155,8 @@ class ContactLaw:
         self.has_ledger = energies
         self.energies = self._accounts() if energies else ()
         accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
-        memory = tuple(column for part in self._remembering() for column in part.history)
+        remembering = [*self._remembering(), *self.adhesions]
+        memory = tuple(column for part in remembering for column in part.history)
         self.history: tuple[HistoryColumn, ...] = (*BASE, *memory, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
@@ -194,6 +197,14 @@ class ContactLaw:
     def may_pull(self) -> bool:
         """Whether normal forces can be negative, and contacts last while they are stretched."""
         return bool(self.adhesions)
+
+    @property
+    def carried(self) -> tuple[int, int] | None:
+        """Column of the pair table, and that of a history in its place, of the liquid that is carried to a bridge."""
+        if not self.has(BRIDGE_VOLUME):
+            return None
+        column = next(place for place, name in enumerate(self.coefficients) if name.endswith(f".{CARRIED}"))
+        return column, self.place(BRIDGE_VOLUME)
 
     @property
     def columns(self) -> int:

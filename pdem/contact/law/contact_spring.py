@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import MaterialProperties, Pair, fields_of, tuple_type
+from pdem.contact.law.parts import CARRIED, MaterialProperties, Pair, fields_of, tuple_type
 
 if TYPE_CHECKING:
     from pdem.contact.law.contact_law import PartUse, Recipe
 
 _HALVINGS = 60
-_SAMPLES = 1000
+_LEAST = 1e-15  # overlap over radius below which there is no adhesion
+_SAMPLES = 1000  # of the curve of adhesion
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -36,6 +37,8 @@ class ContactSpring:
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
+        if CARRIED in values:
+            values[CARRIED] = math.inf  # as much as a bridge can have
         return tuple_type(names)(**values)
 
     def force(self, overlap: float, radius: float) -> float:
@@ -78,9 +81,12 @@ class ContactSpring:
     def adhesive_stiffness(self, radius: float) -> float:
         """Return the largest stiffness that adhesion alone brings about [N/m], 0 without any."""
         use = self._recipe.adhesion
-        if use is None or use.part.stiffness is None:
+        if use is None:
             return 0.0
-        return float(use.part.stiffness(radius, self._coefficients_of(use)))
+        if use.part.stiffness is not None:
+            return float(use.part.stiffness(radius, self._coefficients_of(use)))
+        resting = self.resting_overlap(radius)
+        return self.stiffness(resting, radius) if math.isfinite(resting) else 0.0
 
     def sticking_force(self, overlap: float, radius: float) -> float:
         """Return the elastic force with adhesion [N]; the overlap is negative where the contact is stretched."""
@@ -101,13 +107,27 @@ class ContactSpring:
     def gap(self, radius: float) -> float:
         """Return how far a contact can be stretched [m], 0 without adhesion."""
         use = self._recipe.adhesion
-        return 0.0 if use is None else float(use.part.gap(radius, self._coefficients_of(use)))
+        if use is None:
+            return 0.0
+        carried = (math.inf,) if use.part.history else ()
+        return float(use.part.gap(radius, self._coefficients_of(use), *carried))
+
+    def resting_overlap(self, radius: float) -> float:
+        """Return the overlap at which adhesion and elastic force balance [m]; infinite if that is beyond 4 radii."""
+        high = 4.0 * radius
+        if self.sticking_force(high, radius) <= 0.0:
+            return math.inf
+        while self.sticking_force(0.5 * high, radius) > 0.0 and high > _LEAST * radius:
+            high *= 0.5
+        low = 0.5 * high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.sticking_force(middle, radius) > 0.0 else (middle, high)
+        return high
 
     def stretches(self, radius: float) -> list[float]:
-        """Return overlaps [m] from where a contact ends to about where adhesion and elastic force balance."""
-        first, last = -self.gap(radius), _SMALL * radius
-        while self.sticking_force(last, radius) < 0.0 and last < radius:
-            last *= 2.0
+        """Return overlaps [m] from where a contact ends to where adhesion and elastic force balance."""
+        first, last = -self.gap(radius), min(self.resting_overlap(radius), radius)
         return [first + (last - first) * number / _SAMPLES for number in range(_SAMPLES + 1)]
 
     def pull_off(self, radius: float) -> float:

@@ -12,6 +12,7 @@ from pdem.contact.law.contact_law import BLOCK
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
 from pdem.foundation.user_functions import compiled
+from pdem.foundation.vectors import dot3
 from pdem.simd.columns import column_writer
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def elastic_of(law: ContactLaw) -> Any:
     """Make the function ``elastic(overlap, radius, k)``, of coefficients as `coefficients_reader` returns them.
 
-    It returns the force [N], the factor of the stiffness, and the largest pull [N].
+    It returns the force [N], the factor of the stiffness, and by how much the load of frictions exceeds the force.
     """
     return _chosen(law, [_elastic(*model) for model in law.elastics], _either3)
 
@@ -37,7 +38,10 @@ def energy_of(law: ContactLaw) -> Any:
 
 
 def gap_of(law: ContactLaw) -> Any:
-    """Make the function ``gap(0, radius, k)`` that returns how far a contact can be stretched [m]."""
+    """Make the function ``gap(carried, radius, k)`` that returns how far a contact can be stretched [m].
+
+    What is carried to a bridge [m^3] is given: it does not stand in the pair table.
+    """
     return _chosen(law, [_gap(*model) for model in law.elastics])
 
 
@@ -79,11 +83,23 @@ def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     )
 
 
+@inlined_exactly
+def _zero(overlap: float, radius: float, c: Any, d: Any) -> float:
+    return 0.0
+
+
+@inlined_exactly
+def _one(overlap: float, radius: float, c: Any, d: Any) -> float:
+    return 1.0
+
+
 def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: 0.0)
+        return _zero
     gap = compiled(adhesion.gap)
-    return inlined_exactly(lambda overlap, radius, c, d: gap(radius, d))
+    if adhesion.history:
+        return inlined_exactly(lambda carried, radius, c, d: gap(radius, d, carried))
+    return inlined_exactly(lambda carried, radius, c, d: gap(radius, d))
 
 
 @inlined
@@ -124,16 +140,23 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
 def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
     """Make the function that writes into a history what is lost of the elastic energy if a contact ends now [J].
 
-    It takes the columns, the place of the contact in them, the histories, the place there, and a `Contact`.
+    That is what it stores less what its pull takes from the motion until the next step, half a step later: the contact
+    is found to have ended there. It takes the columns, the place of the contact in them, the histories, the place
+    there, a `Contact`, and what the normal force gives in half a step [N s].
     """
     if not (law.has_ledger and law.has("adhesion")):
-        return inlined_closure(lambda work, w, history, h, contact: None)
-    energy, read = energy_of(law), coefficients_reader(law, places)
+        return inlined_closure(lambda work, w, history, h, contact, push: None)
+    loses = [adhesion is not None and bool(adhesion.energies) for _, adhesion in law.elastics]
+    models = [_energy(*model) if may else _zero for model, may in zip(law.elastics, loses, strict=True)]
+    energy, read = _chosen(law, models), coefficients_reader(law, places)
+    may_lose = _chosen(law, [_one if may else _zero for may in loses])
     write = column_writer([BLOCK * law.place("adhesion")])
 
     @inlined_closure
-    def account(work: Any, w: int, history: Any, h: int, contact: Contact) -> None:
-        write(history, h, (energy(contact.overlap, contact.radius, read(work, w)),))
+    def account(work: Any, w: int, history: Any, h: int, contact: Contact, push: float) -> None:
+        k = read(work, w)
+        taken = may_lose(0.0, 0.0, k) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
+        write(history, h, (energy(contact.overlap, contact.radius, k) - taken,))
 
     return account
 
@@ -142,17 +165,23 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, the table, flat, and the array to write.
+    It takes overlaps, effective radii, and rows of the pair table, what is carried to bridges, the table, flat, and the
+    array to write.
     """
     energy, read, width = energy_of(law), coefficients_reader(law, range(law.width)), law.width
+    carries, column = law.carried is not None, 0 if law.carried is None else law.carried[0]
 
     @versioned_kernel(law.version)
     def elastic_energies(
         overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        table: NDArray[np.float64], energies: NDArray[np.float64],
+        carried: NDArray[np.float64], table: NDArray[np.float64], energies: NDArray[np.float64],
     ) -> None:  # fmt: skip
+        row = np.empty(width)
         for c in range(len(overlap)):
-            energies[c] = energy(overlap[c], radius[c], read(table, width * pair[c]))
+            row[:] = table[width * pair[c] : width * (pair[c] + 1)]
+            if carries:
+                row[column] = carried[c]
+            energies[c] = energy(overlap[c], radius[c], read(row, 0))
 
     return elastic_energies
 
@@ -163,6 +192,7 @@ def elastic_energies(
     overlap: NDArray[np.float64],
     radius: NDArray[np.float64],
     pair: NDArray[np.int32],
+    carried: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the elastic energies of contacts [J].
 
@@ -174,6 +204,8 @@ def elastic_energies(
         Overlap and effective radius of each contact [m].
     pair : (n,) int array
         Row of the table.
+    carried : (n,) array
+        Liquid of each bridge, see `carried_in` [m^3].
     """
     found = np.empty(len(overlap))
     kernel = energy_kernel(law)
@@ -181,10 +213,16 @@ def elastic_energies(
         np.ascontiguousarray(overlap),
         np.ascontiguousarray(radius),
         pair.astype(np.int32),
+        np.ascontiguousarray(carried),
         table.reshape(-1),
         found,
     )
     return found
+
+
+def carried_in(law: ContactLaw, histories: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the liquid that was carried to the bridges of contacts with these histories (columns, n) [m^3]."""
+    return np.zeros(histories.shape[1]) if law.carried is None else histories[law.carried[1]]
 
 
 def half_gaps(
@@ -218,7 +256,7 @@ def gap_kernel(law: ContactLaw) -> Any:
             widest = 0.0
             for pair in range(len(table)):
                 if table[pair, modulus] > 0.0:  # materials that never meet have zeros
-                    widest = max(widest, gap(0.0, radius[p], read(flat, width * pair)))
+                    widest = max(widest, gap(np.inf, radius[p], read(flat, width * pair)))
             found[p] = 0.5 * widest
 
     return half_gap

@@ -12,6 +12,8 @@ given), or up to the largest pull F_c, at ``-0.481 delta_c`` (where the force is
 
 ``U = F_c delta_c 6^(1/3) (16/5 x^10 - 16/3 x^7 + 4/3 x^4)``, counted from the touch; what is stored when the contact
 ends is lost: 0.936 F_c delta_c, or 0.462.
+
+Frictions are proportional to the normal force plus twice the largest pull (Thornton, J. Phys. D 24 (1991) 1942).
 """
 
 from __future__ import annotations
@@ -59,13 +61,13 @@ def contact_radius_root(depth: float) -> float:
 
 
 def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
-    """Return the force [N], the radius of the contact area [m], and the largest pull [N]."""
+    """Return the force [N], the radius of the contact area [m], and twice the largest pull [N], as Thornton has it."""
     root = cube_root(radius)
     size = c.size * root * root
     x = contact_radius_root(2.0 * radius * overlap / (size * size))
     pull = c.pull * radius
     cube = x * x * x
-    return 4.0 * pull * cube * (cube - 1.0), size * x * x, pull
+    return 4.0 * pull * cube * (cube - 1.0), size * x * x, 2.0 * pull
 
 
 def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
+from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
+from pdem.contact.law.dmt import DMT
 from pdem.contact.law.friction import MINDLIN, SPRING
 from pdem.contact.law.hertz import HERTZ
 from pdem.contact.law.jkr import JKR
 from pdem.contact.law.linear import LINEAR
+from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
 from pdem.contact.law.parts import (
     ROLES,
     Energy,
@@ -65,7 +68,7 @@ LAWS = {"hertz-mindlin": LawModel(HERTZ, MINDLIN), "linear": LawModel(LINEAR, SP
 """By the name that ``law`` has in a case file; `contact_law` adds those of a script."""
 
 PARTS: dict[str, dict[str, Part]] = {
-    "adhesion": {part.model: part for part in (JKR,)},
+    "adhesion": {part.model: part for part in (JKR, DMT, CONTACT_AREA_ADHESION, LIQUID_BRIDGE)},
     "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING)},
     "twisting": {},
 }

@@ -30,6 +30,10 @@ WORST_ROTATION = 20.0
 """Rotational stiffness of a sphere with twelve contacts (the kissing number), 2/3 of each acting about a given axis,
 divided by the inertia factor 0.4: in the limit of stability of tangential and of rolling damping."""
 
+BRIDGE_VOLUME, CARRIED = "bridge_volume", "carried"
+"""Column of a history that has the liquid which bodies have carried to a bridge [m^3], 0 in a contact that has just
+begun and negative in a dry one; and the coefficient of adhesion in whose place functions find it."""
+
 ROLES = ("normal", "adhesion", "tangential", "rolling", "twisting")
 """What parts of a law there are, in the order in which they are evaluated."""
 
@@ -90,8 +94,8 @@ class Load(NamedTuple):
     Attributes
     ----------
     force : float
-        Normal force to which frictions are proportional [N]: the normal force without adhesion; with adhesion that plus
-        twice the largest pull.
+        Normal force to which frictions are proportional [N]: the normal force without adhesion; with adhesion what it
+        says, which is not negative either.
     stiffness : float
         Normal stiffness [N/m].
     shrink : float
@@ -149,7 +153,7 @@ class Key:
         Its value where the file has none, None for no value.
     required : bool
         Whether the file must have it.
-    above, at_least, at_most : float or None
+    above, at_least, at_most, below : float or None
         Limits of a number.
     choices : tuple of str
         Allowed texts, of a key that is no number.
@@ -164,6 +168,7 @@ class Key:
     at_least: float | None = None
     at_most: float | None = None
     choices: tuple[str, ...] = ()
+    below: float | None = None
 
 
 @dataclass(frozen=True)
@@ -209,6 +214,11 @@ def vector(name: str, unit: str, exchanged: int = 1) -> tuple[HistoryColumn, ...
     return tuple(HistoryColumn(f"{name}_{axis}", unit, exchanged) for axis in "xyz")
 
 
+def no_rule(keys: Mapping[str, Any]) -> str:
+    """Return "": nothing is wrong with the keys of a part together."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """What all parts declare.
@@ -227,6 +237,8 @@ class Part:
         Names of the numbers that its functions read for a pair of materials, the fields of their argument ``c``.
     values : callable
         Of a `Pair`, returns these numbers in the same order. It must be symmetric in the two materials.
+    rule : callable
+        Of the keys, with their defaults, returns what is wrong with them together, or "".
     history : tuple of HistoryColumn
         What a contact remembers for it.
     energies : tuple of Energy
@@ -241,6 +253,7 @@ class Part:
     keys: tuple[Key, ...] = ()
     coefficients: tuple[str, ...] = ()
     values: Callable[[Pair], Sequence[float]] = lambda pair: ()
+    rule: Callable[[Mapping[str, Any]], str] = no_rule
     history: tuple[HistoryColumn, ...] = ()
     energies: tuple[Energy, ...] = ()
     digest: str = ""
@@ -293,16 +306,18 @@ class AdhesionPart(Part):
     Attributes
     ----------
     elastic : callable
-        ``elastic(overlap, radius, c, force, factor)`` takes what the normal part has found and returns force [N],
-        factor of the stiffness, and the largest pull [N], with the pull taken into account. The overlap is negative
-        while a contact is stretched.
+        ``elastic(overlap, radius, c, force, factor)`` takes what the normal part has found (at an overlap of 0 where it
+        is negative: the contact is stretched) and returns force [N] and factor of the stiffness with the pull taken
+        into account, and by how much the load of frictions exceeds the force [N]. Damping never pulls by more than
+        that: the load does not become negative.
     energy : callable
         ``energy(overlap, radius, c, energy)`` returns the energy [J], 0 at the touch, from that of the normal part.
     gap : callable
         ``gap(radius, c)`` returns up to which distance a contact that has begun lasts [m]. It grows with the radius.
+        With the history `BRIDGE_VOLUME` it is ``gap(radius, c, carried)``.
     stiffness : callable or None
         ``stiffness(radius, c)`` returns the largest stiffness that adhesion alone brings about [N/m], for the limit of
-        the time step.
+        the time step. None: the stiffness of the normal part at the overlap at which both are in equilibrium.
     normal : tuple of str
         Models of normal parts that it can be combined with.
     """

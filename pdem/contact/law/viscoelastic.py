@@ -4,9 +4,11 @@ Two times meet in a step of central differences: positions are known at its end,
 the velocity of the end, extrapolated from this step's and the last one's. Of that velocity the part which the normal
 force itself brings about is solved for, not extrapolated. A contact begins somewhere within a step, with damping at
 once: its first force is the mean of the force from the touch to the middle of the next step. Both together keep
-restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more.
+restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more. With adhesion the
+same holds for the elastic force, which begins with a jump then.
 
-Without adhesion contacts never pull. All of it is branch-free, so that a loop over contacts becomes vector code.
+The contact of the solids never pulls, and damping is a part of it: only adhesion does. All of it is branch-free, so
+that a loop over contacts becomes vector code.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.law.elastic import elastic_of, onset_of
 from pdem.contact.law.parts import TINY
-from pdem.foundation.kernel_factory import inlined_closure
+from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly
 from pdem.foundation.vectors import square_root
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ class Normal(NamedTuple):
         Normal ones [N/m, N s/m].
     shrink, time : float
         See `pdem.contact.law.parts.Load`.
-    pull : float
-        Largest pull of adhesion [N].
+    held : float
+        By how much the force to which frictions are proportional exceeds the normal force [N].
     """
 
     force: float
@@ -68,7 +70,13 @@ class Normal(NamedTuple):
     damping: float
     shrink: float
     time: float
-    pull: float
+    held: float
+
+
+@inlined_exactly
+def scaled(factor: float, first: float, second: float) -> tuple[float, float]:
+    """Return two numbers times a factor, without contraction with what is computed of them."""
+    return factor * first, factor * second
 
 
 def normal_force_of(law: ContactLaw) -> Any:
@@ -91,9 +99,18 @@ def normal_force_of(law: ContactLaw) -> Any:
         begins = (not before.known) & (contact.overlap_before < 0.1 * gained) & (dt > 0.0)
         reach = deep + 0.5 * gained if begins else deep
         # a contact that begins has no stiffness before: that factor is free for the one at its reach
-        force, factor, pull = elastic(deep, contact.radius, c)
+        at = deep
+        if may_pull:
+            at = 0.5 * reach if begins else deep
+        force, factor, held = elastic(at, contact.radius, c)
         _, other_factor, _ = elastic(reach if begins else earlier, contact.radius, c)
         stiffness = c.modulus * factor
+        # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
+        # slips from the touch on: one quotient for both
+        quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
+        if may_pull:
+            acting = 0.5 + quotient if begins else 1.0
+            force, held = scaled(acting, force, held)
 
         # velocity at the end of the step; its normal part without what the change of the normal force adds
         half = 0.5 if before.known else 0.0
@@ -107,15 +124,12 @@ def normal_force_of(law: ContactLaw) -> Any:
         damping = 2.0 * c.damping * square_root(contact.mass * c.modulus * at_reach)
         closing = onset(c) * reach * step.rate if begins else -en
         normal = (force + damping * closing) / (1.0 + gain * damping)
-        normal = normal if may_pull else max(normal, 0.0)
+        normal = max(normal, -held) if may_pull else max(normal, 0.0)
         en += gain * normal
 
-        # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
-        # slips from the touch on: one quotient for both
-        quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
         return Normal(
             normal, (force - normal) * en * dt, (tx, ty, tz), stiffness, damping, min(1.0, quotient),
-            dt * quotient if begins else dt, pull,
+            dt * quotient if begins else dt, held,
         )  # fmt: skip
 
     return normal_force

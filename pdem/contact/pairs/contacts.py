@@ -58,6 +58,8 @@ class PairContacts:
         `pdem.contact.pairs.history_kernels.CHUNKS`.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
+    storage : HistoryStorage
+        Histories and forces of contacts.
     carried : int32 array
         Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
     """
@@ -71,7 +73,7 @@ class PairContacts:
         self.lower = np.empty(0, np.int32)
         self.higher = np.empty(0, np.int32)
         self.carried = np.empty(0, np.int32)
-        self._storage = HistoryStorage(law)
+        self.storage = HistoryStorage(law)
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
@@ -92,7 +94,7 @@ class PairContacts:
     @property
     def count(self) -> int:
         """Number of contacts of the last evaluation."""
-        return self._storage.count
+        return self.storage.count
 
     def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> None:
         """Keep the contacts over the making of new lists, for particles that stay with this rank.
@@ -126,7 +128,7 @@ class PairContacts:
         table : int32 array
             Of their ids, see `pdem.detection.id_table.indexed`.
         """
-        self._storage.load(records.history)
+        self.storage.load(records.history)
         self._reserve_carried(self.count)
         id_table.look_up_by_id(
             records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
@@ -147,10 +149,10 @@ class PairContacts:
         if missing > len(self._lost):
             self._lost = np.empty(missing, np.int32)
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        lost = self._storage.at(self._storage.indices[self._lost[:missing]])
+        lost = self.storage.at(self.storage.indices[self._lost[:missing]])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
         begins, window = self._schedule_sums(particles)
-        self._storage.assign(
+        self.storage.assign(
             self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
             self._other.view(np.float64),
         )  # fmt: skip
@@ -208,7 +210,7 @@ class PairContacts:
         number = chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
         schedule.mark_persistent(
             size, deferred, self._kernel_candidates(particles), self._last_chunk,
-            self._storage.forces.persistent(number),
+            self.storage.forces.persistent(number),
         )  # fmt: skip
 
     def records(self, particles: Particles) -> PairRecords:
@@ -274,7 +276,7 @@ class PairContacts:
         kick : Kick
             How forces act.
         """
-        storage, deepest, code = self._storage, 0, FINE
+        storage, deepest, code = self.storage, 0, FINE
         runs = storage.plan(ghosts, self._workers)
         if runs is None:
             return deepest, code
@@ -314,27 +316,27 @@ class PairContacts:
 
         Returns the largest code of these, as `evaluate` does.
         """
-        chunk = self._storage.inner_number
+        chunk = self.storage.inner_number
         deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
         if not len(deferred):
             return FINE
         worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
         sum_forces(
-            worst, deferred, views.rows, views.candidates, self._storage.forces.forces, tuple(kick), views.particles,
-            self._storage.work,
+            worst, deferred, views.rows, views.candidates, self.storage.forces.forces, tuple(kick), views.particles,
+            self.storage.work,
         )  # fmt: skip
         return max(worst.tolist())
 
     def sum_carried(self, particles: Particles, kick: Kick) -> None:
         """Write the forces on the carried particles to their columns."""
         views = self._kernel_views(particles)
-        forces = self._storage.forces.forces
+        forces = self.storage.forces.forces
         sum_carried(self.carried, views.rows, views.candidates, forces, tuple(kick), views.particles)
 
     @property
     def free_rows(self) -> NDArray[np.int32]:
         """Rows of the owned particles that are not carried, each once; a view."""
-        return self._complete[: self._complete_begin[self._storage.inner_number + 1]]
+        return self._complete[: self._complete_begin[self.storage.inner_number + 1]]
 
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
@@ -343,19 +345,19 @@ class PairContacts:
     @property
     def histories(self) -> NDArray[np.float64]:
         """Histories of all contacts, shape (columns of the law, count); a copy."""
-        return self._storage.histories
+        return self.storage.histories
 
     def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
         """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
-        known = self._storage.indices
+        known = self.storage.indices
         for first in range(0, len(known), _PIECE):
             indices = known[first : first + _PIECE]
-            yield self._storage.candidate[indices], self._storage.at(indices)
+            yield self.storage.candidate[indices], self.storage.at(indices)
 
     @property
     def touching(self) -> NDArray[np.int32]:
         """Candidate of each contact; a copy."""
-        return self._storage.candidate[self._storage.indices]
+        return self.storage.candidate[self.storage.indices]
 
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate pairs of each owned particle."""
@@ -365,7 +367,7 @@ class PairContacts:
     def memory(self) -> int:
         """Bytes held in buffers."""
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-        return self._storage.memory + sum(arrays)
+        return self.storage.memory + sum(arrays)
 
     def _reserve_carried(self, count: int) -> None:
         if count > len(self._row):

@@ -256,8 +256,9 @@ def update_of(law: ContactLaw) -> Any:
             if candidates.mark[k] > 0 and candidates.force_index[k] == 0:
                 begin_contact(k, begin + count, behind, candidates, contacts, rows)
                 count += 1
-            elif candidates.mark[k] == 0 and not lasts(k, candidates, parameters, packed):
-                h = candidates.force_index[k] + behind
+                continue
+            h = candidates.force_index[k] + behind
+            if candidates.mark[k] == 0 and not lasts(k, h, candidates, contacts.history, parameters, packed):
                 if candidates.lower[k] < candidates.owned:
                     note_ended(place + ended, h, contacts)
                     ended += 1

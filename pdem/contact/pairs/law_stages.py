@@ -115,6 +115,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
     damped = history_place(law.place("normal_damping"))
     write_account = account_of(law, COEFFICIENTS)
+    carries, (column, place) = law.carried is not None, law.carried or (0, 0)
+    carried, remembered = COEFFICIENTS[column], history_place(place)
 
     @inlined_closure
     def normal_stage(
@@ -122,6 +124,8 @@ def _normal_stage(law: ContactLaw) -> Any:
     ) -> None:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
+            if carries:
+                work[w + carried] = history[h + remembered]
             contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
@@ -134,7 +138,7 @@ def _normal_stage(law: ContactLaw) -> Any:
             history[h + H_OVERLAP] = contact.overlap
             if has_ledger:
                 history[h + damped] += found.lost
-                write_account(work, w, history, h, contact)
+                write_account(work, w, history, h, contact, 0.5 * step.dt * found.force)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
                 work[w + STIFFNESS] = k.ratio * found.stiffness
@@ -142,7 +146,7 @@ def _normal_stage(law: ContactLaw) -> Any:
             if loads:
                 work[w + NORMAL_STIFFNESS] = found.stiffness
             if pulls:
-                work[w + LOAD] = found.force + 2.0 * found.pull
+                work[w + LOAD] = found.force + found.held
             work[w + SHRINK], work[w + SLIP_TIME] = found.shrink, found.time
 
     return normal_stage

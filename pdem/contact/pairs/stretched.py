@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
-from pdem.contact.pairs.layout import row_of
+from pdem.contact.pairs.history import history_of
+from pdem.contact.pairs.layout import BLOCK, row_of
 from pdem.foundation.geometry_kernels import nearest_image
 from pdem.foundation.kernel_factory import inlined_exactly
 from pdem.foundation.vectors import exact_dot3, square_root
@@ -23,20 +24,24 @@ if TYPE_CHECKING:
 def lasts_of(law: ContactLaw) -> Any:
     """Make the function that tells whether a contact lasts whose particles do not touch any more.
 
-    It takes the candidate, all candidates, `StepParameters`, and the packed rows.
+    It takes the candidate and the history index of its contact, all candidates, histories, `StepParameters`, and the
+    packed rows.
     """
     if not law.may_pull:
-        return inlined_exactly(lambda k, candidates, parameters, packed: False)
+        return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
     gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
+    columns, carries, place = law.columns, law.carried is not None, law.carried[1] if law.carried else 0
 
     @inlined_exactly
     def lasts(
-        k: int, candidates: Candidates, parameters: StepParameters, packed: NDArray[np.float64]
-    ) -> bool:
+        k: int, index: int, candidates: Candidates, history: NDArray[np.float64], parameters: StepParameters,
+        packed: NDArray[np.float64],
+    ) -> bool:  # fmt: skip
         i, j = row_of(candidates.lower[k]), row_of(candidates.higher[k])
         ri, rj = packed[i + SIZE], packed[j + SIZE]
         pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
-        allowed = gap(0.0, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair))
+        carried = history[history_of(index, columns) + BLOCK * place] if carries else 0.0
+        allowed = gap(carried, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair))
         period, frequency = parameters.period, parameters.frequency
         d = (
             nearest_image(packed[j + PLACE] - packed[i + PLACE], period[0], frequency[0]),

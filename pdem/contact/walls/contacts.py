@@ -11,6 +11,7 @@ from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
+from pdem.contact.law.elastic import carried_in
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
     from pdem.detection.facet_tree import FacetTree
     from pdem.motion.walls import MovingWalls
+
+    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
@@ -95,13 +98,9 @@ class WallContacts:
         self._start, self._end = np.zeros(near + 1, np.int64), np.empty(near, np.int64)
 
     def take_candidates(
-        self,
-        particles: Particles,
-        reference: NDArray[np.float64],
-        reaches: NDArray[np.float64],
-        carried: Carried,
+        self, particles: Particles, reference: NDArray[np.float64], reaches: NDArray[np.float64], carried: Carried,
         ended: ExactSums,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """List the facets within reach of each owned particle; contacts go on as carried.
 
         Parameters
@@ -124,9 +123,7 @@ class WallContacts:
         self._adopt(carried, ended)
         self.measured = False
 
-    def _facets_near(
-        self, reference: NDArray[np.float64], reaches: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _facets_near(self, reference: NDArray[np.float64], reaches: NDArray[np.float64]) -> Rows:
         walls, tree = self.walls, self._search.facet_tree
         if tree is None:
             walls.place_all()
@@ -163,9 +160,7 @@ class WallContacts:
         id_table.find_rows(records.id, particles.id, table, rows)
         return Carried(rows, records)
 
-    def _lay_out(
-        self, owned: int, found: tuple[NDArray[np.int64], NDArray[np.int64]], owner: NDArray[np.int32]
-    ) -> None:
+    def _lay_out(self, owned: int, found: Rows, owner: NDArray[np.int32]) -> None:
         """Give each particle as many rows as it has facets to test, or contacts to go on with if these are more.
 
         A contact whose facet is out of reach by now may go on at another one: no history is lost for want of
@@ -273,7 +268,7 @@ class WallContacts:
         self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
 
-    def _contact_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _contact_rows(self) -> Rows:
         """Return particle and row of each contact, by particle and distance."""
         near = len(self._near)
         counts = self._new.counts[:near]
@@ -299,17 +294,22 @@ class WallContacts:
         """Number of contacts."""
         return int(self._new.counts[: len(self._near)].sum())
 
-    def elastic_state(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
-        """Return particle, overlap [m] and material of the wall of each contact."""
+    def elastic_state(self) -> tuple[NDArray[Any], ...]:
+        """Return particle, overlap [m], material of the wall and liquid carried to the bridge [m^3] of each contact."""
+        owner, rows, material, histories = self.places()
+        history = histories[rows]
+        return owner, history[:, OVERLAP], material, carried_in(self.law, history.T)
+
+    def places(self) -> tuple[NDArray[Any], ...]:
+        """Return particle, row of the history, and material of the wall of each contact; and histories (a view)."""
         owner, rows = self._contact_rows()
-        wall = self.walls.facet_wall[self._new.facet[rows]]
-        return owner, self._new.history[rows + 1, OVERLAP], self._materials[wall]
+        material = self._materials[self.walls.facet_wall[self._new.facet[rows]]]
+        return owner, rows + 1, material, self._new.history
 
     def energies(self) -> NDArray[np.float64]:
         """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""
-        rows, law = self._contact_rows()[1] + 1, self.law
-        history = self._new.history
-        return np.vstack((history[rows, law.first_energy : law.columns].T, history[rows, law.columns + 3]))
+        histories, law = self._new.history[self._contact_rows()[1] + 1], self.law
+        return np.vstack((histories[:, law.first_energy : law.columns].T, histories[:, law.columns + 3]))
 
     def loads(self) -> ExactSums:
         """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
@@ -347,8 +347,7 @@ class WallContacts:
         owner, rows = self._contact_rows()
         room, walls = self._room, self.walls
         point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
-        weight, match = room.weight[rows], room.match[rows]
-        force = room.force[rows]
+        weight, match, force = room.weight[rows], room.match[rows], room.force[rows]
         column = self.law.place("sliding")
         slid = self._new.history[rows + 1, column] - self._old.history[match, column]
         columns = {

@@ -36,6 +36,8 @@ def stretched_of(law: ContactLaw | None) -> Any:
         )  # fmt: skip
     gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
 
+    carries, place = law.carried is not None, law.carried[1] if law.carried else 0
+
     @inlined_exactly
     def keep_stretched(
         q: int, count: int, near: NearFacets, parameters: WallParameters, surface: SurfaceArrays, found: Found,
@@ -50,7 +52,8 @@ def stretched_of(law: ContactLaw | None) -> Any:
             if touches_wall(wall, first, count, surface, found):
                 continue
             pair = material * parameters.materials + surface.wall_material[wall]
-            allowed = gap(0.0, radius, coefficients_of(parameters.coefficients, width * pair))
+            carried = before.history[before.width * (old + 1) + place] if carries else 0.0
+            allowed = gap(carried, radius, coefficients_of(parameters.coefficients, width * pair))
             if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
                 work.match[first + count] = old + 1
                 before.kind[old] = -1

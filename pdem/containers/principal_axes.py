@@ -1,0 +1,57 @@
+"""Principal axes of inertia: right-handed, near the axes of the tensor, without a jump where moments are equal."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_SAME = 1e-10
+"""Difference of moments, over the largest, below which they are the same."""
+
+
+def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
+    """Return the principal moments (3,) and, in columns, their right-handed axes (3, 3).
+
+    Axis k is the one that is nearest to axis k of the tensor. Where two moments are the same within rounding, any turn
+    about the third axis would do: the axes are turned as little as possible. A body whose moments are all the same
+    keeps the axes of the tensor.
+
+    Parameters
+    ----------
+    inertia : (3, 3) array
+        Symmetric tensor [kg m^2].
+    """
+    diagonal = np.diag(inertia).copy()
+    size = float(np.abs(diagonal).max())
+    if np.abs(inertia - np.diag(diagonal)).max() <= _SAME * size:
+        return diagonal, np.eye(3)
+    moments, vectors = np.linalg.eigh(inertia)
+    if moments[1] - moments[0] <= _SAME * size:
+        return _of_top(moments[2], 0.5 * (moments[0] + moments[1]), vectors[:, 2])
+    if moments[2] - moments[1] <= _SAME * size:
+        return _of_top(moments[0], 0.5 * (moments[1] + moments[2]), vectors[:, 0])
+    order = max(itertools.permutations(range(3)), key=lambda one: np.abs(np.diag(vectors[:, one])).sum())
+    axes = vectors[:, order]
+    axes = axes * np.where(np.diag(axes) < 0.0, -1.0, 1.0)
+    if np.linalg.det(axes) < 0.0:
+        farthest = int(np.argmin(np.abs(np.diag(axes))))
+        axes[:, farthest] = -axes[:, farthest]
+    return moments[list(order)], axes
+
+
+def _of_top(own: float, other: float, axis: Floats) -> tuple[Floats, Floats]:
+    """Return moments and axes of a body with one moment about an axis, and another about all axes across."""
+    nearest = int(np.argmax(np.abs(axis)))
+    axis = axis if axis[nearest] > 0.0 else -axis
+    moments = np.full(3, other)
+    moments[nearest] = own
+    # the smallest turn that takes the coordinate axis to this one
+    start = np.eye(3)[nearest]
+    turn = np.cross(start, axis)
+    across = np.array(((0.0, -turn[2], turn[1]), (turn[2], 0.0, -turn[0]), (-turn[1], turn[0], 0.0)))
+    axes: Floats = np.eye(3) + across + across @ across / (1.0 + start @ axis)
+    return moments, axes

@@ -1,0 +1,165 @@
+"""Files that list the spheres of a shape: plain text, CSV, and the clusters of Kratos."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.solid import Solid
+
+_COMMENT = re.compile(r"(#|//|%).*")
+_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
+_NAMES = {"x": "x", "y": "y", "z": "z", "r": "r", "radius": "r", "rad": "r"}
+_CLUSTER_SPHERES = "centers_and_radii"
+
+
+class SphereList(NamedTuple):
+    """Spheres of a shape, as a file has them.
+
+    Attributes
+    ----------
+    centre : (n, 3) array
+        In the unit of the file.
+    radius : (n,) array
+        The same.
+    volume : float or None
+        What the file says of the shape, None if nothing.
+    inertia_per_mass : (3,) array or None
+        Principal moments over the mass, about the origin of the file, which is the centre of mass.
+    """
+
+    centre: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    volume: float | None = None
+    inertia_per_mass: NDArray[np.float64] | None = None
+
+
+def read_spheres(path: Path) -> SphereList:
+    """Read the spheres of a shape.
+
+    A file with the ending ``clu`` is a cluster of Kratos. Any other has a sphere in each line, x, y, z and the radius,
+    divided by spaces, tabs, commas or semicolons, as LIGGGHTS, Yade and CLUMP have them; a first line of names may put
+    them into another order. What follows ``#``, ``//`` or ``%`` is a comment.
+
+    Raises
+    ------
+    InputError
+        With the line, if the file cannot be read, or has no spheres, or one whose radius is not positive.
+    """
+    try:
+        lines = [_COMMENT.sub("", line).strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    found = _cluster(path, lines) if path.suffix.lower() == ".clu" else _table(path, lines)
+    if not len(found.radius):
+        raise InputError(f"{path}: has no spheres; give lines of x, y, z and radius")
+    return found
+
+
+def _table(path: Path, lines: Sequence[str]) -> SphereList:
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
+    order = ["x", "y", "z", "r"]
+    if numbered and not _NUMBER.match(numbered[0][1]):
+        number, head = numbered.pop(0)
+        order = _columns(path, number, head)
+    rows = [_numbers(path, number, line, len(order), exactly=False) for number, line in numbered]
+    table = np.array(rows, np.float64).reshape(-1, len(order))
+    spheres = table[:, [order.index(name) for name in "xyzr"]]
+    return _checked(path, spheres, [number for number, _ in numbered])
+
+
+def _columns(path: Path, number: int, head: str) -> list[str]:
+    """Return which of x, y, z, r the columns are; others have names of their own."""
+    words = [re.sub(r"[\[(].*", "", word).strip(" \"'").lower() for word in re.split(r"[,;\t]|\s+", head)]
+    order = [_NAMES.get(word, f"other {place}") for place, word in enumerate(filter(None, words))]
+    missing = [name for name in "xyzr" if order.count(name) != 1]
+    if missing:
+        raise InputError(
+            f"{path}, line {number}: the names of columns are {', '.join(words)}; x, y, z and r (or radius) are "
+            "needed, each once"
+        )
+    return order
+
+
+def _cluster(path: Path, lines: Sequence[str]) -> SphereList:
+    """Return the spheres between Begin and End of a cluster of Kratos, and the numbers after Volume and Inertia."""
+    begins = [place for place, line in enumerate(lines) if line.split() == ["Begin", _CLUSTER_SPHERES]]
+    ends = [place for place, line in enumerate(lines) if line.split() == ["End", _CLUSTER_SPHERES]]
+    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
+        raise InputError(f"{path}: needs one part from Begin {_CLUSTER_SPHERES} to End {_CLUSTER_SPHERES}")
+    numbered = [(place + 1, lines[place]) for place in range(begins[0] + 1, ends[0]) if lines[place]]
+    spheres = [_numbers(path, number, line, 4) for number, line in numbered]
+    found = _checked(path, np.array(spheres).reshape(-1, 4), [number for number, _ in numbered])
+    rest = [(place + 1, line) for place, line in enumerate(lines) if line and place > ends[0]]
+    volume, inertia = _numbers_after(path, rest, "Volume", 1), _numbers_after(path, rest, "Inertia", 3)
+    return found._replace(
+        volume=None if volume is None else volume[0], inertia_per_mass=None if inertia is None else np.array(inertia)
+    )  # fmt: skip
+
+
+def _numbers_after(path: Path, rest: Sequence[tuple[int, str]], word: str, count: int) -> list[float] | None:
+    """Return the numbers in the lines after one that begins with a word, None if there is no such line."""
+    places = [place for place, (_, line) in enumerate(rest) if line.startswith(word)]
+    if not places:
+        return None
+    number = rest[places[0]][0]
+    text = " ".join(line for _, line in rest[places[0] + 1 : places[0] + 1 + count])
+    values = _numbers(path, number, " ".join(text.split()[:count]), count)
+    if not all(value > 0.0 for value in values):
+        raise InputError(f"{path}, line {number}: {word} must be positive, and is {text}")
+    return values
+
+
+def _numbers(path: Path, number: int, line: str, count: int, *, exactly: bool = True) -> list[float]:
+    """Return the first numbers of a line."""
+    words = re.split(r"\s*[,;]\s*|\s+", line)
+    try:
+        values = [float(word) for word in words[:count]]
+    except ValueError:
+        values = []
+    if len(values) < count or (exactly and len(words) > count):
+        raise InputError(f"{path}, line {number}: {line[:60]!r} are not {count} numbers")
+    return values
+
+
+def _checked(path: Path, spheres: NDArray[np.float64], numbers: Sequence[int]) -> SphereList:
+    for number, row in zip(numbers, spheres, strict=True):
+        if not np.isfinite(row).all() or not row[3] > 0.0:
+            x, y, z, r = row.tolist()
+            raise InputError(
+                f"{path}, line {number}: a sphere at {x:g}, {y:g}, {z:g} of radius {r:g}; numbers must be finite and "
+                "radii positive"
+            )
+    return SphereList(spheres[:, :3].copy(), spheres[:, 3].copy())
+
+
+def require_possible(solid: Solid, name: str) -> None:
+    """Require that a body can have this tensor of inertia.
+
+    Raises
+    ------
+    InputError
+        If the tensor is not symmetric or a principal moment is not positive or larger than the sum of both others.
+    """
+    tensor = solid.inertia
+    size = float(np.abs(tensor).max())
+    if not np.isfinite(tensor).all() or np.abs(tensor - tensor.T).max() > 1e-9 * size:
+        raise InputError(
+            f"{name}: a tensor of inertia is symmetric and finite, and this one is {tensor.tolist()}"
+        )
+    low, middle, high = np.linalg.eigvalsh(tensor).tolist()
+    if not low > 0.0 or high > (1.0 + 1e-9) * (low + middle):
+        raise InputError(
+            f"{name}: principal moments {low:g}, {middle:g}, {high:g} belong to no body: each is positive and at most "
+            "the sum of the others; check units and the order of the components"
+        )

@@ -1,0 +1,197 @@
+"""Volume, centre and inertia of a union of spheres, to rounding.
+
+The union is cut into slices across x, each a union of discs. Area and moments of that follow from the arcs of its
+boundary in closed form (Green's theorem). Where the order of the arcs changes, slices are no smooth function of x: at
+the poles of spheres, where the circle in which two spheres meet turns round, and where three spheres meet, as far as no
+further sphere covers these points. Between such places slices are integrated by Gauss and Legendre's rule after
+``x = middle + half sin(pi t / 2)``, which takes the square roots at both ends away; intervals are halved until that
+changes nothing.
+
+The idea of summing up what no other sphere covers is older than its many forms; see D. Avis, B. Bhattacharya,
+H. Imai, The Visual Computer 3 (1988) 323, for balls.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.disc_union import slice_moments
+from pdem.containers.solid import Solid
+from pdem.foundation.kernels import inlined, kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_COUNT = 10
+"""Integrals: 1, x, y, z, xx, xy, xz, yy, zz, yz."""
+
+_TOLERANCE = 1e-15
+"""Of an interval, over what all spheres have together."""
+
+_DEPTH = 40
+"""How often an interval is halved at most."""
+
+_HIDDEN = 1e-9
+"""By how much of the whole a point must be inside another sphere to be covered."""
+
+
+def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
+    """Return volume, centre and inertia of all that is inside any of some spheres.
+
+    Parameters
+    ----------
+    centre : (n, 3) array
+        [m].
+    radius : (n,) array
+        Positive [m].
+
+    Returns
+    -------
+    Solid
+        With relative errors of some 1e-14; the same for the same numbers in the same order.
+    """
+    origin = centre.mean(axis=0)
+    size = float((np.linalg.norm(centre - origin, axis=1) + radius).max())
+    places, radii = (centre - origin) / size, radius / size
+    events = _events(places, radii)
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    found = np.zeros(_COUNT)
+    scale = _TOLERANCE * float((radii**3).sum())
+    _integrate(events, places, radii, nodes, weights, scale, found)
+    volume, middle = found[0], found[1:4] / found[0]
+    xx, xy, xz, yy, zz, yz = found[4:]
+    second = np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))) - volume * np.outer(middle, middle)
+    inertia = np.trace(second) * np.eye(3) - second
+    return Solid(float(volume) * size**3, origin + size * middle, size**5 * inertia)
+
+
+def _events(centre: Floats, radius: Floats) -> Floats:
+    """Return the places along x between which slices are smooth, rising."""
+    step = radius[:, None] * np.array((1.0, 0.0, 0.0))
+    points = np.concatenate((centre - step, centre + step, _turning_points(centre, radius)))
+    points = np.concatenate((points, _triple_points(centre, radius)))
+    kept = [points[first : first + 4096] for first in range(0, len(points), 4096)]
+    seen = np.concatenate([_uncovered(piece, centre, radius) for piece in kept])
+    lower, upper = (centre[:, 0] - radius).min(), (centre[:, 0] + radius).max()
+    return np.unique(np.clip(np.concatenate((seen[:, 0], (lower, upper))), lower, upper))
+
+
+def _uncovered(points: Floats, centre: Floats, radius: Floats) -> Floats:
+    """Return those of some points that are not well inside a sphere."""
+    apart = np.linalg.norm(points[:, None] - centre, axis=2) - radius
+    kept: Floats = points[np.all(apart > -_HIDDEN, axis=1)]
+    return kept
+
+
+def _meeting(centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    """Return which spheres meet which others in a circle, (n, n)."""
+    apart = np.linalg.norm(centre[:, None] - centre, axis=2)
+    total, difference = radius[:, None] + radius, np.abs(radius[:, None] - radius)
+    return (apart < total) & (apart > difference)
+
+
+def _turning_points(centre: Floats, radius: Floats) -> Floats:
+    """Return where circles in which two spheres meet are farthest along x, (n, 3)."""
+    first, second = np.nonzero(np.triu(_meeting(centre, radius), 1))
+    apart = centre[second] - centre[first]
+    length = np.linalg.norm(apart, axis=1)
+    normal = apart / length[:, None]
+    along = (length**2 + radius[first] ** 2 - radius[second] ** 2) / (2.0 * length)
+    circle = np.sqrt(np.maximum(radius[first] ** 2 - along**2, 0.0))
+    middle = centre[first] + along[:, None] * normal
+    direction = np.array((1.0, 0.0, 0.0)) - normal[:, :1] * normal
+    direction /= np.maximum(np.linalg.norm(direction, axis=1), 1e-12)[:, None]
+    reach = circle[:, None] * direction
+    return np.concatenate((middle - reach, middle + reach))
+
+
+def _triple_points(centre: Floats, radius: Floats) -> Floats:
+    """Return where the surfaces of three spheres meet, (n, 3)."""
+    triples = _triples(np.triu(_meeting(centre, radius), 1))
+    origin, own = centre[triples[:, 0]], radius[triples[:, 0]]
+    a, b = centre[triples[:, 1]] - origin, centre[triples[:, 2]] - origin
+    # both radical planes: a . p = alpha, b . p = beta
+    alpha = 0.5 * (np.einsum("ij,ij->i", a, a) + own**2 - radius[triples[:, 1]] ** 2)
+    beta = 0.5 * (np.einsum("ij,ij->i", b, b) + own**2 - radius[triples[:, 2]] ** 2)
+    line = np.cross(a, b)
+    square = np.einsum("ij,ij->i", line, line)
+    usable = square > 1e-24  # centres in a line: surfaces meet nowhere, or in a circle
+    line, square, a, b = line[usable], square[usable], a[usable], b[usable]
+    foot = np.cross(alpha[usable, None] * b - beta[usable, None] * a, line) / square[:, None]
+    height = own[usable] ** 2 - np.einsum("ij,ij->i", foot, foot)
+    real = height >= 0.0
+    step = np.sqrt(height[real] / square[real])[:, None] * line[real]
+    middle = origin[usable][real] + foot[real]
+    return np.concatenate((middle - step, middle + step))
+
+
+def _triples(meeting: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return all triples (n, 3) of spheres of which each meets both others; `meeting` has the upper triangle."""
+    found = [np.zeros((0, 3), np.int64)]
+    for first in range(len(meeting)):
+        others = np.flatnonzero(meeting[first])
+        second, third = np.nonzero(meeting[np.ix_(others, others)])
+        found.append(np.stack((np.full(len(second), first), others[second], others[third]), axis=1))
+    return np.concatenate(found)
+
+
+@kernel
+def _integrate(
+    events: Floats, centre: Floats, radius: Floats, nodes: Floats, weights: Floats, tolerance: float, found: Floats
+) -> None:  # fmt: skip
+    """Add the integrals over the union to `found`."""
+    number = len(radius)
+    discs, covered = np.empty((3, number)), np.empty((2, 2 * number))
+    whole, lower, upper = np.empty(_COUNT), np.empty(_COUNT), np.empty(_COUNT)
+    stack = np.empty((_DEPTH + 1, 2))
+    for event in range(len(events) - 1):
+        stack[0, 0], stack[0, 1] = events[event], events[event + 1]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            first, last = stack[waiting, 0], stack[waiting, 1]
+            middle = 0.5 * (first + last)
+            _add_interval(first, last, centre, radius, nodes, weights, discs, covered, whole)
+            _add_interval(first, middle, centre, radius, nodes, weights, discs, covered, lower)
+            _add_interval(middle, last, centre, radius, nodes, weights, discs, covered, upper)
+            largest = 0.0
+            for k in range(_COUNT):
+                largest = max(largest, abs(lower[k] + upper[k] - whole[k]))
+            if largest <= tolerance or waiting + 2 > _DEPTH or not first < middle < last:
+                for k in range(_COUNT):
+                    found[k] += lower[k] + upper[k]
+            else:
+                stack[waiting, 0], stack[waiting, 1] = middle, last
+                stack[waiting + 1, 0], stack[waiting + 1, 1] = first, middle
+                waiting += 2
+
+
+@inlined
+def _add_interval(
+    first: float, last: float, centre: Floats, radius: Floats, nodes: Floats, weights: Floats, discs: Floats,
+    covered: Floats, found: Floats,
+) -> None:  # fmt: skip
+    """Write the integrals between two places along x."""
+    for k in range(_COUNT):
+        found[k] = 0.0
+    middle, half = 0.5 * (first + last), 0.5 * (last - first)
+    for node in range(len(nodes)):
+        angle = 0.5 * math.pi * nodes[node]
+        x = middle + half * math.sin(angle)
+        weight = 0.5 * math.pi * half * math.cos(angle) * weights[node]
+        area, y, z, yy, zz, yz = slice_moments(x, centre, radius, discs, covered)
+        found[0] += weight * area
+        found[1] += weight * x * area
+        found[2] += weight * y
+        found[3] += weight * z
+        found[4] += weight * x * x * area
+        found[5] += weight * x * y
+        found[6] += weight * x * z
+        found[7] += weight * yy
+        found[8] += weight * zz
+        found[9] += weight * yz
