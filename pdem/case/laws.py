@@ -167,6 +167,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     uses = {
         role: None if part is None else PartUse(part, {**own, **keys})
         for role, part in (
+            ("adhesion", model.adhesion),
             ("tangential", model.tangential),
             ("rolling", model.rolling),
             ("twisting", model.twisting),

@@ -43,6 +43,9 @@ def curve_proofs(subject: Subject) -> Iterator[Proof]:
     yield _pushing(subject, radius, overlaps, where)
     yield _stiffness(subject, radius, overlaps, where)
     yield _energy(subject, radius, overlaps)
+    if subject.recipe.adhesion is not None:
+        yield _adhesive_energy(subject, radius)
+        yield _gap(subject, radius)
 
 
 def _at_touch(subject: Subject, radius: float, depth: float, where: str) -> Iterator[Proof]:
@@ -106,6 +109,40 @@ def _energy(subject: Subject, radius: float, overlaps: Floats) -> Proof:
         "energy= the integral of the force, which is force * overlap / (1 + power) for a power of the overlap alone"
     )
     return Proof("energy that is not the work of the force", float(apart[worst]), UNLIKE, remedy, "warning")
+
+
+def _adhesive_energy(subject: Subject, radius: float) -> Proof:
+    spring, pull = subject.spring, subject.spring.pull_off(radius)
+    overlaps = np.array(spring.stretches(radius))
+    h = 1e-3 * (overlaps[-1] - overlaps[0])
+    apart = np.array(
+        [
+            abs((spring.sticking_energy(at + h, radius) - spring.sticking_energy(at - h, radius)) / (2.0 * h)
+                - spring.sticking_force(at, radius))
+            for at in overlaps[2:-2]
+            if abs(at) > h
+        ]
+    )  # fmt: skip
+    part = subject.recipe.adhesion.part  # type: ignore[union-attr]
+    remedy = (
+        f"the energy of {place_of_part(part)} changes by up to {apart.max():.3g} J/m more or less "
+        f"than its force is: the "
+        "energy ledger will not close; return the integral of the pull over the overlap, 0 at the touch"
+    )
+    name = "energy of adhesion that is not the work of its force, over the largest pull"
+    return Proof(name, float(apart.max() / max(pull, 1e-300)), UNLIKE, remedy, "warning")
+
+
+def _gap(subject: Subject, radius: float) -> Proof:
+    gaps = np.array([subject.spring.gap(radius * size) for size in np.geomspace(1.0, 100.0, 20)])
+    part = subject.recipe.adhesion.part  # type: ignore[union-attr]
+    remedy = (
+        f"the gap of {place_of_part(part)} shrinks from {gaps.max():.3g} m to {gaps.min():.3g} m as "
+        f"the radius grows, or "
+        "is negative: lists reach as far as the largest sphere needs, so let it grow with the radius"
+    )
+    falls = max(float(-np.diff(gaps).min()), float(-gaps.min()), 0.0)
+    return Proof("gap that shrinks with the radius [m]", falls, 0.0, remedy)
 
 
 def symmetric_coefficients(subject: Subject) -> Proof:

@@ -140,6 +140,7 @@ def _largest_gain(subject: Subject, step: float, duration: float) -> float:
     speed = subject.speed * 10.0 ** -rng.uniform(0.0, 0.5, TRIED)
     slip = speed * rng.normal(size=TRIED)
     spin = rng.normal(size=(TRIED, 2, 3)) * (speed[:, None] / radius)[..., None]
+    spin[:, 1] *= not subject.is_wall
     begin = _meeting(radius, speed, spin, step * rng.uniform(0.0, 1.0, TRIED), slip)
     pairs = subject.pairs(radius, step)
     before = pairs.kinetic_energy(begin)

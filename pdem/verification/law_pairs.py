@@ -166,7 +166,11 @@ class SeparatePairs:
         return State(position, velocity, spin)
 
     def kinetic_energy(self, state: State) -> Floats:
-        """Return the kinetic energy of each pair [J], (n,)."""
-        moving = self.mass * (state.velocity**2).sum(axis=2) + self.inertia * (state.spin**2).sum(axis=2)
-        found: Floats = 0.5 * moving.sum(axis=1)
+        """Return the kinetic energy of each pair [J], (n,), without that of the motion of its centre of mass."""
+        mass, away = (
+            self.mass.prod(axis=1) / self.mass.sum(axis=1),
+            state.velocity[:, 1] - state.velocity[:, 0],
+        )
+        turning = (self.inertia * (state.spin**2).sum(axis=2)).sum(axis=1)
+        found: Floats = 0.5 * (mass * (away**2).sum(axis=1) + turning)
         return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pdem.foundation.function_digest import cells_of
 from pdem.foundation.function_trials import place_of
 
 if TYPE_CHECKING:
@@ -70,9 +72,17 @@ def place_of_part(part: Part) -> str:
 
 
 def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a part that a user has written, by the names of their fields."""
+    """Return the functions of a part that a user has written, by the names of their fields.
+
+    Where pdem has made a function of one of a user, it is that one.
+    """
     fields = ("elastic", "force", "torque", "energy", "gap")
-    found = {name: getattr(part, name, None) for name in fields}
-    return {
-        name: one for name, one in found.items() if one is not None and not one.__module__.startswith("pdem.")
-    }
+    found = {name: _of_user(getattr(part, name, None)) for name in fields}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _of_user(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    if function is None or not function.__module__.startswith("pdem."):
+        return function
+    within = [one for _, one in cells_of(function) if isinstance(one, types.FunctionType)]
+    return next((one for one in within if not one.__module__.startswith("pdem.")), None)

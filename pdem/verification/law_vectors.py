@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from pdem.contact.law.check import STEP
-from pdem.contact.law.parts import Contact, Load, NormalPart, tuple_type
+from pdem.contact.law.parts import AdhesionPart, Contact, Load, NormalPart, tuple_type
 from pdem.foundation.function_trials import place_of
 from pdem.foundation.user_functions import compiled
 from pdem.simd.columns import column_reader, column_writer
@@ -45,7 +45,8 @@ def vector_proofs(subject: Subject) -> Iterator[Proof]:
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     for use in subject.recipe.uses:
-        for function in functions_of(use.part).values():
+        functions = functions_of(use.part)
+        for function in {one for name, one in functions.items() if name != "gap"}:
             yield _proof(function, use.part)
 
 
@@ -66,7 +67,11 @@ def _proof(function: Callable[..., Any], part: Part) -> Proof:
 
 def machine_code(function: Callable[..., Any], part: Part) -> str:
     """Return the machine code of a loop over contacts that calls a function of a part, for numbers in columns."""
-    call = _of_overlap(function, part) if isinstance(part, NormalPart) else _with_memory(function, part)
+    call = (
+        _of_overlap(function, part)
+        if isinstance(part, (AdhesionPart, NormalPart))
+        else _with_memory(function, part)
+    )
 
     @numba.njit(error_model="numpy")
     def loop(numbers: Any, found: Any) -> None:

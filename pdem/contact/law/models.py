@@ -16,6 +16,7 @@ from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
 from pdem.contact.law.parts import (
     ROLES,
+    AdhesionPart,
     Energy,
     HistoryColumn,
     Key,
@@ -40,6 +41,8 @@ class LawModel:
     ----------
     normal : NormalPart
         The elastic force.
+    adhesion : AdhesionPart or None
+        What pulls.
     tangential : TangentialPart or None
         The tangential force.
     rolling, twisting : ResistancePart or None
@@ -50,13 +53,13 @@ class LawModel:
     tangential: TangentialPart | None = None
     rolling: ResistancePart | None = None
     twisting: ResistancePart | None = None
+    adhesion: AdhesionPart | None = None
 
     @property
     def parts(self) -> list[Part]:
         """All parts that there are."""
-        return [
-            part for part in (self.normal, self.tangential, self.rolling, self.twisting) if part is not None
-        ]
+        parts = (self.normal, self.adhesion, self.tangential, self.rolling, self.twisting)
+        return [part for part in parts if part is not None]
 
     @property
     def keys(self) -> dict[str, Key]:
@@ -85,6 +88,8 @@ def contact_law(
     tangential: str | Callable[..., Any] | None = "mindlin",
     rolling: Callable[..., Any] | None = None,
     twisting: Callable[..., Any] | None = None,
+    adhesion: Callable[..., Any] | None = None,
+    gap: Callable[..., float] | None = None,
     energy: Callable[..., float] | None = None,
     power: float = 1.5,
     coefficients: Mapping[str, str | Key] | None = None,
@@ -108,6 +113,12 @@ def contact_law(
     rolling, twisting : callable or None
         ``rolling(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history and the energy in it [J].
+    adhesion : callable, optional
+        ``adhesion(overlap, radius, c)`` returns the pull [N], not negative, and the work that it has done since the
+        touch [J], 0 there: its integral over the overlap. The overlap is negative while a contact is stretched.
+    gap : callable, optional
+        ``gap(radius, c)`` returns how far a contact that has touched is stretched before it ends [m], not negative and
+        growing with the radius; without it a contact ends where it began.
     energy : callable, optional
         ``energy(overlap, radius, c)`` returns the energy [J] of the elastic force; by default force times overlap over
         1 + `power`.
@@ -139,9 +150,11 @@ def contact_law(
     keys = tuple(_key(key, value) for key, value in (coefficients or {}).items())
     _check_history(history or {})
     made = _Maker(keys, {role: tuple(columns) for role, columns in (history or {}).items()})
+    elastic = made.normal(normal, energy, power)
     model = LawModel(
-        made.normal(normal, energy, power), made.tangential(tangential),
+        elastic, made.tangential(tangential),
         made.resistance("rolling", rolling), made.resistance("twisting", twisting),
+        made.adhesion(adhesion, gap, elastic),
     )  # fmt: skip
     if name:
         LAWS[name] = model
@@ -198,6 +211,31 @@ class _Maker:
             digest=digest_of(given, energy or by_power),
         )  # fmt: skip
 
+    def adhesion(self, given: Any, gap: Any, normal: NormalPart) -> AdhesionPart | None:
+        """Return the part that pulls."""
+        if given is None:
+            if gap is not None:
+                raise InputError(
+                    "gap of a contact law without adhesion; give adhesion as well, or leave gap out"
+                )
+            return None
+        _check_function(given, "adhesion", 3)
+        _check_function(gap or _no_gap, "gap", 2)
+
+        def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> Any:
+            pull, _ = given(overlap, radius, c)
+            return force - pull, factor, pull
+
+        def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
+            _, done = given(overlap, radius, c)
+            return elastic_energy - done
+
+        return AdhesionPart(
+            role="adhesion", model=given.__name__, keys=self._keys, coefficients=self._names, values=self._values,
+            energies=(Energy("adhesion", None, "adhesion"),) if gap else (), elastic=elastic, energy=energy,
+            gap=gap or _no_gap, digest=digest_of(given, gap or _no_gap), normal=(normal.model,),
+        )  # fmt: skip
+
     def tangential(self, given: Any) -> TangentialPart | None:
         """Return the tangential part."""
         if given is None:
@@ -222,6 +260,11 @@ class _Maker:
             "role": role, "model": given.__name__, "keys": self._keys, "coefficients": self._names,
             "values": self._values, "history": columns, "digest": digest_of(given),
         }  # fmt: skip
+
+
+def _no_gap(radius: float, c: Any) -> float:
+    """Return how far a contact can be stretched [m]: not at all."""
+    return 0.0
 
 
 def _known(models: Mapping[str, Any], name: str, role: str) -> Any:
