@@ -1,4 +1,5 @@
-"""Study of contact models: each beside what its theory says exactly, with a picture, and the same bits on any ranks.
+"""Study of contact models: each beside what its theory says exactly, with a picture, and the same bits on any
+ranks.
 
 A model is one entry of `MODELS`: its interaction as a case has it, and the checks that it has to pass. A check takes
 the entry and axes to draw in, and returns findings.
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 WORK = 0.1
 """Work of adhesion [J/m^2]."""
+
+COHESION = 1e5
+"""Cohesion energy density [J/m^3]."""
 
 ROLLING_FRICTION = 0.1
 RESTITUTIONS = (0.2, 0.5, 0.8, 1.0)
@@ -175,6 +179,74 @@ def sticking(model: Model, axes: Any) -> list[Finding]:
     return [*findings, *ends, Finding("of five above it", float(sticks[2:].sum()), 0.0, 0.0)]
 
 
+def pressed_by_dmt(model: Model, axes: Any) -> list[Finding]:
+    """Compare the force with Hertz's less 2 pi w R, and the overlap at rest."""
+    pull = math.pi * WORK * RADIUS
+    rest = (0.75 * pull / (EFFECTIVE * math.sqrt(0.5 * RADIUS))) ** (2.0 / 3.0)
+    overlaps = rest * np.linspace(2.0, -0.1, 2101)
+    found = force_curve(pair_of(model.interaction), overlaps)
+    hertz = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS) * np.maximum(overlaps, 0.0) ** 1.5
+    theory = np.where(overlaps > 0.0, hertz - pull, 0.0)
+    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pulled apart")
+    return [
+        Finding("largest pull [N]", -found.min(), pull, 1e-3),
+        Finding("overlap at rest [m]", overlaps[np.abs(found[:1500]).argmin()], rest, 1e-3),
+        Finding(
+            "largest difference over the pull",
+            float(np.abs(found - theory)[:1990].max() / pull),
+            1e-9,
+            0.0,
+            True,
+        ),
+        Finding("largest force at a gap [N]", float(np.abs(found[overlaps < -1e-3 * rest]).max()), 0.0, 0.0),
+    ]
+
+
+def pressed_by_area(model: Model, axes: Any) -> list[Finding]:
+    """Compare the largest pull, (2/3) pi^3 k^3 R^2 / E^2, and where it is and force ends, with those of the theory."""
+    radius = 0.5 * RADIUS
+    pull = 2.0 / 3.0 * math.pi**3 * COHESION**3 * radius**2 / EFFECTIVE**2
+    deepest = math.pi**2 * COHESION**2 * radius / EFFECTIVE**2
+    overlaps = deepest * np.linspace(3.0, 0.0, 3001)
+    found = force_curve(pair_of(model.interaction), overlaps)
+    hertz = 4.0 / 3.0 * EFFECTIVE * math.sqrt(radius) * overlaps**1.5
+    theory = hertz - 2.0 * math.pi * COHESION * radius * overlaps
+    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pulled apart")
+    return [
+        Finding("largest pull [N]", -found.min(), pull, 1e-5),
+        Finding("overlap there [m]", overlaps[found.argmin()], deepest, 2e-3),
+        Finding("overlap at rest [m]", overlaps[np.abs(found[:1500]).argmin()], 2.25 * deepest, 1e-3),
+    ]
+
+
+def drawing_out(model: Model, axes: Any) -> list[Finding]:
+    """Compare the force of a bridge at the touch, the gap at which it ruptures, and the work until then, with theory."""
+    table = model.interaction["adhesion"]
+    volume, angle = table["volume"], math.radians(table["contact_angle"])
+    most = 2.0 * math.pi * RADIUS * table["surface_tension"] * math.cos(angle)
+    ends = (1.0 + 0.5 * angle) * volume ** (1.0 / 3.0)
+    gaps = ends * np.concatenate([[-1e-9], np.linspace(0.0, 1.02, 4081)])
+    found = -force_curve(pair_of(model.interaction), -gaps)
+    length, root = math.sqrt(volume / RADIUS), math.sqrt(10.0 - 1.1025)
+    work = (
+        length * most * 2.0 / root * (math.atan((5.0 * ends / length + 1.05) / root) - math.atan(1.05 / root))
+    )
+    s = gaps / length
+    axes.plot(gaps, np.where(gaps <= ends, most / (1.0 + 1.05 * s + 2.5 * s**2), 0.0), "k")
+    axes.plot(gaps, found, ":", linewidth=2.5)
+    axes.set(xlabel="gap [m]", ylabel="pull [N]", title="drawn out")
+    last = int(np.flatnonzero(found > 0.0)[-1])
+    return [
+        Finding("pull at the touch [N]", float(found[1]), most, 1e-4),
+        Finding("gap where it ruptures [m]", float(gaps[last]), ends, 1e-3),
+        Finding(
+            "work until then [J]", float(np.trapezoid(found[1 : last + 1], gaps[1 : last + 1])), work, 2e-3
+        ),
+    ]
+
+
 def slope(model: Model, axes: Any) -> list[Finding]:
     """Compare the acceleration on slopes around the critical one, tan = mu_r, with 5/7 g (sin - mu_r cos)."""
     shares, found, findings = np.array([0.5, 0.97, 1.03, 1.2, 1.5]), [], []
@@ -244,6 +316,23 @@ MODELS = (
     Model(
         "jkr", "Johnson, Kendall, Roberts, Proc. R. Soc. Lond. A 324 (1971) 301",
         {**_GRAINS, "adhesion": {"model": "jkr", "work_of_adhesion": WORK}}, (pulling, sticking),
+    ),
+    Model(
+        "dmt", "Derjaguin, Muller, Toporov, J. Colloid Interface Sci. 53 (1975) 314",
+        {**_GRAINS, "adhesion": {"model": "dmt", "work_of_adhesion": WORK}}, (pressed_by_dmt,),
+    ),
+    Model(
+        "linear-adhesion", "cohesion energy density times the contact area, with Hertz's force",
+        {**_GRAINS, "adhesion": {"model": "linear", "cohesion_energy_density": COHESION}}, (pressed_by_area,),
+    ),
+    Model(
+        "liquid-bridge", "Willett et al., Langmuir 16 (2000) 9396; Lian et al., J. Colloid Interface "
+        "Sci. 161 (1993) 138",
+        {
+            **_GRAINS,
+            "adhesion": {"model": "liquid-bridge", "surface_tension": 0.072, "contact_angle": 20.0, "volume": 1e-12},
+        },
+        (drawing_out,),
     ),
     Model(
         "rolling-spring", "Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269, type C",
