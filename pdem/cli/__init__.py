@@ -21,6 +21,7 @@ from pdem.cli.render import render
 from pdem.cli.results import export, plot
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
+from pdem.cli.shape import shape
 from pdem.cli.slurm import slurm
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
@@ -89,6 +90,7 @@ for command in (
     explain,
     check,
     mesh,
+    shape,
     run,
     restart,
     render,

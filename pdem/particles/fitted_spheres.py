@@ -82,18 +82,14 @@ def fit_spheres(mesh: Mesh, most: int, error: float) -> FittedSpheres:
     if most < 1:
         raise InputError(f"{most} spheres cannot fill a mesh; allow at least 1")
     inside = _inside(mesh)
-    best: FittedSpheres | None = None
     chosen: list[int] = []
     more = 0.0
     for row in _by_gain(inside):
         chosen.append(row)
         more, found = _enlarged(inside, inside.centre[chosen], inside.room[chosen], more)
-        if best is None or found.inertia_error < best.inertia_error:
-            best = found
-        if best.inertia_error <= error or len(chosen) == most:
+        if found.inertia_error <= error or len(chosen) == most:
             break
-    assert best is not None
-    return best
+    return found
 
 
 class _Inside(NamedTuple):

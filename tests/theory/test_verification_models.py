@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pdem.verification import models
+from pdem.verification import model_checks, models
 from pdem.verification.models import MODELS
 from pdem.verification.study import Notebook
 
@@ -37,10 +37,10 @@ def test_johnson_kendall_roberts(tmp_path):
 
 def test_what_is_off_is_told(tmp_path, monkeypatch):
     """The same contacts beside the theory of a work of adhesion that is 2 % larger."""
-    monkeypatch.setattr(models, "WORK", 1.02 * models.WORK)
+    monkeypatch.setattr(model_checks, "WORK", 1.02 * model_checks.WORK)
     model = entry("jkr")
     found = findings_of(
-        replace(model, interaction={**model.interaction, **STICKY}, checks=[models.pulling]), tmp_path
+        replace(model, interaction={**model.interaction, **STICKY}, checks=[model_checks.pulling]), tmp_path
     )
     off = [one.name for one in found if not one.passed]
     assert "largest pull [N]" in off

@@ -1,0 +1,137 @@
+"""``pdem shape``: spheres that make up a shape, and its mass properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pdem.cli.common import echo_to_stderr, overwrite_option, serial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pdem.containers.solid import Solid
+    from pdem.containers.sphere_lists import SphereList
+
+_MESHES = (".stl", ".obj", ".ply", ".vtk", ".vtp", ".vtu", ".msh")
+
+
+@click.command(short_help="Spheres for a shape, and its mass properties.")
+@click.argument("file", type=click.Path())
+@click.option("--spheres", type=click.IntRange(min=1), help="Fill a closed mesh with at most so many.")
+@click.option(
+    "--error",
+    type=click.FloatRange(min=0.0),
+    default=0.02,
+    show_default=True,
+    help="Add no more spheres once the inertia is that near to the mesh's.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Metres per unit of the file: 0.001 for mm.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Write the spheres as CSV: x, y, z, r in m about the centre of mass.",
+)
+@overwrite_option("Replace the file if it is there.")
+def shape(
+    file: str, spheres: int | None, error: float, scale: float, output: str | None, overwrite: bool
+) -> int:  # fmt: skip
+    """Read the spheres of a shape, or fill a closed mesh with spheres, and say what the shape weighs.
+
+    FILE is a list of spheres (a line with x, y, z and radius for each; CSV with names; a cluster of Kratos, .clu), or a
+    closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. Mass properties are shown for the union of
+    the spheres, which pdem takes, beside their sum, the mesh, and what the file says.
+    """
+    return serial(lambda: _shape(Path(file), spheres, error, scale, output, overwrite))
+
+
+def _shape(
+    path: Path, most: int | None, error: float, scale: float, output: str | None, overwrite: bool
+) -> None:  # fmt: skip
+    from pdem.containers.sphere_union import union_of_spheres
+    from pdem.foundation.errors import InputError
+    from pdem.particles.cluster_shapes import shape_warnings, solid_of_list, sum_of_spheres
+
+    if output is not None and Path(output).exists() and not overwrite:
+        raise InputError(f"{output}: is there already; --overwrite replaces it, -o names another file")
+    rows: dict[str, Solid] = {}
+    listed = _read(path, most, error, scale, rows)
+    union = union_of_spheres(listed.centre, listed.radius)
+    stated = solid_of_list(listed)
+    rows = {"union": union, "sum of the spheres": sum_of_spheres(listed.centre, listed.radius), **rows}
+    for line in _table(rows if stated is None else {**rows, "the file": stated}):
+        click.echo(line)
+    for text in shape_warnings(listed.centre, listed.radius, union, stated):
+        echo_to_stderr(f"warning: {path}: {text}")
+    if output is not None:
+        _write(Path(output), listed._replace(centre=listed.centre - union.centre))
+
+
+def _read(path: Path, most: int | None, error: float, scale: float, rows: dict[str, Solid]) -> SphereList:
+    """Return the spheres of a file [m]; what the mesh is that they fill is written to `rows`."""
+    from pdem.containers.mesh import Mesh
+    from pdem.containers.solid import solid_of
+    from pdem.containers.sphere_lists import SphereList, read_spheres
+    from pdem.foundation.errors import InputError, MeshError
+    from pdem.particles.cluster_shapes import scaled
+    from pdem.particles.fitted_spheres import fit_spheres
+
+    is_mesh = path.suffix.lower() in _MESHES
+    if is_mesh and most is None:
+        raise InputError(f"{path}: is a mesh; say with how many spheres it may be filled: --spheres 20")
+    if not is_mesh and most is not None:
+        raise InputError(
+            f"{path}: --spheres fills a mesh ({', '.join(_MESHES)}), and this is a list of spheres: leave it out"
+        )
+    if most is None:
+        listed = scaled(read_spheres(path), scale)
+        click.echo(f"{path}: {len(listed.radius)} sphere{'s' if len(listed.radius) != 1 else ''}")
+        return listed
+    mesh = Mesh.read(path, scale)
+    try:
+        found = fit_spheres(mesh, most, error)
+    except MeshError as problem:
+        raise MeshError(f"{path}: {problem}") from None
+    rows["the mesh"] = solid_of(mesh)
+    click.echo(
+        f"{path}: {len(found.radius)} sphere{'s' if len(found.radius) != 1 else ''}, inertia within "
+        f"{100.0 * found.inertia_error:.2g} % of the mesh's, surface within {found.gap:.3g} m of it"
+    )
+    return SphereList(found.centre, found.radius)
+
+
+def _table(rows: Mapping[str, Solid]) -> Iterator[str]:
+    import numpy as np
+
+    from pdem.containers.principal_axes import principal_axes
+
+    yield f"{'':<20}{'volume [m3]':>14}   {'centre of mass [m]':<36}moments over mass [m2]"
+    for name, solid in rows.items():
+        moments = principal_axes(solid.inertia)[0] / solid.volume
+        noise = 1e-13 * solid.volume ** (1.0 / 3.0)
+        middle = np.where(np.abs(solid.centre) < noise, 0.0, solid.centre)
+        centre, inertia = ("".join(f"{value:<12.5g}" for value in values) for values in (middle, moments))
+        yield f"{name:<20}{solid.volume:>14.7g}   {centre}{inertia}".rstrip()
+
+
+def _write(path: Path, listed: SphereList) -> None:
+    from pdem.foundation.errors import InputError
+
+    lines = [
+        ",".join(repr(value) for value in (*centre, radius))
+        for centre, radius in zip(listed.centre.tolist(), listed.radius.tolist(), strict=True)
+    ]
+    try:
+        path.write_text("\n".join(("x,y,z,r", *lines, "")), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    click.echo(f"wrote {path}")
