@@ -264,6 +264,7 @@ def test_keys_of_a_law_in_a_file_are_checked(tmp_path):
         ({"normal": "herz"}, "did you mean 'hertz'?"),
         ({"normal": 3}, "give a plain function of 3 arguments"),
         ({"power": 2.0}, "it is 1.5 or 1.0"),
+        ({"roling": None}, "did you mean 'rolling'?"),
         ({"adhesion": 0.1}, "adhesion of a contact law is 0.1"),
         ({"adhesion": lambda overlap, radius: (0.0, 0.0)}, "as adhesion of a contact law it is given 3"),
         ({"gap": lambda radius, c: 0.0}, "gap of a contact law without adhesion"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
@@ -30,6 +30,8 @@ from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.function_digest import digest_of
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from pdem.contact.law.parts import Pair, Part
 
 
@@ -81,19 +83,25 @@ _NORMALS = {"hertz": HERTZ, "linear": LINEAR}
 _TANGENTIALS = {"mindlin": MINDLIN, "spring": SPRING}
 
 
+class LawFunctions(TypedDict, total=False):
+    """The functions of a contact law, see `contact_law`."""
+
+    normal: str | Callable[..., Any]
+    adhesion: Callable[..., Any] | None
+    gap: Callable[..., float] | None
+    tangential: str | Callable[..., Any] | None
+    rolling: Callable[..., Any] | None
+    twisting: Callable[..., Any] | None
+    energy: Callable[..., float] | None
+
+
 def contact_law(
     name: str = "",
     *,
-    normal: str | Callable[..., Any] = "hertz",
-    tangential: str | Callable[..., Any] | None = "mindlin",
-    rolling: Callable[..., Any] | None = None,
-    twisting: Callable[..., Any] | None = None,
-    adhesion: Callable[..., Any] | None = None,
-    gap: Callable[..., float] | None = None,
-    energy: Callable[..., float] | None = None,
     power: float = 1.5,
     coefficients: Mapping[str, str | Key] | None = None,
     history: Mapping[str, Sequence[str]] | None = None,
+    **functions: Unpack[LawFunctions],
 ) -> LawModel:
     """Make a contact law of functions on numbers, which are compiled into the loop over contacts.
 
@@ -104,12 +112,13 @@ def contact_law(
     name : str
         By which cases of this process can use it.
     normal : {"hertz", "linear"} or callable
-        ``normal(overlap, radius, c)`` returns the elastic force [N] and the stiffness [N/m] at an overlap [m], not
-        negative, of a pair of effective radius [m]. pdem damps it for the restitution of the interaction.
+        Elastic spheres, which it is unless given; a spring; or ``normal(overlap, radius, c)`` that returns the elastic
+        force [N] and the stiffness [N/m] at an overlap [m], not negative, of a pair of effective radius [m]. pdem damps
+        it for the restitution of the interaction.
     tangential : {"mindlin", "spring"}, callable or None
-        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres or as a part of the normal one;
-        ``tangential(step, contact, c, load, history)`` that returns the force on the second body (3) [N], the new
-        history, a tuple like the old one, and the energy in it [J]; or no tangential force.
+        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres, which it is unless given, or as a
+        part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second body
+        (3) [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
     rolling, twisting : callable or None
         ``rolling(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history and the energy in it [J].
@@ -147,15 +156,21 @@ def contact_law(
     ``math``, other plain functions and numbers of their module. No branches make the fastest code:
     ``a if condition else b`` is computed without one.
     """
+    for one in functions:
+        if one not in LawFunctions.__annotations__:
+            raise InputError(f"{one} of a contact law: {name_hint(one, list(LawFunctions.__annotations__))}")
     keys = tuple(_key(key, value) for key, value in (coefficients or {}).items())
     _check_history(history or {})
     made = _Maker(keys, {role: tuple(columns) for role, columns in (history or {}).items()})
-    elastic = made.normal(normal, energy, power)
+    given = functions.get
+    elastic = made.normal(given("normal", "hertz"), given("energy"), power)
     model = LawModel(
-        elastic, made.tangential(tangential),
-        made.resistance("rolling", rolling), made.resistance("twisting", twisting),
-        made.adhesion(adhesion, gap, elastic),
-    )  # fmt: skip
+        elastic,
+        made.tangential(given("tangential", "mindlin")),
+        made.resistance("rolling", given("rolling")),
+        made.resistance("twisting", given("twisting")),
+        made.adhesion(given("adhesion"), given("gap"), elastic),
+    )
     if name:
         LAWS[name] = model
     return model
