@@ -117,8 +117,8 @@ def contact_law(
         it for the restitution of the interaction.
     tangential : {"mindlin", "spring"}, callable or None
         pdem's spring with Coulomb's limit, with the stiffness of elastic spheres, which it is unless given, or as a
-        part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second body
-        (3) [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
+        part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second
+        body (3) [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
     rolling, twisting : callable or None
         ``rolling(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history and the energy in it [J].
