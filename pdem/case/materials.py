@@ -51,12 +51,15 @@ class Interaction(Section):
     ----------
     law : str
         ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
-        dashpot; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
+        dashpot; ``"viscoelastic"``, elastic spheres whose restitution falls with the impact speed;
+        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by
+        `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
     friction : float
         Coefficient of Coulomb friction; unless given it follows from those of both materials by `mixing`.
     restitution : float
         Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]; unless given it follows
-        from those of both materials by `mixing`.
+        from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of ``"luding"`` and
+        ``"eepa"`` it is the damping beside what deformation loses.
     mixing : {"geometric", "arithmetic", "harmonic", "min"}
         How constants that the interaction lacks follow from those of its materials: the geometric, arithmetic or
         harmonic mean, or the lesser one.
@@ -66,9 +69,9 @@ class Interaction(Section):
     rolling, twisting, adhesion : dict or None
         Further parts of the law: a table with the ``model`` and its keys.
     normal_stiffness : float or None
-        Linear law only, where it is needed: in N/m.
+        Laws of springs only, where it is needed: in N/m, that of loading.
     tangential_ratio : float or None
-        Linear law only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
+        Laws of springs only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
         oscillation of a sphere as slow as its normal impact.
 
     Laws of users declare further keys.
@@ -89,10 +92,14 @@ class Interaction(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_ratio(cls, table: Any) -> Any:
-        if isinstance(table, dict) and table.get("law") == "linear" and "tangential_ratio" not in table:
-            return {**table, "tangential_ratio": 2.0 / 7.0}
-        return table
+    def _defaults_of_law(cls, table: Any) -> Any:
+        model = LAWS.get(str(table.get("law"))) if isinstance(table, dict) else None
+        if model is None:
+            return table
+        defaults: dict[str, Any] = {} if model.normal.has_restitution else {"restitution": 1.0}
+        if "tangential_ratio" in model.keys:
+            defaults["tangential_ratio"] = model.keys["tangential_ratio"].default
+        return {**defaults, **table}
 
     @property
     def from_materials(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pdem.case.materials import split_pair
 from pdem.case.messages import Problem
+from pdem.contact.law.models import LAWS
 
 DEFAULT = "default"
 """Key of the interaction of all pairs that no other one names."""
@@ -55,10 +56,11 @@ def _completed(key: str, table: Any, materials: dict[str, Any]) -> Any:
     pairs = split_pair(key, materials)
     if not isinstance(table, dict) or len(pairs) != 1:
         return table
-    found = dict(table)
+    found, law = dict(table), LAWS.get(str(table.get("law")))
+    without = () if law is None or law.normal.has_restitution else ("restitution",)
     for name in MIXED:
         one, other = (_number(materials[material], name) for material in pairs[0])
-        if name not in table and one is not None and other is not None:
+        if name not in table and name not in without and one is not None and other is not None:
             found[name] = mixed(one, other, table.get("mixing", "geometric"))
     return found
 

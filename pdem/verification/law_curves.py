@@ -40,7 +40,8 @@ def curve_proofs(subject: Subject) -> Iterator[Proof]:
     overlaps = np.geomspace(1e-3 * depth, DEEPEST * radius, POINTS)
     where = place_of_part(subject.recipe.normal.part)
     yield from _at_touch(subject, radius, depth, where)
-    yield _pushing(subject, radius, overlaps, where)
+    if not subject.recipe.normal.part.history:
+        yield _pushing(subject, radius, overlaps, where)
     yield _stiffness(subject, radius, overlaps, where)
     yield _energy(subject, radius, overlaps)
     if subject.recipe.adhesion is not None:
@@ -55,7 +56,9 @@ def _at_touch(subject: Subject, radius: float, depth: float, where: str) -> Iter
         f"force that begins with "
         "a jump makes energy; let it vanish at the touch"
     )
-    yield Proof("force at the touch", abs(begin) / max(abs(usual), 1e-300), TOUCH, remedy)
+    # what remembers how far it was pressed may be sticky, with a pull that is there from the touch on
+    jump = max(begin, 0.0) if subject.recipe.normal.part.history else abs(begin)
+    yield Proof("force at the touch", jump / max(abs(usual), 1e-300), TOUCH, remedy)
 
 
 def _pushing(subject: Subject, radius: float, overlaps: Floats, where: str) -> Proof:
@@ -93,7 +96,7 @@ def _energy(subject: Subject, radius: float, overlaps: Floats) -> Proof:
     spring, h = subject.spring, 1e-4
     rises = np.array(
         [
-            (spring.energy((1.0 + h) * at, radius) - spring.energy((1.0 - h) * at, radius)) / (2.0 * h * at)
+            (spring.work((1.0 + h) * at, radius) - spring.work((1.0 - h) * at, radius)) / (2.0 * h * at)
             for at in overlaps
         ]
     )

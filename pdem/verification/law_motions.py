@@ -107,7 +107,7 @@ class Motions:
         subject, radius = self.subject, self._radius
         effective = radius.prod(axis=1) / radius.sum(axis=1)
         law, rows = subject.table.law, subject.table.rows
-        gap = 2.0 * half_gaps(law, rows)(effective) if law.may_pull else np.zeros(NUMBER)
+        gap = 2.0 * half_gaps(law, rows)(effective) if law.may_stretch else np.zeros(NUMBER)
         weaker = 10.0 ** -np.random.default_rng(SEED).uniform(0.0, 2.0, NUMBER)
         depth = np.minimum(subject.depths(NUMBER), 0.3 * radius.min(axis=1)) * weaker
         self._scale = np.stack([depth, effective], axis=1)

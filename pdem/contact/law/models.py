@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
 from pdem.contact.law.dmt import DMT
+from pdem.contact.law.eepa import EEPA, EEPA_LINEAR
 from pdem.contact.law.friction import MINDLIN, SPRING
-from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.hertz import HERTZ, VISCOELASTIC
 from pdem.contact.law.jkr import JKR
 from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
+from pdem.contact.law.marshall import MARSHALL
 from pdem.contact.law.parts import (
     ROLES,
     AdhesionPart,
@@ -24,8 +26,10 @@ from pdem.contact.law.parts import (
     ResistancePart,
     TangentialPart,
 )
+from pdem.contact.law.plastic import LUDING, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
+from pdem.contact.law.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.function_digest import digest_of
 
@@ -69,13 +73,21 @@ class LawModel:
         return {key.name: key for part in self.parts for key in part.keys}
 
 
-LAWS = {"hertz-mindlin": LawModel(HERTZ, MINDLIN), "linear": LawModel(LINEAR, SPRING)}
+LAWS = {
+    "hertz-mindlin": LawModel(HERTZ, MINDLIN),
+    "linear": LawModel(LINEAR, SPRING),
+    "viscoelastic": LawModel(VISCOELASTIC, MINDLIN),
+    "walton-braun": LawModel(WALTON_BRAUN, SPRING),
+    "luding": LawModel(LUDING, SPRING),
+    "eepa": LawModel(EEPA, MINDLIN),
+    "eepa-linear": LawModel(EEPA_LINEAR, SPRING),
+}
 """By the name that ``law`` has in a case file; `contact_law` adds those of a script."""
 
 PARTS: dict[str, dict[str, Part]] = {
     "adhesion": {part.model: part for part in (JKR, DMT, CONTACT_AREA_ADHESION, LIQUID_BRIDGE)},
-    "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING)},
-    "twisting": {},
+    "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING, ROLLING_SDS)},
+    "twisting": {part.model: part for part in (MARSHALL, TWISTING_SDS)},
 }
 """By the role, which is the key of the interaction, and by ``model`` in that table."""
 
