@@ -198,6 +198,7 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     uses = {
         role: None if part is None else PartUse(_with_frictions(part, own), {**own, **keys})
         for role, part in (
+            ("adhesion", model.adhesion),
             ("tangential", model.tangential),
             ("rolling", model.rolling),
             ("twisting", model.twisting),

@@ -173,7 +173,7 @@ def test_a_law_made_in_a_script_is_known_by_its_name(tmp_path, monkeypatch):
 EXAMPLES = re.findall(
     r"```python\n(# laws.py\n.*?)```", (ROOT / "docs/contact-laws.md").read_text(), re.DOTALL
 )
-"""The two laws of the documentation: one with a normal force, one with a torque that remembers."""
+"""The laws of the documentation: with a normal force, with a torque that remembers, with adhesion."""
 
 
 def test_the_normal_force_of_the_documentation(tmp_path):
@@ -223,6 +223,10 @@ BAD = {
         "import pdem\ndef f(overlap, radius, c):\n    return c.stif * overlap, 1.0\nlaw = pdem.contact_law(normal=f)\n",
         "law", "line 3: AttributeError",
     ),
+    "a pull without its work": (
+        "import pdem\ndef f(overlap, radius, c):\n    return 0.1\nlaw = pdem.contact_law(adhesion=f)\n", "law",
+        "it has to return the pull and its work, two numbers",
+    ),
     "does not compile": (
         "import os\nimport pdem\ndef f(overlap, radius, c):\n    return overlap * os.getpid(), 1.0\n"
         "law = pdem.contact_law(normal=f)\n", "law", "line 4: cannot be compiled",
@@ -262,6 +266,10 @@ def test_keys_of_a_law_in_a_file_are_checked(tmp_path):
         ({"normal": "herz"}, "did you mean 'hertz'?"),
         ({"normal": 3}, "give a plain function of 3 arguments"),
         ({"power": 2.0}, "it is 1.5 or 1.0"),
+        ({"roling": None}, "did you mean 'rolling'?"),
+        ({"adhesion": 0.1}, "adhesion of a contact law is 0.1"),
+        ({"adhesion": lambda overlap, radius: (0.0, 0.0)}, "as adhesion of a contact law it is given 3"),
+        ({"gap": lambda radius, c: 0.0}, "gap of a contact law without adhesion"),
         ({"coefficients": {"a b": "N"}}, "is no name"),
         ({"history": {"roling": ("x",)}}, "did you mean 'rolling'?"),
     ],

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 60
 _LEAST = 1e-15  # overlap over radius below which there is no adhesion
+_SAMPLES = 1000  # of the curve of adhesion
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -37,9 +38,7 @@ class ContactSpring:
         return bool(self._normal.power == 1.0 and not self._normal.digest)
 
     def _coefficients_of(self, use: PartUse) -> Any:
-        keys = {**self._recipe.keys, **self._recipe.normal.keys, **use.keys}
-        pair = Pair(*self._materials, keys, self._normal.from_materials)
-        values = dict(zip(use.part.coefficients, use.part.values(pair), strict=True))
+        values = dict(zip(use.part.coefficients, self.values_of(use), strict=True))
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
@@ -69,6 +68,12 @@ class ContactSpring:
             return float(self._normal.energy(overlap, radius, self.coefficients))
         *_, history, lost = self._loaded(overlap, radius)
         return float(self._normal.energy(overlap, radius, self.coefficients, history) + lost)
+
+    def values_of(self, use: PartUse, *, swapped: bool = False) -> list[float]:
+        """Return the coefficients of a part of the recipe; `swapped` with the materials in the other order."""
+        keys = {**self._recipe.keys, **self._recipe.normal.keys, **use.keys}
+        materials = self._materials[::-1] if swapped else self._materials
+        return [float(value) for value in use.part.values(Pair(*materials, keys, self._normal.from_materials))]
 
     def depth(self, mass: float, radius: float, speed: float) -> float:
         """Return the largest overlap [m] of an elastic impact of effective mass [kg] at a speed [m/s]."""
@@ -144,3 +149,39 @@ class ContactSpring:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if self.sticking_force(middle, radius) > 0.0 else (middle, high)
         return high
+
+    def stretches(self, radius: float) -> list[float]:
+        """Return overlaps [m] from where a contact ends to where adhesion and elastic force balance."""
+        first, last = -self.gap(radius), min(self.resting_overlap(radius), radius)
+        return [first + (last - first) * number / _SAMPLES for number in range(_SAMPLES + 1)]
+
+    def pull_off(self, radius: float) -> float:
+        """Return the largest pull of adhesion [N], 0 without any."""
+        if self._recipe.adhesion is None:
+            return 0.0
+        return max(0.0, -min(self.sticking_force(overlap, radius) for overlap in self.stretches(radius)))
+
+    @property
+    def effective_modulus(self) -> float:
+        """Effective modulus of both materials [Pa]."""
+        return Pair(*self._materials, {}).effective_modulus
+
+    @property
+    def work_of_adhesion(self) -> float:
+        """Work of adhesion [J/m^2], 0 where the law has none."""
+        use = self._recipe.adhesion
+        return 0.0 if use is None else float(use.keys.get("work_of_adhesion") or 0.0)
+
+    def sticking_speed(self, mass: float, radius: float) -> float:
+        """Return the speed [m/s] up to which a body of effective mass [kg] sticks, without damping.
+
+        It is that of the energy which adhesion takes when a contact is pulled apart.
+        """
+        lost = self.sticking_energy(-self.gap(radius), radius) if self._recipe.adhesion is not None else 0.0
+        return math.sqrt(2.0 * max(lost, 0.0) / mass)
+
+    def lent_energy(self, radius: float) -> float:
+        """Return what adhesion gives to two bodies that touch, at most, until it is pulled apart [J]."""
+        if self._recipe.adhesion is None:
+            return 0.0
+        return max(0.0, -min(self.sticking_energy(overlap, radius) for overlap in self.stretches(radius)))
