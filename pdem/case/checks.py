@@ -319,7 +319,8 @@ def contact_pair_problems(case: CaseData, pairs: Iterable[tuple[str, str, bool]]
         interaction = case.interaction(first, second)
         if interaction is None:
             who = f"particles of {first!r} can touch {'walls' if is_wall else 'particles'} of {second!r}"
-            yield Problem(("interactions", f"{first}-{second}"), f"is missing; {who}")
+            text = f"is missing; {who}; [interactions.default] is for all pairs that are not named"
+            yield Problem(("interactions", f"{first}-{second}"), text)
         elif interaction.from_materials:
             yield from _rigid_pair(case.materials, first, second)
 

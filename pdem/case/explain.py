@@ -14,7 +14,7 @@ from pdem.case.base import BRANCH
 from pdem.case.example_cases import example_names, example_text
 from pdem.case.messages import nearest_key_hint
 from pdem.case.schema import CaseData
-from pdem.contact.law.models import PARTS
+from pdem.contact.law.models import LAWS, PARTS
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,11 +104,14 @@ def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
 
 
 def _model_texts(parts: Sequence[str]) -> list[str]:
-    """Return the models of a part of a contact law with their keys, if that is what the key is."""
-    if parts[0] != "interactions" or parts[-1] not in PARTS:
+    """Return the models of a part of a contact law, or the laws, with their keys, if that is what the key is."""
+    if parts[0] != "interactions" or parts[-1] not in (*PARTS, "law"):
         return []
-    return ["\n".join([f'model = "{one.model}": {one.text}', *map(_key_line, one.keys)])
-            for one in PARTS[parts[-1]].values()]  # fmt: skip
+    if parts[-1] == "law":
+        told = [(f'law = "{name}": {one.normal.text}', list(one.keys.values())) for name, one in LAWS.items()]
+    else:
+        told = [(f'model = "{one.model}": {one.text}', list(one.keys)) for one in PARTS[parts[-1]].values()]
+    return ["\n".join([line, *map(_key_line, keys)]) for line, keys in told]
 
 
 def _key_line(key: Key) -> str:

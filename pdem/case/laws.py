@@ -13,6 +13,7 @@ from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.models import LAWS, PARTS, LawModel
 from pdem.contact.law.parts import MaterialProperties, Pair
+from pdem.contact.law.two_frictions import frictions_rule
 from pdem.foundation.errors import CaseError, InputError
 
 if TYPE_CHECKING:
@@ -43,6 +44,27 @@ def interaction_problems(interaction: Interaction, where: Location) -> Iterator[
     if interaction.rolling is not None and interaction.rolling_friction:
         text = "is not allowed together with rolling_friction, which is short for a table of constant-torque"
         yield Problem((*where, "rolling"), text)
+    yield from _friction_problems(interaction, where)
+
+
+def _friction_problems(interaction: Interaction, where: Location) -> Iterator[Problem]:
+    """Yield problems of resistances to rotation without friction, which would never make a body roll."""
+    keys = {
+        "friction": interaction.friction,
+        "dynamic_friction": interaction.law_keys.get("dynamic_friction"),
+    }
+    if isinstance(keys["dynamic_friction"], (int, float)) and (text := frictions_rule(keys)):
+        yield Problem((*where, "dynamic_friction"), text)
+    if interaction.friction > 0.0:
+        return
+    for role in ("rolling", "twisting"):
+        table = interaction.parts.get(role, {})
+        friction = table.get("friction", 0.0 if role == "rolling" else interaction.friction)
+        needs = table.get("model") == "marshall" or (isinstance(friction, (int, float)) and friction > 0.0)
+        if table and needs:
+            key = "rolling_friction" if role == "rolling" and interaction.rolling is None else role
+            text = f"resists {role} of bodies that slide without friction (friction = 0)"
+            yield Problem((*where, key), f"{text}: give friction, or leave {key} out")
 
 
 def _law_problems(model: LawModel, interaction: Interaction, where: Location) -> Iterator[Problem]:
@@ -56,7 +78,14 @@ def _law_problems(model: LawModel, interaction: Interaction, where: Location) ->
             )
         elif name not in model.keys:
             yield Problem((*where, name), unknown_key_text(name, allowed))
-    yield from _value_problems(model.keys, given, where)
+    problems = list(_value_problems(model.keys, given, where))
+    yield from problems
+    defaults = {name: key.default for name, key in model.keys.items()}
+    if not problems and (text := model.normal.rule({**defaults, **given})):
+        yield Problem((*where, "law"), text)
+    if not model.normal.has_restitution and interaction.restitution != 1.0:
+        text = f"has no use: by {interaction.law} it follows from the speed and its own keys; leave it out"
+        yield Problem((*where, "restitution"), text)
 
 
 def _part_problems(role: str, interaction: Interaction, where: Location) -> Iterator[Problem]:
@@ -91,10 +120,12 @@ def _combination_problem(adhesion: Any, law: LawModel) -> str:
     if law.normal.model in adhesion.normal:
         return ""
     allowed = [f'"{name}"' for name, other in LAWS.items() if other.normal.model in adhesion.normal]
-    return (
-        f'"{adhesion.model}" is no adhesion for the normal force {law.normal.model!r} of this law; it goes with '
-        f"law = {' or '.join(allowed)}"
-    )
+    text = f'"{adhesion.model}" is no adhesion for the normal force {law.normal.model!r} of this law'
+    if not law.normal.history:
+        return f"{text}; it goes with law = {' or '.join(allowed)}"
+    own = [name for name in ("adhesion_stiffness", "work_of_adhesion") if name in law.keys]
+    remedy = f"give its own {own[0]}" if own else 'use law = "luding", which has its own'
+    return f"{text}, which is plastic: {remedy}"
 
 
 def takes_liquid(case: CaseData) -> bool:
@@ -170,8 +201,9 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     keys = {"friction": interaction.friction, "restitution": interaction.restitution}
     own = {**{key.name: key.default for key in model.keys.values()}, **interaction.law_keys}
     uses = {
-        role: None if part is None else PartUse(part, {**own, **keys})
+        role: None if part is None else PartUse(_with_frictions(part, own), {**own, **keys})
         for role, part in (
+            ("adhesion", model.adhesion),
             ("tangential", model.tangential),
             ("rolling", model.rolling),
             ("twisting", model.twisting),
@@ -179,8 +211,10 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     }
     for role, table in interaction.parts.items():
         part = PARTS[role][table["model"]]
-        values = {**{key.name: key.default for key in part.keys}, **table}
-        uses[role] = PartUse(part, {name: value for name, value in values.items() if name != "model"})
+        # what is not given, and has no default, may be said of the interaction: its friction
+        defaults = {one.name: keys.get(one.name) if one.default is None else one.default for one in part.keys}
+        given = {name: value for name, value in {**defaults, **table}.items() if name != "model"}
+        uses[role] = PartUse(_with_frictions(part, given), given)
     recipe = Recipe(PartUse(model.normal, own), keys=keys, **uses)
     if recipe.adhesion is not None and (text := _combination_problem(recipe.adhesion.part, model)):
         raise CaseError(f"{where}.adhesion.model: {text}")
@@ -190,6 +224,12 @@ def recipe_of(interaction: Interaction, directory: Path, where: str) -> Recipe:
     except InputError as error:
         raise CaseError(f'{where}.law = "{interaction.law}": {error}') from None
     return recipe
+
+
+def _with_frictions(part: Any, keys: Mapping[str, Any]) -> Any:
+    """Return the part, or the one that takes its place where contacts have a dynamic friction, too."""
+    both = getattr(part, "two_frictions", None)
+    return part if both is None or keys.get("dynamic_friction") is None else both
 
 
 def recipes_of(case: CaseData) -> dict[str, Recipe]:

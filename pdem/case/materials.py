@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from pdem.case.base import NotNegative, Positive, Section
 from pdem.contact.law.models import LAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Material(Section):
@@ -21,11 +24,17 @@ class Material(Section):
         In Pa; a wall without it is rigid (infinite modulus).
     poisson_ratio : float or None
         In (-1, 0.5); needed together with `youngs_modulus`.
+    friction : float or None
+        Coefficient of Coulomb friction that interactions without one are given by `interactions.mixing`.
+    restitution : float or None
+        The same of the restitution, in (0, 1].
     """
 
     density: Positive | None = None
     youngs_modulus: Positive | None = None
     poisson_ratio: Annotated[float, Field(gt=-1.0, lt=0.5)] | None = None
+    friction: NotNegative | None = None
+    restitution: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
 
     @property
     def rigid(self) -> bool:
@@ -36,24 +45,33 @@ class Material(Section):
 class Interaction(Section):
     """``[interactions.A-B]``: the contact law of two materials, in either order.
 
+    ``[interactions.default]`` is that of all pairs which no other one names.
+
     Attributes
     ----------
     law : str
         ``"hertz-mindlin"``, elastic spheres with stiffness from the materials; ``"linear"``, a linear spring and
-        dashpot; the name of a law made by `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
+        dashpot; ``"viscoelastic"``, elastic spheres whose restitution falls with the impact speed;
+        ``"walton-braun"``, ``"luding"``, ``"eepa"``, ``"eepa-linear"``, plastic ones; the name of a law made by
+        `pdem.contact_law` in a script; or ``"python:FILE.py:NAME"``, one in a file.
     friction : float
-        Coefficient of Coulomb friction.
+        Coefficient of Coulomb friction; unless given it follows from those of both materials by `mixing`.
     restitution : float
-        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1].
+        Rebound speed over impact speed of a binary normal impact without adhesion, in (0, 1]; unless given it follows
+        from those of both materials by `mixing`. Viscoelastic spheres have none of their own; of ``"luding"`` and
+        ``"eepa"`` it is the damping beside what deformation loses.
+    mixing : {"geometric", "arithmetic", "harmonic", "min"}
+        How constants that the interaction lacks follow from those of its materials: the geometric, arithmetic or
+        harmonic mean, or the lesser one.
     rolling_friction : float
         Resisting moment over normal force and rolling radius: short for
         ``rolling = {model = "constant-torque", friction = ...}``.
     rolling, twisting, adhesion : dict or None
         Further parts of the law: a table with the ``model`` and its keys.
     normal_stiffness : float or None
-        Linear law only, where it is needed: in N/m.
+        Laws of springs only, where it is needed: in N/m, that of loading.
     tangential_ratio : float or None
-        Linear law only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
+        Laws of springs only: tangential over normal stiffness; 2/7 unless given, which makes the tangential
         oscillation of a sphere as slow as its normal impact.
 
     Laws of users declare further keys.
@@ -64,6 +82,7 @@ class Interaction(Section):
     law: str = "hertz-mindlin"
     friction: NotNegative
     restitution: Annotated[float, Field(gt=0.0, le=1.0)]
+    mixing: Literal["geometric", "arithmetic", "harmonic", "min"] = "geometric"
     rolling_friction: NotNegative = 0.0
     rolling: dict[str, Any] | None = None
     twisting: dict[str, Any] | None = None
@@ -73,10 +92,14 @@ class Interaction(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_ratio(cls, table: Any) -> Any:
-        if isinstance(table, dict) and table.get("law") == "linear" and "tangential_ratio" not in table:
-            return {**table, "tangential_ratio": 2.0 / 7.0}
-        return table
+    def _defaults_of_law(cls, table: Any) -> Any:
+        model = LAWS.get(str(table.get("law"))) if isinstance(table, dict) else None
+        if model is None:
+            return table
+        defaults: dict[str, Any] = {} if model.normal.has_restitution else {"restitution": 1.0}
+        if "tangential_ratio" in model.keys:
+            defaults["tangential_ratio"] = model.keys["tangential_ratio"].default
+        return {**defaults, **table}
 
     @property
     def from_materials(self) -> bool:
@@ -101,11 +124,11 @@ class Interaction(Section):
         return found
 
 
-LAW_KEYS = ("law", "friction", "restitution", "rolling_friction", "rolling", "twisting", "adhesion")
+LAW_KEYS = ("law", "friction", "restitution", "mixing", "rolling_friction", "rolling", "twisting", "adhesion")
 """Keys of every interaction."""
 
 
-def split_pair(key: str, materials: dict[str, Material]) -> list[tuple[str, str]]:
+def split_pair(key: str, materials: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return all readings of `key` as two names of `materials` joined by a hyphen.
 
     Names may hold hyphens themselves, so there can be none, one or several.

@@ -204,7 +204,8 @@ def _text(root: type[BaseModel], error: ErrorDetails) -> str:
     if kind == "extra_forbidden":
         return _unknown_key(root, location)
     if kind == "missing":
-        return "is missing"
+        mixed = location[:1] == ("interactions",) and location[-1] in ("friction", "restitution")
+        return f"is missing; give it here, or {location[-1]} in both materials" if mixed else "is missing"
     if kind == "literal_error" and f"{BRANCH}auto" in location:
         return 'must be "auto" or a number'
     if kind == "literal_error":

@@ -13,6 +13,7 @@ from pydantic import PrivateAttr, ValidationError
 from pdem.case.checks import problems_of_case
 from pdem.case.flat_keys import flat_keys
 from pdem.case.messages import Problem, problems_of
+from pdem.case.mixing import as_in_file
 from pdem.case.overrides import apply_override
 from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
@@ -153,7 +154,7 @@ def _shortened(value: Any) -> str:
 
 
 def _case_error(problems: list[Problem], document: dict[str, Any], source: str) -> CaseError:
-    lines = dict.fromkeys(problem.line(source, document) for problem in problems)
+    lines = dict.fromkeys(as_in_file(problem, document).line(source, document) for problem in problems)
     return CaseError("\n".join(lines))
 
 

@@ -1,4 +1,4 @@
-"""The smallest radius and the largest speed in a file of particles, on which the automatic time step depends."""
+"""The smallest and the largest radius and the largest speed in a file of particles, read once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _known: dict[tuple[str, int, int], FileLimits] = {}
 
 
 class FileLimits(NamedTuple):
-    """Smallest radius [m], infinite without particles, and largest speed [m/s]."""
+    """Smallest radius [m], infinite without particles, largest speed [m/s], and largest radius [m], 0 without any."""
 
     radius: float
     speed: float
+    largest: float
 
 
 def particle_file_limits(case: CaseData, index: int) -> FileLimits:
@@ -46,9 +47,10 @@ def particle_file_limits(case: CaseData, index: int) -> FileLimits:
 
 
 def _limits(case: CaseData, index: int, pieces: int) -> FileLimits:
-    radius, squared = math.inf, 0.0
+    radius, squared, largest = math.inf, 0.0, 0.0
     for piece in range(pieces):
         columns = read_particle_file(case, index, piece, pieces)
         radius = min(radius, float(columns["radius"].min(initial=math.inf)))
+        largest = max(largest, float(columns["radius"].max(initial=0.0)))
         squared = max(squared, float(np.sum(columns["velocity"] ** 2, axis=1).max(initial=0.0)))
-    return FileLimits(radius, math.sqrt(squared))
+    return FileLimits(radius, math.sqrt(squared), largest)

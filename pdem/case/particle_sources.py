@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pdem.case.inlets import largest_insertion_speed
 
@@ -32,15 +32,38 @@ def smallest_radii(case: CaseData) -> dict[str, float]:
     CaseError
         If a file of particles cannot be read.
     """
-    smallest: dict[str, float] = {}
+    return {name: min(smallest for smallest, _ in ends) for name, ends in _radii(case).items()}
+
+
+def largest_radii(case: CaseData) -> dict[str, float]:
+    """Return the largest radius of the particles of each material [m].
+
+    Raises
+    ------
+    CaseError
+        If a file of particles cannot be read.
+    """
+    return {name: max(largest for _, largest in ends) for name, ends in _radii(case).items()}
+
+
+def _radii(case: CaseData) -> dict[str, list[tuple[float, float]]]:
+    """Return the smallest and the largest radius of each group and insertion that has particles, by material [m]."""
+    ends: dict[str, list[tuple[float, float]]] = {}
     for index, group in enumerate(case.particles):
-        sizes = group.sizes()
-        radius = sizes.smallest if sizes is not None else _file_limits(case, index).radius
-        smallest[group.material] = min(radius, smallest.get(group.material, math.inf))
+        ends.setdefault(group.material, []).append(_ends(group.sizes()) or _file_ends(case, index))
     for insertion in case.insertions:
-        radius = insertion.sizes().smallest
-        smallest[insertion.material] = min(radius, smallest.get(insertion.material, math.inf))
-    return {name: radius for name, radius in smallest.items() if math.isfinite(radius)}
+        ends.setdefault(insertion.material, []).append(_ends(insertion.sizes()))
+    found = {name: [one for one in some if math.isfinite(one[0])] for name, some in ends.items()}
+    return {name: some for name, some in found.items() if some}
+
+
+def _ends(sizes: Any) -> Any:
+    return None if sizes is None else (sizes.smallest, sizes.largest)
+
+
+def _file_ends(case: CaseData, index: int) -> tuple[float, float]:
+    limits = _file_limits(case, index)
+    return limits.radius, limits.largest
 
 
 def largest_first_speed(case: CaseData) -> float:

@@ -13,6 +13,7 @@ from pdem.case.force_sections import Force
 from pdem.case.given_walls import GivenWall
 from pdem.case.insertion_sections import Insertion
 from pdem.case.materials import Interaction, Material, split_pair
+from pdem.case.mixing import with_all_pairs
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
@@ -45,7 +46,8 @@ class CaseData(Section):
     materials : dict of str to Material
         By name; the index of a material is that in this order.
     interactions : dict of str to Interaction
-        By ``"a-b"``; `interaction` finds one for two materials in either order.
+        By ``"a-b"``; `interaction` finds one for two materials in either order. ``default`` of a file stands for all
+        pairs that it does not name, which are here with their names.
     particles : tuple of ParticleGroup
         The groups of particles at time 0; ids run from one group to the next.
     walls : tuple of Wall
@@ -134,6 +136,8 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     groups = document.get("particles")
     if isinstance(groups, list):
         document["particles"] = [with_domain(group, document.get("domain")) for group in groups]
+    if "interactions" in document:
+        document["interactions"] = with_all_pairs(document.get("materials"), document["interactions"])
     time, output = document.get("time"), document.get("output", {})
     if not isinstance(output, dict):
         return document

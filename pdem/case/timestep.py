@@ -21,6 +21,7 @@ from pdem.case.stage_cases import cases_of_stages
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_spring import ContactSpring
 from pdem.foundation.errors import CaseError
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,8 +40,8 @@ class StepLimit:
 
     Attributes
     ----------
-    name : {"Rayleigh", "Hertz", "linear", "adhesion"}
-        Kind of limit; ``"Hertz"`` is the duration of an impact by any law but the linear one.
+    name : {"Rayleigh", "Hertz", "linear", "adhesion", "rolling", "twisting"}
+        Kind of limit; ``"Hertz"`` is the duration of an impact by any law whose force is no straight line.
     time : float
         In s.
     subject : str
@@ -252,6 +253,8 @@ def _impact_limits(case: CaseData, conditions: ImpactConditions) -> Iterator[Ste
         mass, radius = effective_mass_and_radius(case, (first, second), conditions.smallest[first], other)
         subject = f"{first} on {'wall of ' if is_wall else ''}{second}"
         yield impact_limit(case, (first, second), mass, radius, conditions.speed, subject)
+        smaller = min(conditions.smallest[first], math.inf if other is None else other)
+        yield from rotation_limits(case, (first, second), mass, (radius, smaller), conditions.speed, subject)
         yield from adhesion_limits(case, (first, second), mass, radius, subject)
 
 
@@ -279,8 +282,29 @@ def impact_limit(
     if law.law == "hertz-mindlin":
         time = hertz_time(mass, radius, effective_modulus(case, pair), speed)
     else:
-        time = spring_of(case, pair).duration(mass, radius, speed)
+        spring = spring_of(case, pair)
+        time = spring.duration(mass, radius, speed)
+        if spring.is_straight:
+            return StepLimit("linear", time, subject)
     return StepLimit("Hertz", time, f"{subject} at {speed:.3g} m/s")
+
+
+def rotation_limits(
+    case: CaseData, pair: tuple[str, str], mass: float, radii: tuple[float, float], speed: float, subject: str
+) -> Iterator[StepLimit]:
+    """Yield the limits from resistances to rolling and twisting: half a period, pi sqrt(I / k), of a free rotation.
+
+    `radii` are the effective one and the smaller one [m]. The inertia I is that which a contact has for its
+    resistances, the stiffness k that of the deepest impact at a speed [m/s].
+    """
+    law = _law(case, *pair)
+    if not (law.rolling or law.twisting):
+        return
+    spring, inertia = spring_of(case, pair), SPHERE_INERTIA * mass * radii[1] ** 2
+    deepest = spring.depth(mass, radii[0], speed) if speed > 0.0 else 0.0
+    for role, stiffness in spring.rotational_stiffnesses(deepest, radii[0]).items():
+        if stiffness > 0.0:
+            yield StepLimit(role, linear_time(inertia, stiffness), subject)
 
 
 def adhesion_limits(

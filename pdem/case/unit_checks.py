@@ -126,7 +126,7 @@ def impact_findings(
     if deepest[0] <= most:
         yield Finding("info", "stiffness", f"{text} at most")
         return
-    linear = any(law.law == "linear" for law in case.interactions.values())
+    linear = any(law.normal_stiffness is not None for law in case.interactions.values())
     key = "normal_stiffness or youngs_modulus" if linear else "youngs_modulus"
     text += f", and a run ends at {100.0 * most:g} % (limits.largest_overlap)"
     yield Finding("warning", "stiffness", f"{text}: check the unit of {key}, or make it larger")

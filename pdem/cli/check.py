@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pdem.cli.common import read_case, serial, settings_option, threads_option
+from pdem.cli.law_checks import findings_on_laws, law_reports, laws_option
 from pdem.foundation.errors import Interrupted
 from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pdem.case.findings import Finding
+    from pdem.case.model import Case
 
 _WRONG_INPUT = 2
 
@@ -20,16 +25,25 @@ _WRONG_INPUT = 2
 @click.command(short_help="Check a case without running it.")
 @click.argument("case", type=click.Path())
 @settings_option
+@laws_option
+@click.option(
+    "--report",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Write the report on the contact laws there: laws.md, laws.json, laws.png.",
+)
 @threads_option
-def check(case: str, settings: tuple[str, ...], threads: int | None) -> int:
-    """Check a case without running it: time step, particles, walls, units, duration, memory, disk.
+def check(
+    case: str, settings: tuple[str, ...], laws: bool | None, report: Path | None, threads: int | None
+) -> int:
+    """Check a case without running it: time step, particles, walls, contact laws, units, duration, memory, disk.
 
     Exit code 2 if the case cannot run.
     """
 
     def work() -> int:
         with SignalFlag() as flag:
-            code = flag.unless_stopped(lambda: _check(case, settings, threads))
+            code = flag.unless_stopped(lambda: _check(case, settings, (laws, report), threads))
             if flag.requested:
                 raise Interrupted("the check was stopped before its end; nothing has been run or written")
         return _WRONG_INPUT if code is None else code
@@ -37,7 +51,10 @@ def check(case: str, settings: tuple[str, ...], threads: int | None) -> int:
     return serial(work)
 
 
-def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
+def _check(
+    path: str, settings: Sequence[str], of_laws: tuple[bool | None, Path | None], threads: int | None
+) -> int:
+    from pdem.case.contact_table import contact_table
     from pdem.case.initial import initial_particles
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
@@ -57,9 +74,26 @@ def _check(path: str, settings: Sequence[str], threads: int | None) -> int:
         *forecast(case, len(particles["id"]), meshes, ranks, own),
         *folder_findings(case),
     ]
+    findings += _prove_laws(case, *of_laws) if not any(one.level == "error" for one in findings) else []
+    if table := contact_table(case):
+        click.echo(table)
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)
     numbers = ", ".join(counted(count[level], level) for level in ("error", "warning"))
     click.echo(f"{counted(len(particles['id']), 'particle')}: {numbers}")
     return _WRONG_INPUT if count["error"] else 0
+
+
+def _prove_laws(case: Case, wanted: bool | None, folder: Path | None) -> list[Finding]:
+    """Prove the contact laws, show their rebounds, write the report, and return the findings."""
+    reports = law_reports(case, wanted)
+    for report in reports:
+        click.echo(report.rebound_table())
+    if folder is not None and reports:
+        from pdem.output.run_folder import keep_files, make_folder
+        from pdem.verification.law_report import law_files
+
+        make_folder(folder)
+        keep_files(folder, law_files(case.source, reports))
+    return findings_on_laws(reports)

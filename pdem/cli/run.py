@@ -22,6 +22,8 @@ from pdem.cli.common import (
     threads_option,
     trace_options,
 )
+from pdem.cli.law_checks import laws_option, prove_before_run
+from pdem.cli.run_options import RunOptions
 from pdem.foundation.signals import STOP_SIGNALS, SignalFlag
 from pdem.foundation.version import VERSION
 
@@ -31,9 +33,7 @@ if TYPE_CHECKING:
     from pdem.case.findings import Finding
     from pdem.case.model import Case
     from pdem.simulation.engine import RestartPoint
-    from pdem.simulation.simulation import Simulation
     from pdem.simulation.state import StatePart
-    from pdem.simulation.trace import Trace
 
 
 @click.command(short_help="Run a case.")
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     help="Go on with the run that the output folder holds if it is of the same case; begin where there is none.",
 )
 @overwrite_option("Begin anew and remove the run that the output folder holds.")
+@laws_option
 @threads_option
 @quiet_option
 @trace_options
@@ -54,6 +55,7 @@ def run(
     settings: tuple[str, ...],
     continue_run: bool,
     overwrite: bool,
+    laws: bool | None,
     threads: int | None,
     quiet: bool,
     trace: str | None,
@@ -66,7 +68,7 @@ def run(
     if continue_run and overwrite:
         raise click.UsageError("--continue keeps the run in the folder and --overwrite removes it: give one")
     with _stop_flag() as flag:  # before anything else: a stop signal may arrive while kernels are compiled
-        options = _RunOptions(quiet, trace, trace_steps, flag, overwrite)
+        options = RunOptions(quiet, trace, trace_steps, flag, overwrite, laws)
         work = _continue_or_start if continue_run else _run
         return collective(lambda communicator, own: work(communicator, own, case, settings, options), threads)
 
@@ -81,6 +83,7 @@ def run(
 )
 @settings_option
 @overwrite_option("Remove what the folder holds that is later than the checkpoint.")
+@laws_option
 @threads_option
 @quiet_option
 @trace_options
@@ -89,6 +92,7 @@ def restart(
     stage: str | None,
     settings: tuple[str, ...],
     overwrite: bool,
+    laws: bool | None,
     threads: int | None,
     quiet: bool,
     trace: str | None,
@@ -99,45 +103,11 @@ def restart(
     On any number of ranks; with --set time.end=... beyond its former end. It goes on in the folder of the checkpoint.
     """
     with _stop_flag() as flag:
-        options = _RunOptions(quiet, trace, trace_steps, flag, overwrite)
+        options = RunOptions(quiet, trace, trace_steps, flag, overwrite, laws)
         return collective(
             lambda communicator, own: _restart(communicator, own, (checkpoint, stage), settings, options),
             threads,
         )
-
-
-class _RunOptions(NamedTuple):
-    """Options of a run apart from the case: terminal, trace, stop signals, whether results may be overwritten."""
-
-    quiet: bool
-    trace: str | None
-    trace_steps: int
-    flag: SignalFlag
-    overwrite: bool
-
-    def check(self, communicator: Any) -> None:
-        """Refuse a trace that cannot be written, before any long work. Collective."""
-        from pdem.simulation.ranks import on_first
-
-        trace = self._trace()
-        if trace is not None:
-            on_first(communicator, trace.check)
-
-    def run_to_end(self, simulation: Simulation, findings: Sequence[object]) -> int:
-        """Run all steps; return the exit code."""
-        from pdem.simulation.output_folder import COMMAND_LINE
-        from pdem.simulation.run import run as run_to_end
-
-        run_to_end(
-            simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
-            overwrite=self.overwrite, commands=COMMAND_LINE,
-        )  # fmt: skip
-        return 0
-
-    def _trace(self) -> Trace | None:
-        from pdem.simulation.trace import Trace
-
-        return None if self.trace is None else Trace(self.trace, self.trace_steps)
 
 
 @contextmanager
@@ -148,7 +118,7 @@ def _stop_flag() -> Iterator[SignalFlag]:
         yield flag
 
 
-def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions) -> int:
+def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions) -> int:
     from pdem.simulation.output_folder import check_inputs_outside, check_unoccupied
     from pdem.simulation.ranks import on_first
     from pdem.simulation.same_on_ranks import on_all
@@ -161,7 +131,7 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
     return _start_run(communicator, threads, case, options)
 
 
-def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions) -> int:
+def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
     from pdem.cli.checked_case import CheckedCase
     from pdem.simulation.prepare_kernels import prepare_start_kernels
@@ -183,7 +153,8 @@ def _start_run(communicator: Any, threads: int, case: Case, options: _RunOptions
         case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
     start.forget()
-    return options.run_to_end(simulation, findings)
+    of_laws, files = prove_before_run(communicator, case, options.laws, quiet=options.quiet)
+    return options.run_to_end(simulation, [*findings, *of_laws], files)
 
 
 def _check_nodes(communicator: Any, case: Case, threads: int) -> None:
@@ -228,7 +199,7 @@ def _restart(
     threads: int,
     given: tuple[str, str | None],
     settings: Sequence[str],
-    options: _RunOptions,
+    options: RunOptions,
 ) -> int:
     """Continue from a checkpoint or folder; if a stage is given with it, from where that begins."""
     from pdem.case.restart_checks import set_folder
@@ -248,7 +219,7 @@ def _restart(
 
 
 def _continue_or_start(
-    communicator: Any, threads: int, path: str, settings: Sequence[str], options: _RunOptions
+    communicator: Any, threads: int, path: str, settings: Sequence[str], options: RunOptions
 ) -> int:
     """Continue the run of a case in its output folder, or start it."""
     from pdem.simulation.ranks import on_first
@@ -352,7 +323,7 @@ def _continue_run(
     point: _RestartPoint,
     case: Case,
     groups: list[StatePart],
-    options: _RunOptions,
+    options: RunOptions,
 ) -> int:
     """Run a case from a checkpoint; `groups` holds this rank's part of its state and is emptied."""
     from pdem.case.differences import physical_differences
@@ -383,6 +354,10 @@ def _continue_run(
     options.check(communicator)
     load_kernels(communicator, case, threads, options.flag)
     stop_if_signalled(communicator, options.flag)
+    wanted = (
+        options.laws if changes or options.laws else False
+    )  # what has not changed was proved at the begin
+    of_laws, files = prove_before_run(communicator, case, wanted, quiet=options.quiet)
     simulation = Simulation(case, communicator, threads=threads, state=groups.pop())
     simulation.restart_point = beginning
     jump = rebase_ledger(simulation, then) if changes else 0.0
@@ -391,4 +366,4 @@ def _continue_run(
             f"with the changed case the energy of this state is {jump:+.6g} J another; residual goes on without it"
         )
         echo(notes[-1])
-    return options.run_to_end(simulation, [*point.warnings, *notes])
+    return options.run_to_end(simulation, [*point.warnings, *notes, *of_laws], files)

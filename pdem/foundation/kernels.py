@@ -14,6 +14,7 @@ import importlib
 import os
 import platform
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
@@ -27,7 +28,7 @@ from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def _avoid_gathers() -> None:
@@ -142,6 +143,26 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
 def threads() -> int:
     """Return the number of threads the threaded kernels run on."""
     return _asked[0] or int(numba.get_num_threads())
+
+
+@contextmanager
+def divided_for(workers: int) -> Iterator[None]:
+    """Divide loops among so many workers within this block, and run them on one thread.
+
+    What they compute is the same on any threads, which this can show. Loops that are too short for threads do not wait
+    for any.
+    """
+    asked = _asked[0]
+    if not _pool._is_initialized:
+        set_threads(1)
+    running = int(_pool.get_num_threads())
+    _pool._set_num_threads(1)
+    _asked[0] = workers
+    try:
+        yield
+    finally:
+        _pool._set_num_threads(running)
+        _asked[0] = asked
 
 
 def _start_pool(count: int, crowded: bool) -> None:

@@ -22,10 +22,13 @@ from pdem.output.series import TABLE, read_series_head
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 PICTURE_FILE = "picture.png"
 """Default name of a picture. `remove_run` removes it: an old picture beside new results would mislead."""
+
+LAW_FILES = ("laws.md", "laws.json", "laws.png")
+"""Names of the report on the contact laws of a run: a page, its numbers, a picture. `remove_run` removes them, too."""
 
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
@@ -104,7 +107,7 @@ def remove_run(folder: Path | str) -> None:
     """
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
-    others += [folder / name for name in (*_RESULT_FILES, PICTURE_FILE)]
+    others += [folder / name for name in (*_RESULT_FILES, PICTURE_FILE, *LAW_FILES)]
     checkpoints = CheckpointFolder(folder)
     remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
 
@@ -216,6 +219,22 @@ def make_folder(folder: Path | str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise InputError(unusable_folder_text(folder, reason(error))) from None
+
+
+def keep_files(folder: Path | str, files: Mapping[str, bytes]) -> None:
+    """Write files that belong to a run, by their names, into its folder.
+
+    Raises
+    ------
+    InputError
+        If one cannot be written.
+    """
+    for name, content in files.items():
+        path = Path(folder) / name
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({reason(error)}); choose another folder") from None
 
 
 def unusable_folder_text(folder: Path | str, problem: str) -> str:

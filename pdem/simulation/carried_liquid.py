@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.case.laws import takes_liquid
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
-from pdem.contact.law.elastic import elastic_energies
+from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
 from pdem.contact.walls.carried_liquid import ask_walls, count_new_walls, form_walls, wall_liquid
 from pdem.foundation.fields import PACKED
@@ -119,9 +119,15 @@ def _lose(system: System, formed: Formed) -> None:
     law, table = system.constants.law, system.constants.table
     if not law.has_ledger or not len(formed.volume):
         return
-    place = formed.overlap, formed.radius, formed.pair
-    before = elastic_energies(law, table, *place, np.zeros(len(formed.volume)))
-    system.ended_energies.add("adhesion", before - elastic_energies(law, table, *place, formed.volume))
+    # a pair with bridges has no plastic normal force: what others remember of theirs does not matter
+    history = np.zeros((len(law.normal_history), len(formed.volume)))
+    dry, wet = (
+        elastic_energies(
+            law, table, ElasticState(formed.overlap, volume, history), formed.radius, formed.pair
+        )
+        for volume in (np.zeros(len(formed.volume)), formed.volume)
+    )
+    system.ended_energies.add("adhesion", dry - wet)
 
 
 def liquid_columns(constants: Constants) -> list[tuple[str, str]]:

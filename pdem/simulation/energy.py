@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.case.gravity import gravity_changes
 from pdem.contact.law.contact_law import OVERLAP
-from pdem.contact.law.elastic import carried_in, elastic_energies
+from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
@@ -35,7 +35,7 @@ STORED_TERMS = (
 )  # fmt: skip
 """Stored energies: of particles, of contacts, and of walls that are free bodies."""
 
-LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting")
+LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic")
 """Energies lost in contacts."""
 
 SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces")
@@ -54,6 +54,7 @@ OPTIONAL_TERMS = (
     "twisting_spring",
     "adhesion",
     "twisting",
+    "plastic",
     "gravity_work",
     "stages",
     "own_forces",
@@ -218,8 +219,8 @@ def _add_pairs(system: System, sums: ExactSums) -> tuple[int, float]:
         number, largest = number + owned, max(largest, deepest)
         is_owned = pair >= 0
         elastic = elastic_energies(
-            constants.law, constants.table, overlap[is_owned], effective[is_owned], pair[is_owned],
-            carried_in(pairs.law, histories)[is_owned],
+            constants.law, constants.table, elastic_state(pairs.law, histories).of(is_owned), effective[is_owned],
+            pair[is_owned],
         )  # fmt: skip
         sums.add("elastic", elastic)
         _add_accounts(sums, pairs.law, histories[pairs.law.first_energy :, is_owned])
@@ -237,16 +238,16 @@ def _add_walls(system: System, sums: ExactSums) -> tuple[int, float]:
     walls = system.wall_contacts
     if walls is None:
         return 0, 0.0
-    particle, overlap, material, carried = walls.elastic_state()
+    particle, state, material = walls.elastic_state()
     own, constants = system.particles, system.constants
     radius = own.radius[particle]
     pair = own.material[particle] * len(constants.density) + material
-    sums.add("elastic", elastic_energies(constants.law, constants.table, overlap, radius, pair, carried))
+    sums.add("elastic", elastic_energies(constants.law, constants.table, state, radius, pair))
     if walls.law.has_ledger:
         *accounts, work = walls.energies()
         _add_accounts(sums, walls.law, np.array(accounts))
         sums.add("wall_work", work)
-    return len(overlap), float((overlap / radius).max(initial=0.0))
+    return len(radius), float((state.overlap / radius).max(initial=0.0))
 
 
 def _add_driven(system: System, sums: ExactSums) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
-from pdem.contact.law.elastic import carried_in, elastic_energies
+from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
 from pdem.simulation.energy import particle_energies
@@ -82,16 +81,14 @@ def _add_outflow(
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
-    histories = pairs.histories[:, ends]
-    energies = elastic_energies(law, table, histories[OVERLAP], effective, pair, carried_in(law, histories))
-    ended.add("outflow", energies)
+    state = elastic_state(law, pairs.histories[:, ends])
+    ended.add("outflow", elastic_energies(law, table, state, effective, pair))
     if system.wall_contacts is not None:
-        particle, overlap, other, carried = system.wall_contacts.elastic_state()
+        particle, state, other = system.wall_contacts.elastic_state()
         ends = is_removed[particle]
-        particle, overlap, other, carried = particle[ends], overlap[ends], other[ends], carried[ends]
+        particle, other = particle[ends], other[ends]
         pair = own.material[particle] * len(constants.density) + other
-        energies = elastic_energies(law, table, overlap, own.radius[particle], pair, carried)
-        ended.add("outflow", energies)
+        ended.add("outflow", elastic_energies(law, table, state.of(ends), own.radius[particle], pair))
 
 
 def insert_particles(

@@ -12,6 +12,7 @@ import numpy as np
 from pdem.case.restart_checks import check_end
 from pdem.foundation.errors import BlowUpError, Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
+from pdem.output.run_folder import keep_files
 from pdem.output.summary import end_report
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
@@ -25,7 +26,7 @@ from pdem.simulation.state import local_groups
 from pdem.simulation.step import allreduce_status_or_stop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
@@ -77,6 +78,7 @@ def run(
     overwrite: bool = False,
     commands: UserCommands = PYTHON,
     observers: Sequence[Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -98,6 +100,8 @@ def run(
         Suggested by error messages on a run in the folder.
     observers : sequence of callable or Observer, optional
         See `Simulation.run`.
+    files : mapping of str to bytes, optional
+        Further files for the output folder, by their names.
 
     Raises
     ------
@@ -122,6 +126,8 @@ def run(
     simulation.restart_point = RestartPoint(
         Path(simulation.case.output.folder), simulation.case, simulation.step
     )
+    if files and simulation.system.exchange.rank == 0:
+        keep_files(simulation.case.output.folder, files)
     try:
         with (
             SignalFlag() if flag is None else nullcontext(flag) as listening,

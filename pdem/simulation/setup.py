@@ -96,7 +96,7 @@ class Constants:
     @cached_property
     def adhesion_half_gaps(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
         """Function that returns half of the widest gap of adhesion for some radii [m]; None without adhesion."""
-        return half_gaps(self.law, self.table) if self.law.may_pull else None
+        return half_gaps(self.law, self.table) if self.law.may_stretch else None
 
     def parameters(self, dt: float) -> ContactParameters:
         """Return the parameters of contact forces; histories are integrated over `dt` [s]."""

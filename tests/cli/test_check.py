@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+import pdem
+from pdem.case.contact_table import contact_rows, contact_table
 from pdem.cli import main
 
 CASE = """
@@ -75,3 +78,44 @@ def test_stopping_a_check_is_no_matter_of_checkpoints(write_case):
     assert "the check was stopped before its end; nothing has been run or written" in said
     assert "checkpoint" not in said
     assert "Traceback" not in said
+
+
+STICKY = """
+time = {end = 1.0}
+domain = {lower = [0, 0, 0], upper = [1, 1, 1], gravity = [0, 0, -9.81]}
+materials.grain = {density = 2500.0, youngs_modulus = 1e7, poisson_ratio = 0.25}
+materials.steel = {}
+interactions.default = {friction = 0.5, restitution = 0.7, adhesion = {model = "jkr", work_of_adhesion = 0.05}}
+[[particles]]
+material = "grain"
+radius = {distribution = "uniform", min = 1e-3, max = 2e-3}
+fill = {count = 3}
+velocity = [0.5, 0.0, 0.0]
+[[walls]]
+shape = "plane"
+normal = [0, 0, 1]
+point = [0, 0, 0]
+material = "steel"
+"""
+
+
+def test_contacts_are_shown_by_pair_and_size():
+    """Pull-off 1.5 pi w R, Bond number that over the lighter weight, sticking speed of the theory."""
+    case = pdem.Case.from_text(STICKY)
+    rows = list(contact_rows(case))
+    assert [(row.subject, row.radius) for row in rows] == [
+        (subject, radius) for subject in ("grain on grain", "grain on wall of steel") for radius in (1e-3, 2e-3)
+    ]  # fmt: skip
+    for row, effective in zip(rows, (0.5e-3, 1e-3, 1e-3, 2e-3), strict=True):
+        mass = 2500.0 * 4.0 / 3.0 * math.pi * row.radius**3
+        modulus = 1e7 / (1.0 - 0.25**2) * (1.0 if "wall" in row.subject else 0.5)
+        pull = 1.5 * math.pi * 0.05 * effective
+        assert row.pull_off == pytest.approx(pull, rel=1e-4)
+        assert row.bond_number == pytest.approx(pull / (mass * 9.81), rel=1e-4)
+        assert row.tabor_number == pytest.approx((effective * (0.05 / modulus) ** 2 / 6.4e-29) ** (1 / 3))
+        speed = math.sqrt(14.184392 / (mass * (1.0 if "wall" in row.subject else 0.5)))
+        speed *= (0.05**5 * effective**4 / modulus**2) ** (1 / 6)
+        assert row.sticking_speed == pytest.approx(speed, rel=1e-4)
+    text = contact_table(case)
+    assert "sticks up to [m/s]" in text
+    assert text.splitlines()[-1].startswith("  the time step is limited by ")

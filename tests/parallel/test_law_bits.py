@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
+from law_models import INTERACTIONS, MODELS
 from rank_cases import CLOUD, DRUM, communicator, compare, require_same_bits, state
 
 import pdem
@@ -84,6 +87,51 @@ def test_a_sticky_drum_goes_on_on_another_number_of_ranks(ranks):
     if comm.rank == 0:
         alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
         alone.advance(100)
+        require_same_bits(state(alone), through)
+    patient_barrier(comm)
+
+
+def drum_of_all_models(method):
+    """Return a drum in which grains of each plastic and viscoelastic model meet their like, others and the wall."""
+    document = tomllib.loads(DRUM)
+    names, grain = list(MODELS), document["materials"]["grain"]
+    document["materials"] = {**dict.fromkeys(names, grain), "steel": {}}
+    pairs = {f"{a}-{b}": MODELS["hertz"] for i, a in enumerate(names) for b in names[i:]}
+    document["interactions"] = {**pairs, **INTERACTIONS}
+    (group,) = document["particles"]
+    document["particles"] = [
+        {**group, "material": name, "velocity": {"random": 1.0, "seed": k + 1}, "fill": {
+            **group["fill"], "count": 24, "gap": 0.02, "centre": [0.048 * (k - 3), 0, 0], "length": 0.046}}
+        for k, name in enumerate(names)
+    ]  # fmt: skip
+    document["decomposition"] = {"method": method, "balance": "always"}
+    document["time"]["step"] = 4e-5
+    return pdem.Case.from_text(tomli_w.dumps(document))
+
+
+@pytest.mark.ranks(1, 2, 4, timeout=400)
+def test_grains_of_all_models_in_a_drum(ranks):
+    """What is remembered of plastic contacts, of rolling, twisting and slipping, crosses cuts that move."""
+    simulation = compare(drum_of_all_models("bisection" if ranks % 2 else "slabs"), 300, meshes=[drum()])
+    energies = simulation.energies()
+    for name in ("plastic", "twisting", "rolling", "rolling_spring", "normal_damping"):
+        assert energies[name] > 0.0, name
+
+
+@pytest.mark.ranks(3, timeout=400)
+def test_a_drum_of_all_models_goes_on_on_one_rank(ranks):
+    comm, case = communicator(), drum_of_all_models("bisection")
+    first = pdem.Simulation(case, comm, meshes=[drum()])
+    first.advance(700)
+    middle = state(first)
+    first.advance(50)
+    through = state(first)
+    if comm.rank == 0:
+        for group in ("contacts", "wall_contacts"):
+            for name in ("largest_overlap", "rolling_torque", "twisting_torque"):
+                assert middle[group][name].any(), f"{group}/{name}"
+        alone = pdem.Simulation(case, None, meshes=[drum()], state=middle)
+        alone.advance(50)
         require_same_bits(state(alone), through)
     patient_barrier(comm)
 

@@ -65,7 +65,10 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"law": "hertz-mindln"}, "is no contact law; did you mean 'hertz-mindlin'?"),
         ({"law": "python:laws.py"}, 'must be "python:FILE.py:NAME"'),
         ({"rolling": {"friction": 0.1}}, "rolling.model: is missing"),
-        ({"rolling": {"model": "sprung", "friction": 0.1}}, 'must be one of "constant-torque", "spring"'),
+        (
+            {"rolling": {"model": "sprung", "friction": 0.1}},
+            'must be one of "constant-torque", "spring", "sds"',
+        ),
         ({"rolling": {"model": "spring"}}, "rolling.friction: is missing"),
         ({"rolling": {"model": "spring", "friction": -0.1}}, "must be at least 0"),
         ({"rolling": {"model": "spring", "friction": 0.1, "dampng": 1.0}}, "did you mean 'damping'?"),
@@ -96,7 +99,6 @@ def test_both_ways_to_say_constant_torque_are_one(tmp_path):
         ({"adhesion": WATER}, "must have one of volume, relative_volume, carried_volume"),
         ({"adhesion": {**WATER, "volume": 1e-12, "relative_volume": 0.01}}, "and only one"),
         ({"adhesion": {**WATER, "volume": 0.0}}, "must be greater than 0"),
-        ({"twisting": {"model": "marshall"}}, "none is there yet"),
         ({"normal_stiffness": 1e4}, 'belongs to law = "linear"'),
         ({"law": "linear"}, "normal_stiffness: is missing"),
         ({"stiffnes": 1.0}, "is not a key"),
@@ -171,7 +173,7 @@ def test_a_law_made_in_a_script_is_known_by_its_name(tmp_path, monkeypatch):
 EXAMPLES = re.findall(
     r"```python\n(# laws.py\n.*?)```", (ROOT / "docs/contact-laws.md").read_text(), re.DOTALL
 )
-"""The two laws of the documentation: one with a normal force, one with a torque that remembers."""
+"""The laws of the documentation: with a normal force, with a torque that remembers, with adhesion."""
 
 
 def test_the_normal_force_of_the_documentation(tmp_path):
@@ -221,6 +223,10 @@ BAD = {
         "import pdem\ndef f(overlap, radius, c):\n    return c.stif * overlap, 1.0\nlaw = pdem.contact_law(normal=f)\n",
         "law", "line 3: AttributeError",
     ),
+    "a pull without its work": (
+        "import pdem\ndef f(overlap, radius, c):\n    return 0.1\nlaw = pdem.contact_law(adhesion=f)\n", "law",
+        "it has to return the pull and its work, two numbers",
+    ),
     "does not compile": (
         "import os\nimport pdem\ndef f(overlap, radius, c):\n    return overlap * os.getpid(), 1.0\n"
         "law = pdem.contact_law(normal=f)\n", "law", "line 4: cannot be compiled",
@@ -260,6 +266,10 @@ def test_keys_of_a_law_in_a_file_are_checked(tmp_path):
         ({"normal": "herz"}, "did you mean 'hertz'?"),
         ({"normal": 3}, "give a plain function of 3 arguments"),
         ({"power": 2.0}, "it is 1.5 or 1.0"),
+        ({"roling": None}, "did you mean 'rolling'?"),
+        ({"adhesion": 0.1}, "adhesion of a contact law is 0.1"),
+        ({"adhesion": lambda overlap, radius: (0.0, 0.0)}, "as adhesion of a contact law it is given 3"),
+        ({"gap": lambda radius, c: 0.0}, "gap of a contact law without adhesion"),
         ({"coefficients": {"a b": "N"}}, "is no name"),
         ({"history": {"roling": ("x",)}}, "did you mean 'rolling'?"),
     ],

@@ -55,6 +55,8 @@ def test_every_key_is_explained():
         ),
         ("interactions.grain-steel.friction", ["Coulomb", "has to be given"]),
         ("walls.0.servo.largest_rate", ["value: number greater than 0"]),
+        ("interactions.law", ['law = "luding": Linear, plastic', "plasticity_depth", "stiffening [1/m]"]),
+        ("interactions.a-b.twisting", ['model = "marshall"', "stiffness [N m/rad]"]),
         ("output.folder", ['default: "results"']),
         ("stages[1].walls.gate.remove", ["touches nothing", "default: false", "example, of pdem new silo"]),
         ("stages.until.for", ["without a break, in s", "value: number at least 0"]),

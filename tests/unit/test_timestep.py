@@ -72,6 +72,40 @@ def test_the_linear_law_has_its_own_limit() -> None:
     assert limit.time == pytest.approx(np.pi * np.sqrt(0.5 * mass / 200.0))
 
 
+def test_plastic_contacts_are_limited_by_the_stiffness_of_unloading() -> None:
+    """The duration of half a period at k2, and as every straight line's it counts a third."""
+    case = Case.from_text(BASE)
+    case.override(
+        'interactions.grain-grain={law="luding", normal_stiffness=200, unloading_stiffness=1000, '
+        "friction=0, restitution=1}"
+    )
+    (limit,) = (one for one in step_limits(case) if one.name == "linear")
+    mass = 1000.0 * 4 / 3 * np.pi * 0.0035**3
+    assert limit.time == pytest.approx(np.pi * np.sqrt(0.5 * mass / 1000.0))
+    case.override('interactions.grain-grain={law="eepa", plasticity=0.75, friction=0, restitution=1}')
+    plastic = {one.name: one.time for one in step_limits(case)}
+    case.override("interactions.grain-grain={friction=0, restitution=1}")
+    elastic = {one.name: one.time for one in step_limits(case)}
+    assert plastic["Rayleigh"] == elastic["Rayleigh"]
+    assert 0.3 * elastic["Hertz"] < plastic["Hertz"] < 0.5 * elastic["Hertz"]
+
+
+def test_stiff_resistances_to_rotation_limit_the_step() -> None:
+    """Half a period of a free rotation, pi sqrt(I / k), with the inertia of the smaller grain."""
+    case = Case.from_text(BASE)
+    case.override(
+        "interactions.grain-grain={friction=0.5, restitution=1, "
+        'rolling={model="sds", friction=0.1, torque_stiffness=2.0}, '
+        'twisting={model="sds", friction=0.1, stiffness=3.0}}'
+    )
+    limits = {one.name: one.time for one in step_limits(case)}
+    inertia = 0.4 * 0.5 * 1000.0 * 4 / 3 * np.pi * 0.0035**5
+    assert limits["rolling"] == pytest.approx(np.pi * np.sqrt(inertia / 2.0))
+    assert limits["twisting"] == pytest.approx(np.pi * np.sqrt(inertia / 3.0))
+    case.override('interactions.grain-grain={friction=0.5, restitution=1, twisting={model="marshall"}}')
+    assert "twisting" in {one.name for one in step_limits(case)}
+
+
 def test_walls_count_with_the_whole_mass_and_radius() -> None:
     case = Case.from_text(BASE + SHAPE)
     times = {limit.subject: limit.time for limit in step_limits(case)}

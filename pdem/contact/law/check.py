@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import Contact, Load, NormalPart, Pair, Step, tuple_type
+from pdem.contact.law.parts import (
+    AdhesionPart,
+    Contact,
+    Load,
+    NormalPart,
+    Pair,
+    Step,
+    fields_of,
+    tuple_type,
+)
+from pdem.foundation.function_digest import cells_of
 from pdem.foundation.function_trials import check_compiles, check_values
 
 if TYPE_CHECKING:
@@ -49,7 +59,8 @@ def check_part(part: Part, pair: Pair) -> None:
         return
     values = tuple(float(value) for value in part.values(pair))
     at = f"at an overlap of {CONTACT.overlap:g} m of a pair of radius {CONTACT.radius:g} m"
-    for function, arguments, wanted in _calls(part, tuple_type(part.coefficients)(*values)):
+    modulus = (1.0,) if part.role == "adhesion" else ()  # that of the normal part
+    for function, arguments, wanted in _calls(part, tuple_type(fields_of(part))(*modulus, *values)):
         check_values(function, arguments, _shape_wanted(arguments, wanted), wanted, at)
         check_compiles(function, arguments)
 
@@ -62,6 +73,12 @@ def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...]
             (part.elastic, arguments, "the force and the stiffness, two numbers"),
             (part.energy, arguments, "the energy, one number"),
         ]
+    if isinstance(part, AdhesionPart):
+        pull = next(iter(cells_of(part.elastic)))[1]
+        return [
+            (pull, (CONTACT.overlap, CONTACT.radius, c), "the pull and its work, two numbers"),
+            (part.gap, (CONTACT.radius, c), "the gap, one number"),
+        ]
     history = tuple(0.0 for _ in part.history)
     numbers = {0: "()", 1: "a tuple of one number"}.get(len(history), f"a tuple of {len(history)} numbers")
     wanted = f"three things: (x, y, z), the new history, {numbers}, and the energy"
@@ -70,8 +87,8 @@ def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...]
 
 
 def _shape_wanted(arguments: tuple[Any, ...], wanted: str) -> Any:
-    if wanted.startswith("the force"):
+    if wanted.endswith("two numbers"):
         return (0, 0)
-    if wanted.startswith("the energy"):
+    if wanted.endswith("one number"):
         return 0
     return ((0, 0, 0), tuple(0 for _ in arguments[-1]), 0)

@@ -26,10 +26,11 @@ def part_reader(law: ContactLaw, part: Part, places: Sequence[Any]) -> Any:
 def coefficients_reader(law: ContactLaw, places: Sequence[Any]) -> Any:
     """Make the function that returns what the normal stage needs of all parts.
 
-    These are ``damping``, ``modulus``, ``elastic_model``, ``ratio`` and ``ratio_root``, where the law has them, and
-    ``parts``, the coefficients of each elastic model in turn.
+    These are ``damping``, ``relaxation``, ``modulus``, ``elastic_model``, ``ratio`` and ``ratio_root``, where the law
+    has them, and ``parts``, the coefficients of each elastic model in turn.
     """
-    wanted = [name for name in ("damping", "modulus", "elastic_model") if name in law.coefficients]
+    names = ("damping", "relaxation", "modulus", "elastic_model")
+    wanted = [name for name in names if name in law.coefficients]
     columns: dict[str, int] = {name: law.coefficients.index(name) for name in wanted}
     if law.is_spring:
         columns |= {name: law.coefficients.index(f"tangential.{name}") for name in ("ratio", "ratio_root")}

@@ -49,7 +49,7 @@ blocks of so many, column behind column."""
 OVERLAP = 0
 """Column of the overlap in every history."""
 
-MOST_COEFFICIENTS = 24
+MOST_COEFFICIENTS = 48
 """Columns of a pair table, for which kernels have room."""
 
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
@@ -130,6 +130,8 @@ class ContactLaw:
         The tangential force; None without friction.
     resistances : list of ResistancePart
         Against rolling and twisting.
+    normal_history : tuple of HistoryColumn
+        What contacts remember for the normal force; it follows `BASE` in a history.
     energies : tuple of Energy
         Accounts, the last columns of a history; empty without the ledger.
     history : tuple of HistoryColumn
@@ -148,6 +150,7 @@ class ContactLaw:
     def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True) -> None:
         recipes = list(recipes)
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
+        self.normal_history = _normal_history([normal for normal, _ in self.elastics])
         self.tangential: TangentialPart | None = _tangential(recipes)
         self.resistances: list[ResistancePart] = _by_name(
             use.part for one in recipes for use in one.resistances if use.part.torque or use.keys["friction"]
@@ -155,9 +158,10 @@ class ContactLaw:
         self.has_ledger = energies
         self.energies = self._accounts() if energies else ()
         accounts = tuple(HistoryColumn(one.name, "J") for one in self.energies)
+        # models of one role may remember the same: a pair has one of them
         remembering = [*self._remembering(), *self.adhesions]
-        memory = tuple(column for part in remembering for column in part.history)
-        self.history: tuple[HistoryColumn, ...] = (*BASE, *memory, *accounts)
+        memory = dict.fromkeys(column for part in remembering for column in part.history)
+        self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *accounts)
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
             raise InputError(
@@ -194,9 +198,19 @@ class ContactLaw:
         return _by_name(adhesion for _, adhesion in self.elastics if adhesion is not None)
 
     @property
-    def may_pull(self) -> bool:
-        """Whether normal forces can be negative, and contacts last while they are stretched."""
+    def may_stretch(self) -> bool:
+        """Whether contacts last while they are stretched."""
         return bool(self.adhesions)
+
+    @property
+    def may_pull(self) -> bool:
+        """Whether normal forces can be negative."""
+        return self.may_stretch or bool(self.normal_history)
+
+    @property
+    def relaxes(self) -> bool:
+        """Whether damping may be proportional to the stiffness itself."""
+        return any(normal.relaxation is not None for normal, _ in self.elastics)
 
     @property
     def carried(self) -> tuple[int, int] | None:
@@ -248,10 +262,12 @@ class ContactLaw:
 
     def row(self, recipe: Recipe, first: MaterialProperties, second: MaterialProperties) -> list[float]:
         """Return the coefficients of a pair of materials, 0 for what it has not."""
-        pair = Pair(first, second, {**recipe.keys, **recipe.normal.keys})
-        values = {"damping": recipe.normal.part.damped(pair), "elastic_model": float(self.model_of(recipe))}
+        normal = recipe.normal.part
+        pair = Pair(first, second, {**recipe.keys, **recipe.normal.keys}, normal.from_materials)
+        values = {"damping": normal.damped(pair), "elastic_model": float(self.model_of(recipe))}
+        values["relaxation"] = normal.relaxation(pair) if normal.relaxation else 0.0
         for use in recipe.uses:
-            given = Pair(first, second, {**pair.keys, **use.keys})
+            given = pair._replace(keys={**pair.keys, **use.keys})
             names = [name for name in _columns_of(use.part) if name != "modulus" or use is recipe.normal]
             values.update(zip(names, use.part.values(given), strict=True))
         values.update({_used(use.part): 1.0 for use in recipe.resistances})
@@ -268,14 +284,15 @@ class ContactLaw:
         return [part for part in (self.tangential, *self.resistances) if part is not None]
 
     def _accounts(self) -> tuple[Energy, ...]:
-        parts = [*self._remembering(), *self.adhesions]
+        parts = [*self._remembering(), *self.adhesions, *(normal for normal, _ in self.elastics)]
         names = {one.name: one for one in (NORMAL_DAMPING, *(one for part in parts for one in part.energies))}
         return tuple(names.values())
 
     def _columns(self) -> tuple[str, ...]:
         several = ["elastic_model"] if len(self.elastics) > 1 else []
         parts = [one for both in self.elastics for one in both if one is not None]
-        columns = [*several, "damping", *(column for part in parts for column in _columns_of(part))]
+        relaxes = ["relaxation"] if self.relaxes else []
+        columns = [*several, "damping", *relaxes, *(column for part in parts for column in _columns_of(part))]
         for part in self._remembering():
             columns += _columns_of(part)
         columns += [_used(part) for part in self.remembering]
@@ -283,14 +300,31 @@ class ContactLaw:
 
     def _version(self) -> str:
         elastics = [elastic_name(one) for one in self.elastics]
-        others = ["friction" if self.is_spring else self.tangential.name] if self.tangential else []
+        others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         return "_".join([*elastics, *others, *(["ledger"] if self.has_ledger else [])])
+
+    def _tangential_name(self) -> str:
+        if self.is_spring:
+            return "friction-dynamic" if self.has("slips") else "friction"
+        return self.tangential.name if self.tangential else ""
 
     @property
     def is_spring(self) -> bool:
         """Whether the tangential force is pdem's own spring."""
         return self.tangential is not None and self.tangential.force is None
+
+
+def _normal_history(normals: list[NormalPart]) -> tuple[HistoryColumn, ...]:
+    """Return the columns of the longest history of some normal parts; those of the others are the first of them."""
+    longest = max((normal.history for normal in normals), key=len)
+    for normal in normals:
+        if normal.history != longest[: len(normal.history)]:
+            names = ", ".join(sorted(one.model for one in normals if one.history))
+            raise InputError(
+                f"the normal forces of the case ({names}) remember different things; give one of them"
+            )
+    return longest
 
 
 def _tangential(recipes: list[Recipe]) -> TangentialPart | None:
@@ -300,6 +334,8 @@ def _tangential(recipes: list[Recipe]) -> TangentialPart | None:
         for one in recipes
         if one.tangential is not None and (one.tangential.part.force or one.keys["friction"] > 0.0)
     ]
+    # of pdem's own springs the one that remembers whether it slips comes last, if any pair has two frictions
+    parts.sort(key=lambda part: len(part.history))
     kinds = {part.name if part.force else "": part for part in parts}
     if len(kinds) > 1:
         names = ", ".join(sorted(part.model for part in kinds.values()))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 60
 _LEAST = 1e-15  # overlap over radius below which there is no adhesion
+_SAMPLES = 1000  # of the curve of adhesion
 _SMALL = 1e-3  # overlap over radius at which stiffness is taken where nothing moves
 
 
@@ -31,9 +32,13 @@ class ContactSpring:
         self._normal = recipe.normal.part
         self.coefficients = self._coefficients_of(recipe.normal)
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether the force is that of a model of pdem's own made of straight lines."""
+        return bool(self._normal.power == 1.0 and not self._normal.digest)
+
     def _coefficients_of(self, use: PartUse) -> Any:
-        pair = Pair(*self._materials, {**self._recipe.keys, **self._recipe.normal.keys, **use.keys})
-        values = dict(zip(use.part.coefficients, use.part.values(pair), strict=True))
+        values = dict(zip(use.part.coefficients, self.values_of(use), strict=True))
         names = fields_of(use.part)
         if "modulus" in names and "modulus" not in values:
             values["modulus"] = self.coefficients.modulus
@@ -42,20 +47,40 @@ class ContactSpring:
         return tuple_type(names)(**values)
 
     def force(self, overlap: float, radius: float) -> float:
-        """Return the elastic force [N] at an overlap [m] of a pair of effective radius [m], without adhesion."""
-        return float(self._normal.elastic(overlap, radius, self.coefficients)[0])
+        """Return the force [N] of the first loading at an overlap [m], of effective radius [m], without adhesion."""
+        return float(self._loaded(overlap, radius)[0])
+
+    def _loaded(self, overlap: float, radius: float) -> tuple[Any, ...]:
+        """Return what the normal part does for a contact that has not been there before."""
+        history = (tuple(0.0 for _ in self._normal.history),) if self._normal.history else ()
+        found: tuple[Any, ...] = self._normal.elastic(overlap, radius, self.coefficients, *history)
+        return found
 
     def stiffness(self, overlap: float, radius: float) -> float:
-        """Return the stiffness [N/m]."""
-        _, factor = self._normal.elastic(overlap, radius, self.coefficients)
-        return float(self.coefficients.modulus * factor)
+        """Return the largest stiffness [N/m] up to an overlap: that of unloading where the contact is plastic."""
+        if self._normal.steepest is not None:
+            return float(self._normal.steepest(overlap, radius, self.coefficients))
+        return float(self.coefficients.modulus * self._loaded(overlap, radius)[1])
+
+    def work(self, overlap: float, radius: float) -> float:
+        """Return the work [J] of the first loading up to an overlap."""
+        if not self._normal.history:
+            return float(self._normal.energy(overlap, radius, self.coefficients))
+        *_, history, lost = self._loaded(overlap, radius)
+        return float(self._normal.energy(overlap, radius, self.coefficients, history) + lost)
+
+    def values_of(self, use: PartUse, *, swapped: bool = False) -> list[float]:
+        """Return the coefficients of a part of the recipe; `swapped` with the materials in the other order."""
+        keys = {**self._recipe.keys, **self._recipe.normal.keys, **use.keys}
+        materials = self._materials[::-1] if swapped else self._materials
+        return [float(value) for value in use.part.values(Pair(*materials, keys, self._normal.from_materials))]
 
     def depth(self, mass: float, radius: float, speed: float) -> float:
         """Return the largest overlap [m] of an elastic impact of effective mass [kg] at a speed [m/s]."""
         wanted, low, high = 0.5 * mass * speed * speed, 0.0, radius
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            enough = self._normal.energy(middle, radius, self.coefficients) >= wanted
+            enough = self.work(middle, radius) >= wanted
             low, high = (low, middle) if enough else (middle, high)
         return high
 
@@ -67,6 +92,16 @@ class ContactSpring:
         deepest = self.depth(mass, radius, speed) if speed > 0.0 else _SMALL * radius
         stiffness = self.stiffness(deepest, radius)
         return math.pi * math.sqrt(mass / stiffness) if stiffness > 0.0 else math.inf
+
+    def rotational_stiffnesses(self, overlap: float, radius: float) -> dict[str, float]:
+        """Return the stiffness [N m/rad] of each resistance that has one, by its role, at an overlap [m]."""
+        _, factor, *_ = self._loaded(overlap, radius)
+        normal = float(self.coefficients.modulus * factor)
+        return {
+            use.part.role: float(use.part.stiffness(overlap, radius, normal, self._coefficients_of(use)))
+            for use in self._recipe.resistances
+            if use.part.stiffness is not None
+        }
 
     def adhesive_stiffness(self, radius: float) -> float:
         """Return the largest stiffness that adhesion alone brings about [N/m], 0 without any."""
@@ -114,3 +149,39 @@ class ContactSpring:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if self.sticking_force(middle, radius) > 0.0 else (middle, high)
         return high
+
+    def stretches(self, radius: float) -> list[float]:
+        """Return overlaps [m] from where a contact ends to where adhesion and elastic force balance."""
+        first, last = -self.gap(radius), min(self.resting_overlap(radius), radius)
+        return [first + (last - first) * number / _SAMPLES for number in range(_SAMPLES + 1)]
+
+    def pull_off(self, radius: float) -> float:
+        """Return the largest pull of adhesion [N], 0 without any."""
+        if self._recipe.adhesion is None:
+            return 0.0
+        return max(0.0, -min(self.sticking_force(overlap, radius) for overlap in self.stretches(radius)))
+
+    @property
+    def effective_modulus(self) -> float:
+        """Effective modulus of both materials [Pa]."""
+        return Pair(*self._materials, {}).effective_modulus
+
+    @property
+    def work_of_adhesion(self) -> float:
+        """Work of adhesion [J/m^2], 0 where the law has none."""
+        use = self._recipe.adhesion
+        return 0.0 if use is None else float(use.keys.get("work_of_adhesion") or 0.0)
+
+    def sticking_speed(self, mass: float, radius: float) -> float:
+        """Return the speed [m/s] up to which a body of effective mass [kg] sticks, without damping.
+
+        It is that of the energy which adhesion takes when a contact is pulled apart.
+        """
+        lost = self.sticking_energy(-self.gap(radius), radius) if self._recipe.adhesion is not None else 0.0
+        return math.sqrt(2.0 * max(lost, 0.0) / mass)
+
+    def lent_energy(self, radius: float) -> float:
+        """Return what adhesion gives to two bodies that touch, at most, until it is pulled apart [J]."""
+        if self._recipe.adhesion is None:
+            return 0.0
+        return max(0.0, -min(self.sticking_energy(overlap, radius) for overlap in self.stretches(radius)))

@@ -1,19 +1,19 @@
-"""The elastic force of a law: that of its normal part with adhesion, chosen by pair where a case has several."""
+"""The force of a law along the normal: of its normal part with adhesion, chosen by pair where a case has several."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader
-from pdem.contact.law.contact_law import BLOCK
+from pdem.contact.law.contact_law import BASE, BLOCK, OVERLAP
 from pdem.foundation.kernel_factory import inlined_closure, inlined_exactly, versioned_kernel
 from pdem.foundation.kernels import inlined
 from pdem.foundation.user_functions import compiled
 from pdem.foundation.vectors import dot3
-from pdem.simd.columns import column_writer
+from pdem.simd.columns import column_reader, column_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,24 +25,31 @@ if TYPE_CHECKING:
 
 
 def elastic_of(law: ContactLaw) -> Any:
-    """Make the function ``elastic(overlap, radius, k)``, of coefficients as `coefficients_reader` returns them.
+    """Make the function ``elastic(overlap, radius, k, history)``, of coefficients as `coefficients_reader` has them.
 
-    It returns the force [N], the factor of the stiffness, and by how much the load of frictions exceeds the force.
+    It returns the force [N], the factor of the stiffness, by how much the load of frictions exceeds the force [N], the
+    new history of the normal force, and the energy lost [J]. Without such a history the last two are () and 0.
     """
-    return _chosen(law, [_elastic(*model) for model in law.elastics], _either3)
+    either = _either_of(len(law.normal_history))
+    return _chosen(law, [_elastic(*model) for model in law.elastics], either)
 
 
 def energy_of(law: ContactLaw) -> Any:
-    """Make the function ``energy(overlap, radius, k)`` that returns the elastic energy [J]."""
+    """Make the function ``energy(overlap, radius, k, history)`` that returns the elastic energy [J]."""
     return _chosen(law, [_energy(*model) for model in law.elastics])
 
 
 def gap_of(law: ContactLaw) -> Any:
-    """Make the function ``gap(carried, radius, k)`` that returns how far a contact can be stretched [m].
+    """Make the function ``gap(carried, radius, k, ())`` that returns how far a contact can be stretched [m].
 
     What is carried to a bridge [m^3] is given: it does not stand in the pair table.
     """
     return _chosen(law, [_gap(*model) for model in law.elastics])
+
+
+def stiffness_of(law: ContactLaw) -> Any:
+    """Make the function ``stiffness(overlap, radius, k, ())`` that returns the largest stiffness [N/m]."""
+    return _chosen(law, [_stiffness(*model) for model in law.elastics])
 
 
 def onset_of(law: ContactLaw) -> Any:
@@ -60,36 +67,45 @@ def onset_of(law: ContactLaw) -> Any:
 
 def _elastic(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.elastic)
+    if normal.history:
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
+        )
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: (*base(overlap, radius, c), 0.0))
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: (*base(overlap, radius, c), 0.0, history, 0.0)
+        )
     pull = compiled(adhesion.elastic)
 
     @inlined_exactly
-    def elastic(overlap: float, radius: float, c: Any, d: Any) -> tuple[float, float, float]:
+    def elastic(overlap: float, radius: float, c: Any, d: Any, history: Any) -> Any:
         force, factor = base(max(overlap, 0.0), radius, c)
-        found: tuple[float, float, float] = pull(overlap, radius, d, force, factor)
-        return found
+        return (*pull(overlap, radius, d, force, factor), history, 0.0)
 
     return elastic
 
 
 def _energy(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
     base = compiled(normal.energy)
+    if normal.history:
+        return inlined_exactly(
+            lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c, history)
+        )
     if adhesion is None:
-        return inlined_exactly(lambda overlap, radius, c, d: base(max(overlap, 0.0), radius, c))
+        return inlined_exactly(lambda overlap, radius, c, d, history: base(max(overlap, 0.0), radius, c))
     pull = compiled(adhesion.energy)
     return inlined_exactly(
-        lambda overlap, radius, c, d: pull(overlap, radius, d, base(max(overlap, 0.0), radius, c))
+        lambda overlap, radius, c, d, history: pull(overlap, radius, d, base(max(overlap, 0.0), radius, c))
     )
 
 
 @inlined_exactly
-def _zero(overlap: float, radius: float, c: Any, d: Any) -> float:
+def _zero(overlap: float, radius: float, c: Any, d: Any, history: Any) -> float:
     return 0.0
 
 
 @inlined_exactly
-def _one(overlap: float, radius: float, c: Any, d: Any) -> float:
+def _one(overlap: float, radius: float, c: Any, d: Any, history: Any) -> float:
     return 1.0
 
 
@@ -98,8 +114,18 @@ def _gap(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
         return _zero
     gap = compiled(adhesion.gap)
     if adhesion.history:
-        return inlined_exactly(lambda carried, radius, c, d: gap(radius, d, carried))
-    return inlined_exactly(lambda carried, radius, c, d: gap(radius, d))
+        return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d, carried))
+    return inlined_exactly(lambda carried, radius, c, d, history: gap(radius, d))
+
+
+def _stiffness(normal: NormalPart, adhesion: AdhesionPart | None) -> Any:
+    if normal.steepest is not None:
+        steepest = compiled(normal.steepest)
+        return inlined_exactly(lambda overlap, radius, c, d, history: steepest(max(overlap, 0.0), radius, c))
+    elastic = _elastic(normal, adhesion)
+    return inlined_exactly(
+        lambda overlap, radius, c, d, history: c.modulus * elastic(overlap, radius, c, d, history)[1]
+    )
 
 
 @inlined
@@ -107,17 +133,40 @@ def _either(first: bool, one: float, other: float) -> float:
     return one if first else other
 
 
-@inlined
-def _either3(first: bool, one: tuple[float, float, float], other: tuple[float, float, float]) -> Any:
-    return one[0] if first else other[0], one[1] if first else other[1], one[2] if first else other[2]
+def _either_of(history: int) -> Any:
+    """Make the function that returns one of two results of ``elastic``, with so many columns of a history."""
+    histories = either_history(history)
+
+    @inlined
+    def either(first: bool, one: Any, other: Any) -> Any:
+        return (
+            one[0] if first else other[0], one[1] if first else other[1], one[2] if first else other[2],
+            histories(first, one[3], other[3]), one[4] if first else other[4],
+        )  # fmt: skip
+
+    return either
+
+
+def either_history(columns: int) -> Any:
+    """Make the function that returns one of two tuples of so many numbers."""
+    if columns == 0:
+        return inlined_closure(lambda first, one, other: ())
+    rest = either_history(columns - 1)
+    return inlined_closure(
+        lambda first, one, other: (one[0] if first else other[0], *rest(first, one[1:], other[1:]))
+    )
 
 
 def _chosen(law: ContactLaw, functions: list[Any], either: Any = _either) -> Any:
     """Make the function that chooses one of the results of some functions by the pair."""
     choose = _choice(functions, 0, either)
     if len(functions) == 1:
-        return inlined_exactly(lambda overlap, radius, k: choose(overlap, radius, k.parts, 0.0))
-    return inlined_exactly(lambda overlap, radius, k: choose(overlap, radius, k.parts, k.elastic_model))
+        return inlined_exactly(
+            lambda overlap, radius, k, history: choose(overlap, radius, k.parts, 0.0, history)
+        )
+    return inlined_exactly(
+        lambda overlap, radius, k, history: choose(overlap, radius, k.parts, k.elastic_model, history)
+    )
 
 
 def _choice(functions: list[Any], number: int, either: Any) -> Any:
@@ -125,14 +174,14 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
     first = functions[0]
     if len(functions) == 1:
         return inlined_exactly(
-            lambda overlap, radius, parts, model: first(overlap, radius, parts[0], parts[1])
+            lambda overlap, radius, parts, model, history: first(overlap, radius, parts[0], parts[1], history)
         )
     rest, here = _choice(functions[1:], number + 1, either), number + 0.5
 
     @inlined_exactly
-    def choice(overlap: float, radius: float, parts: Any, model: float) -> Any:
-        one, other = first(overlap, radius, parts[0], parts[1]), rest(overlap, radius, parts[2:], model)
-        return either(model < here, one, other)
+    def choice(overlap: float, radius: float, parts: Any, model: float, history: Any) -> Any:
+        one = first(overlap, radius, parts[0], parts[1], history)
+        return either(model < here, one, rest(overlap, radius, parts[2:], model, history))
 
     return choice
 
@@ -151,12 +200,13 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
     energy, read = _chosen(law, models), coefficients_reader(law, places)
     may_lose = _chosen(law, [_one if may else _zero for may in loses])
     write = column_writer([BLOCK * law.place("adhesion")])
+    remembered = column_reader([BLOCK * law.place(column.name) for column in law.normal_history])
 
     @inlined_closure
     def account(work: Any, w: int, history: Any, h: int, contact: Contact, push: float) -> None:
-        k = read(work, w)
-        taken = may_lose(0.0, 0.0, k) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
-        write(history, h, (energy(contact.overlap, contact.radius, k) - taken,))
+        k, before = read(work, w), remembered(history, h)
+        taken = may_lose(0.0, 0.0, k, before) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
+        write(history, h, (energy(contact.overlap, contact.radius, k, before) - taken,))
 
     return account
 
@@ -165,34 +215,66 @@ def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
 def energy_kernel(law: ContactLaw) -> Any:
     """Make the kernel that writes the elastic energies of contacts [J].
 
-    It takes overlaps, effective radii, and rows of the pair table, what is carried to bridges, the table, flat, and the
-    array to write.
+    It takes overlaps, effective radii, and rows of the pair table, what is carried to bridges, the table, flat,
+    histories of the normal force, one behind the other, and the array to write.
     """
     energy, read, width = energy_of(law), coefficients_reader(law, range(law.width)), law.width
     carries, column = law.carried is not None, 0 if law.carried is None else law.carried[0]
+    columns = len(law.normal_history)
+    history_at = column_reader(range(columns))
 
     @versioned_kernel(law.version)
     def elastic_energies(
         overlap: NDArray[np.float64], radius: NDArray[np.float64], pair: NDArray[np.int32],
-        carried: NDArray[np.float64], table: NDArray[np.float64], energies: NDArray[np.float64],
+        carried: NDArray[np.float64], table: NDArray[np.float64], histories: NDArray[np.float64],
+        energies: NDArray[np.float64],
     ) -> None:  # fmt: skip
         row = np.empty(width)
         for c in range(len(overlap)):
             row[:] = table[width * pair[c] : width * (pair[c] + 1)]
             if carries:
                 row[column] = carried[c]
-            energies[c] = energy(overlap[c], radius[c], read(row, 0))
+            energies[c] = energy(overlap[c], radius[c], read(row, 0), history_at(histories, columns * c))
 
     return elastic_energies
+
+
+class ElasticState(NamedTuple):
+    """What the elastic energies of contacts follow from, besides sizes and materials.
+
+    Attributes
+    ----------
+    overlap : (n,) array
+        [m].
+    carried : (n,) array
+        Liquid that was carried to each bridge [m^3].
+    history : (columns, n) array
+        What the normal force remembers.
+    """
+
+    overlap: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    history: NDArray[np.float64]
+
+    def of(self, chosen: NDArray[np.bool_]) -> ElasticState:
+        """Return the state of some of the contacts."""
+        return ElasticState(self.overlap[chosen], self.carried[chosen], self.history[:, chosen])
+
+
+def elastic_state(law: ContactLaw, histories: NDArray[np.float64]) -> ElasticState:
+    """Return the state of contacts with these histories (columns, n)."""
+    carried = np.zeros(histories.shape[1]) if law.carried is None else histories[law.carried[1]]
+    return ElasticState(
+        histories[OVERLAP], carried, histories[len(BASE) : len(BASE) + len(law.normal_history)]
+    )
 
 
 def elastic_energies(
     law: ContactLaw,
     table: NDArray[np.float64],
-    overlap: NDArray[np.float64],
+    state: ElasticState,
     radius: NDArray[np.float64],
     pair: NDArray[np.int32],
-    carried: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the elastic energies of contacts [J].
 
@@ -200,29 +282,25 @@ def elastic_energies(
     ----------
     law, table
         The contact law, and its pair table (M * M, width).
-    overlap, radius : (n,) arrays
-        Overlap and effective radius of each contact [m].
+    state : ElasticState
+        Of the contacts.
+    radius : (n,) array
+        Effective radius of each contact [m].
     pair : (n,) int array
         Row of the table.
-    carried : (n,) array
-        Liquid of each bridge, see `carried_in` [m^3].
     """
-    found = np.empty(len(overlap))
+    found = np.empty(len(radius))
     kernel = energy_kernel(law)
     kernel(
-        np.ascontiguousarray(overlap),
+        np.ascontiguousarray(state.overlap),
         np.ascontiguousarray(radius),
         pair.astype(np.int32),
-        np.ascontiguousarray(carried),
+        np.ascontiguousarray(state.carried),
         table.reshape(-1),
+        np.ascontiguousarray(state.history.T).reshape(-1),
         found,
     )
     return found
-
-
-def carried_in(law: ContactLaw, histories: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the liquid that was carried to the bridges of contacts with these histories (columns, n) [m^3]."""
-    return np.zeros(histories.shape[1]) if law.carried is None else histories[law.carried[1]]
 
 
 def half_gaps(
@@ -256,7 +334,7 @@ def gap_kernel(law: ContactLaw) -> Any:
             widest = 0.0
             for pair in range(len(table)):
                 if table[pair, modulus] > 0.0:  # materials that never meet have zeros
-                    widest = max(widest, gap(np.inf, radius[p], read(flat, width * pair)))
+                    widest = max(widest, gap(np.inf, radius[p], read(flat, width * pair), ()))
             found[p] = 0.5 * widest
 
     return half_gap

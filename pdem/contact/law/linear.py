@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.parts import Key, NormalPart
-from pdem.contact.law.restitution import damping_factor
+from pdem.contact.law.restitution import damped_as_spring
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
@@ -25,10 +25,6 @@ def _values(pair: Pair) -> tuple[float]:
     return (pair.keys["normal_stiffness"],)
 
 
-def _damped(pair: Pair) -> float:
-    return damping_factor(pair.keys["restitution"], False)
-
-
 LINEAR = NormalPart(
     role="normal",
     model="linear",
@@ -36,7 +32,7 @@ LINEAR = NormalPart(
     keys=(Key("normal_stiffness", "N/m", "Force over overlap.", above=0.0),),
     coefficients=("modulus",),
     values=_values,
-    damped=_damped,
+    damped=damped_as_spring,
     elastic=elastic,
     energy=energy,
     power=1.0,

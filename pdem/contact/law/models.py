@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
 from pdem.contact.law.dmt import DMT
+from pdem.contact.law.eepa import EEPA, EEPA_LINEAR
 from pdem.contact.law.friction import MINDLIN, SPRING
-from pdem.contact.law.hertz import HERTZ
+from pdem.contact.law.hertz import HERTZ, VISCOELASTIC
 from pdem.contact.law.jkr import JKR
 from pdem.contact.law.linear import LINEAR
 from pdem.contact.law.liquid_bridge import LIQUID_BRIDGE
+from pdem.contact.law.marshall import MARSHALL
 from pdem.contact.law.parts import (
     ROLES,
+    AdhesionPart,
     Energy,
     HistoryColumn,
     Key,
@@ -23,12 +26,16 @@ from pdem.contact.law.parts import (
     ResistancePart,
     TangentialPart,
 )
+from pdem.contact.law.plastic import LUDING, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
+from pdem.contact.law.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.function_digest import digest_of
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from pdem.contact.law.parts import Pair, Part
 
 
@@ -40,6 +47,8 @@ class LawModel:
     ----------
     normal : NormalPart
         The elastic force.
+    adhesion : AdhesionPart or None
+        What pulls.
     tangential : TangentialPart or None
         The tangential force.
     rolling, twisting : ResistancePart or None
@@ -50,13 +59,13 @@ class LawModel:
     tangential: TangentialPart | None = None
     rolling: ResistancePart | None = None
     twisting: ResistancePart | None = None
+    adhesion: AdhesionPart | None = None
 
     @property
     def parts(self) -> list[Part]:
         """All parts that there are."""
-        return [
-            part for part in (self.normal, self.tangential, self.rolling, self.twisting) if part is not None
-        ]
+        parts = (self.normal, self.adhesion, self.tangential, self.rolling, self.twisting)
+        return [part for part in parts if part is not None]
 
     @property
     def keys(self) -> dict[str, Key]:
@@ -64,13 +73,21 @@ class LawModel:
         return {key.name: key for part in self.parts for key in part.keys}
 
 
-LAWS = {"hertz-mindlin": LawModel(HERTZ, MINDLIN), "linear": LawModel(LINEAR, SPRING)}
+LAWS = {
+    "hertz-mindlin": LawModel(HERTZ, MINDLIN),
+    "linear": LawModel(LINEAR, SPRING),
+    "viscoelastic": LawModel(VISCOELASTIC, MINDLIN),
+    "walton-braun": LawModel(WALTON_BRAUN, SPRING),
+    "luding": LawModel(LUDING, SPRING),
+    "eepa": LawModel(EEPA, MINDLIN),
+    "eepa-linear": LawModel(EEPA_LINEAR, SPRING),
+}
 """By the name that ``law`` has in a case file; `contact_law` adds those of a script."""
 
 PARTS: dict[str, dict[str, Part]] = {
     "adhesion": {part.model: part for part in (JKR, DMT, CONTACT_AREA_ADHESION, LIQUID_BRIDGE)},
-    "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING)},
-    "twisting": {},
+    "rolling": {part.model: part for part in (CONSTANT_TORQUE, ROLLING_SPRING, ROLLING_SDS)},
+    "twisting": {part.model: part for part in (MARSHALL, TWISTING_SDS)},
 }
 """By the role, which is the key of the interaction, and by ``model`` in that table."""
 
@@ -78,17 +95,25 @@ _NORMALS = {"hertz": HERTZ, "linear": LINEAR}
 _TANGENTIALS = {"mindlin": MINDLIN, "spring": SPRING}
 
 
+class LawFunctions(TypedDict, total=False):
+    """The functions of a contact law, see `contact_law`."""
+
+    normal: str | Callable[..., Any]
+    adhesion: Callable[..., Any] | None
+    gap: Callable[..., float] | None
+    tangential: str | Callable[..., Any] | None
+    rolling: Callable[..., Any] | None
+    twisting: Callable[..., Any] | None
+    energy: Callable[..., float] | None
+
+
 def contact_law(
     name: str = "",
     *,
-    normal: str | Callable[..., Any] = "hertz",
-    tangential: str | Callable[..., Any] | None = "mindlin",
-    rolling: Callable[..., Any] | None = None,
-    twisting: Callable[..., Any] | None = None,
-    energy: Callable[..., float] | None = None,
     power: float = 1.5,
     coefficients: Mapping[str, str | Key] | None = None,
     history: Mapping[str, Sequence[str]] | None = None,
+    **functions: Unpack[LawFunctions],
 ) -> LawModel:
     """Make a contact law of functions on numbers, which are compiled into the loop over contacts.
 
@@ -99,15 +124,22 @@ def contact_law(
     name : str
         By which cases of this process can use it.
     normal : {"hertz", "linear"} or callable
-        ``normal(overlap, radius, c)`` returns the elastic force [N] and the stiffness [N/m] at an overlap [m], not
-        negative, of a pair of effective radius [m]. pdem damps it for the restitution of the interaction.
+        Elastic spheres, which it is unless given; a spring; or ``normal(overlap, radius, c)`` that returns the elastic
+        force [N] and the stiffness [N/m] at an overlap [m], not negative, of a pair of effective radius [m]. pdem damps
+        it for the restitution of the interaction.
     tangential : {"mindlin", "spring"}, callable or None
-        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres or as a part of the normal one;
-        ``tangential(step, contact, c, load, history)`` that returns the force on the second body (3) [N], the new
-        history, a tuple like the old one, and the energy in it [J]; or no tangential force.
+        pdem's spring with Coulomb's limit, with the stiffness of elastic spheres, which it is unless given, or as a
+        part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second
+        body (3) [N], the new history, a tuple like the old one, and the energy in it [J]; or no tangential force.
     rolling, twisting : callable or None
         ``rolling(step, contact, c, load, history)`` returns the torque on the second body (3) [N m], which is opposite
         on the first, the new history and the energy in it [J].
+    adhesion : callable, optional
+        ``adhesion(overlap, radius, c)`` returns the pull [N], not negative, and the work that it has done since the
+        touch [J], 0 there: its integral over the overlap. The overlap is negative while a contact is stretched.
+    gap : callable, optional
+        ``gap(radius, c)`` returns how far a contact that has touched is stretched before it ends [m], not negative and
+        growing with the radius; without it a contact ends where it began.
     energy : callable, optional
         ``energy(overlap, radius, c)`` returns the energy [J] of the elastic force; by default force times overlap over
         1 + `power`.
@@ -136,13 +168,21 @@ def contact_law(
     ``math``, other plain functions and numbers of their module. No branches make the fastest code:
     ``a if condition else b`` is computed without one.
     """
+    for one in functions:
+        if one not in LawFunctions.__annotations__:
+            raise InputError(f"{one} of a contact law: {name_hint(one, list(LawFunctions.__annotations__))}")
     keys = tuple(_key(key, value) for key, value in (coefficients or {}).items())
     _check_history(history or {})
     made = _Maker(keys, {role: tuple(columns) for role, columns in (history or {}).items()})
+    given = functions.get
+    elastic = made.normal(given("normal", "hertz"), given("energy"), power)
     model = LawModel(
-        made.normal(normal, energy, power), made.tangential(tangential),
-        made.resistance("rolling", rolling), made.resistance("twisting", twisting),
-    )  # fmt: skip
+        elastic,
+        made.tangential(given("tangential", "mindlin")),
+        made.resistance("rolling", given("rolling")),
+        made.resistance("twisting", given("twisting")),
+        made.adhesion(given("adhesion"), given("gap"), elastic),
+    )
     if name:
         LAWS[name] = model
     return model
@@ -198,6 +238,31 @@ class _Maker:
             digest=digest_of(given, energy or by_power),
         )  # fmt: skip
 
+    def adhesion(self, given: Any, gap: Any, normal: NormalPart) -> AdhesionPart | None:
+        """Return the part that pulls."""
+        if given is None:
+            if gap is not None:
+                raise InputError(
+                    "gap of a contact law without adhesion; give adhesion as well, or leave gap out"
+                )
+            return None
+        _check_function(given, "adhesion", 3)
+        _check_function(gap or _no_gap, "gap", 2)
+
+        def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> Any:
+            pull, _ = given(overlap, radius, c)
+            return force - pull, factor, pull
+
+        def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
+            _, done = given(overlap, radius, c)
+            return elastic_energy - done
+
+        return AdhesionPart(
+            role="adhesion", model=given.__name__, keys=self._keys, coefficients=self._names, values=self._values,
+            energies=(Energy("adhesion", None, "adhesion"),) if gap else (), elastic=elastic, energy=energy,
+            gap=gap or _no_gap, digest=digest_of(given, gap or _no_gap), normal=(normal.model,),
+        )  # fmt: skip
+
     def tangential(self, given: Any) -> TangentialPart | None:
         """Return the tangential part."""
         if given is None:
@@ -222,6 +287,11 @@ class _Maker:
             "role": role, "model": given.__name__, "keys": self._keys, "coefficients": self._names,
             "values": self._values, "history": columns, "digest": digest_of(given),
         }  # fmt: skip
+
+
+def _no_gap(radius: float, c: Any) -> float:
+    """Return how far a contact can be stretched [m]: not at all."""
+    return 0.0
 
 
 def _known(models: Mapping[str, Any], name: str, role: str) -> Any:

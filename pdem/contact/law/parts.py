@@ -127,11 +127,14 @@ class Pair(NamedTuple):
         In either order: what is computed from them has to be symmetric.
     keys : mapping of str to float
         The keys of the part, by name, and those of the interaction itself (``friction``, ``restitution``).
+    of_spheres : bool
+        Whether the normal force is that of elastic spheres, with stiffness from both materials.
     """
 
     first: MaterialProperties
     second: MaterialProperties
     keys: Mapping[str, Any]
+    of_spheres: bool = True
 
     @property
     def effective_modulus(self) -> float:
@@ -260,13 +263,14 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The model, and the digest of its sources if it has one."""
-        return f"{self.model}-{self.digest}" if self.digest else self.model
+        """The model, with its role for twisting (rolling has the same models), and the digest of its sources if any."""
+        model = f"twisting-{self.model}" if self.role == "twisting" else self.model
+        return f"{model}-{self.digest}" if self.digest else model
 
 
 @dataclass(frozen=True, kw_only=True)
 class NormalPart(Part):
-    """An elastic force along the normal; pdem damps it for the wanted restitution.
+    """A force along the normal, elastic, or plastic if it has a history; pdem damps it for the wanted restitution.
 
     Its first coefficient is ``modulus``, a factor of its stiffness.
 
@@ -275,9 +279,13 @@ class NormalPart(Part):
     elastic : callable
         ``elastic(overlap, radius, c)`` returns the force [N] and the factor of the stiffness that depends on the
         overlap, at an overlap [m], not negative, of a pair of effective radius [m]. Stiffness is ``c.modulus`` times
-        that factor: for Hertz the radius of the contact area, 1 for a linear spring.
+        that factor: for Hertz the radius of the contact area, 1 for a linear spring. With a history it is
+        ``elastic(overlap, radius, c, history)`` and returns five things: force; factor, that of loading; by how much
+        the load of frictions exceeds the force [N], 0 where it cannot pull; the new history; the energy lost [J]. The
+        history may be longer than its own columns: what is behind them is returned as it is.
     energy : callable
-        ``energy(overlap, radius, c)`` returns the energy [J] stored at an overlap.
+        ``energy(overlap, radius, c)`` returns the energy [J] stored at an overlap; with a history
+        ``energy(overlap, radius, c, history)``, what can be got back of it.
     power : {1.5, 1.0}
         With which power of the overlap the force grows: how the features of a patch of a wall add up.
     onset : float
@@ -285,6 +293,13 @@ class NormalPart(Part):
         of the step in which a contact begins.
     damped : callable
         Of a `Pair`, returns the damping factor gamma that gives the wanted restitution.
+    relaxation : callable or None
+        Of a `Pair`, returns the time [s] by which its stiffness is multiplied for damping, in addition to that.
+    has_restitution : bool
+        Whether the key ``restitution`` of the interaction says how it rebounds.
+    steepest : callable or None
+        ``steepest(overlap, radius, c)`` returns the largest stiffness [N/m] up to an overlap where that is not the one
+        of loading: unloading is stiffer.
     from_materials : bool
         Whether stiffness follows from the elastic constants of the materials: one of the two must be elastic.
     """
@@ -292,6 +307,9 @@ class NormalPart(Part):
     elastic: Callable[..., Any]
     energy: Callable[..., float]
     damped: Callable[[Pair], float]
+    relaxation: Callable[[Pair], float] | None = None
+    has_restitution: bool = True
+    steepest: Callable[..., float] | None = None
     power: float = 1.5
     onset: float = 0.8
     from_materials: bool = False
@@ -335,6 +353,8 @@ class TangentialPart(Part):
 
     Attributes
     ----------
+    two_frictions : TangentialPart or None
+        What takes its place where the key ``dynamic_friction`` is given.
     force : callable or None
         ``force(step, contact, c, load, history)`` returns the force on the second body (3) [N], the new history, a
         tuple like the old one, and the energy stored in it [J]. What is lost follows from its work. None: pdem's own
@@ -343,6 +363,7 @@ class TangentialPart(Part):
     """
 
     force: Callable[..., Any] | None = None
+    two_frictions: TangentialPart | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,9 +377,16 @@ class ResistancePart(Part):
         on the first, the new history, a tuple like the old one, and the energy stored in it [J]. What is lost follows
         from its work. None: pdem's own constant torque (`pdem.contact.law.constant_torque`), with the coefficient
         ``friction``.
+    stiffness : callable or None
+        ``stiffness(overlap, radius, normal, c)`` returns the stiffness [N m/rad] at an overlap, with the normal
+        stiffness there [N/m], for the limit of the time step.
+    two_frictions : ResistancePart or None
+        What takes its place where the key ``dynamic_friction`` is given.
     """
 
     torque: Callable[..., Any] | None = None
+    stiffness: Callable[..., float] | None = None
+    two_frictions: ResistancePart | None = None
 
 
 def tuple_type(fields: Sequence[str]) -> Any:

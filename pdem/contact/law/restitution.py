@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from pdem.contact.law.parts import Pair
 
 _MOST = 20.0
 """Damping factor of an impact that all but sticks."""
@@ -66,3 +70,18 @@ def damping_factor(restitution: float, hertzian: bool) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if rebound(middle, hertzian) > restitution else (low, middle)
     return 0.5 * (low + high)
+
+
+def damped_as_hertz(pair: Pair) -> float:
+    """Return the damping factor for the restitution of a pair whose stiffness grows as that of spheres."""
+    return damping_factor(pair.keys["restitution"], True)
+
+
+def damped_as_spring(pair: Pair) -> float:
+    """Return the damping factor for the restitution of a pair with a constant stiffness."""
+    return damping_factor(pair.keys["restitution"], False)
+
+
+def undamped(pair: Pair) -> float:
+    """Return no damping factor: the normal force loses energy by itself."""
+    return 0.0

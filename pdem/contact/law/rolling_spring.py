@@ -4,7 +4,8 @@ Type C of Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269. The torque gr
 tangent plane by the stiffness ``k_r = 2.25 k_n (mu R)^2`` (or the tangential stiffness times R^2, or one that is
 given), is turned with the contact, shrinks with the stiffness on unloading, and is limited to ``mu R N``. Below the
 limit it is damped by ``2 eta sqrt(I_r k_r)`` with ``I_r`` the inertia of rolling about the contact, 7/2 of the
-effective one: a sphere comes to rest, oscillates with the damping ratio eta, and stays. A heap does not creep.
+effective one: a sphere comes to rest, oscillates with the damping ratio eta, and stays. A heap does not creep. At the
+limit a part f of the damping is left (Ai's f, 0 unless given), beyond the limit then.
 
 The torque is a history of the pair: relative rotation, torque and memory change their sign when the two partners are
 exchanged (a rolling *displacement* would not).
@@ -16,7 +17,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.friction import mindlin_ratio
-from pdem.contact.law.parts import TINY, WORST_ROTATION, Energy, Key, ResistancePart, vector
+from pdem.contact.law.parts import TINY, Energy, Key, ResistancePart, vector
+from pdem.contact.law.rotation import across, stable_damping, turned
+from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, with_two_frictions
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
@@ -31,39 +34,56 @@ AI = 2.25
 
 def torque(step: Step, contact: Contact, c: Any, load: Load, history: Vector) -> tuple[Vector, Vector, float]:
     """Return the torque on the second body [N m], the torque to be remembered [N m], and the energy in it [J]."""
-    n, w, (hx, hy, hz) = contact.normal, contact.rolling, history
-    along = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
-    tx, ty, tz = w[0] - along * n[0], w[1] - along * n[1], w[2] - along * n[2]
+    return limited_torque(step, contact, c, load, history, (c.friction, c.friction))[:3]
+
+
+def torque_of_two(
+    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float, float, float, float]
+) -> tuple[Vector, tuple[float, float, float, float], float]:
+    """Return the same with two frictions; the history also tells whether the contact rolls on."""
+    frictions = (c.dynamic if history[3] > 0.5 else c.friction), c.dynamic
+    held = history[0], history[1], history[2]
+    value, now, stored, sticks = limited_torque(step, contact, c, load, held, frictions)
+    return value, (now[0], now[1], now[2], 0.0 if sticks else 1.0), stored
+
+
+def limited_torque(
+    step: Step, contact: Contact, c: Any, load: Load, history: Vector, frictions: tuple[float, float]
+) -> tuple[Vector, Vector, float, bool]:
+    """Return torque, that of the spring, energy, and whether it sticks: up to one friction, on with the other."""
+    tx, ty, tz = across(contact.rolling, contact.normal)
     stiffness = c.ratio * load.stiffness * contact.radius * contact.radius
 
     # turned about the normal with both bodies, and into the tangent plane of the end of the step
-    turn, grows = contact.spin * step.dt, stiffness * load.time
-    mx = load.shrink * (hx + turn * (n[1] * hz - n[2] * hy)) - grows * tx
-    my = load.shrink * (hy + turn * (n[2] * hx - n[0] * hz)) - grows * ty
-    mz = load.shrink * (hz + turn * (n[0] * hy - n[1] * hx)) - grows * tz
-    off = mx * n[0] + my * n[1] + mz * n[2]
-    mx, my, mz = mx - off * n[0], my - off * n[1], mz - off * n[2]
-    size, limit = mx * mx + my * my + mz * mz, c.friction * contact.radius * load.force
+    (hx, hy, hz), grows = turned(history, contact, step.dt), stiffness * load.time
+    grown = load.shrink * hx - grows * tx, load.shrink * hy - grows * ty, load.shrink * hz - grows * tz
+    mx, my, mz = across(grown, contact.normal)
+    size, limit = mx * mx + my * my + mz * mz, frictions[0] * contact.radius * load.force
     sticks = size <= limit * limit
-    scale = 1.0 if sticks else limit / math.sqrt(max(size, TINY))
+    scale = 1.0 if sticks else frictions[1] * contact.radius * load.force / math.sqrt(max(size, TINY))
     mx, my, mz = mx * scale, my * scale, mz * scale
     stored = 0.5 * (mx * mx + my * my + mz * mz) / max(stiffness, TINY)
 
     # the velocity of the middle of the step lags: as that of friction, damping is kept below what stays stable
     wanted = 2.0 * c.damping * math.sqrt(abs(ROLLING_INERTIA * contact.inertia * stiffness))
-    rest = max(2.5 * contact.inertia * step.rate / WORST_ROTATION - 0.25 * stiffness * step.dt, 0.0)
-    damping = min(wanted, rest) if sticks else 0.0
-    return (mx - damping * tx, my - damping * ty, mz - damping * tz), (mx, my, mz), stored
+    damping = min(wanted, stable_damping(step, contact, stiffness)) * (1.0 if sticks else c.mobilised_damping)
+    return (mx - damping * tx, my - damping * ty, mz - damping * tz), (mx, my, mz), stored, sticks
 
 
-def _values(pair: Pair) -> tuple[float, float, float]:
+def rotational_stiffness(overlap: float, radius: float, normal: float, c: Any) -> float:
+    """Return the stiffness [N m/rad] where the normal one [N/m] is given."""
+    return float(c.ratio * normal * radius * radius)
+
+
+def _values(pair: Pair) -> tuple[float, ...]:
     friction, ratio = pair.keys["friction"], pair.keys.get("stiffness_ratio")
     if ratio is None and pair.keys["stiffness"] == "tangential":
         ratio = pair.keys.get("tangential_ratio") or mindlin_ratio(pair)
-    return friction, AI * friction * friction if ratio is None else ratio, pair.keys["damping"]
+    ratio = AI * friction * friction if ratio is None else ratio
+    return friction, ratio, pair.keys["damping"], pair.keys["mobilised_damping"]
 
 
-ROLLING_SPRING = ResistancePart(
+_ONE_FRICTION = ResistancePart(
     role="rolling",
     model="spring",
     text="An elastic-plastic spring and dashpot with memory: a heap stays as it is.",
@@ -87,10 +107,24 @@ ROLLING_SPRING = ResistancePart(
             at_least=0.0,
             at_most=1.0,
         ),
+        Key(
+            "mobilised_damping",
+            "",
+            "Part of the damping that is left while it rolls on.",
+            default=0.0,
+            required=False,
+            at_least=0.0,
+            at_most=1.0,
+        ),
+        DYNAMIC_FRICTION,
     ),
-    coefficients=("friction", "ratio", "damping"),
+    coefficients=("friction", "ratio", "damping", "mobilised_damping"),
     values=_values,
+    rule=frictions_rule,
     history=vector("rolling_torque", "N m", -1),
     energies=(Energy("rolling_spring", "rolling_spring", "rolling"), Energy("rolling", "rolling", "rolling")),
     torque=torque,
+    stiffness=rotational_stiffness,
 )
+
+ROLLING_SPRING = with_two_frictions(_ONE_FRICTION, torque_of_two)

@@ -7,7 +7,7 @@ force, shrunk with the stiffness on unloading.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.contact.law.parts import TINY, WORST_ROTATION
 from pdem.foundation.kernels import inlined
@@ -31,24 +31,29 @@ class Spring(NamedTuple):
         The same with damping [N].
     limit : float
         Square of the largest force [N^2].
+    sticks : bool
+        Whether it is within the limit.
     """
 
     elastic: Vector
     stored: float
     force: Vector
     limit: float
+    sticks: bool
 
 
 @inlined
-def spring_force(step: Step, contact: Contact, c: Any, load: Load, damping: float, old: Vector) -> Spring:
+def spring_force(
+    step: Step, contact: Contact, frictions: tuple[float, float], load: Load, damping: float, old: Vector
+) -> Spring:
     """Return the tangential force of a contact, as long as Coulomb's limit holds it only without damping.
 
     Parameters
     ----------
     step, contact, load
         See `pdem.contact.law.parts`; the stiffness of the load is the tangential one here.
-    c
-        Coefficients with the field ``friction``.
+    frictions : tuple of 2 float
+        Up to which the contact sticks, and with which it slips: static and dynamic friction.
     damping : float
         Tangential [N s/m].
     old : tuple of 3 float
@@ -65,9 +70,10 @@ def spring_force(step: Step, contact: Contact, c: Any, load: Load, damping: floa
     size = gx * gx + gy * gy + gz * gz
     gn = gx * nx + gy * ny + gz * nz
     gx, gy, gz = gx - gn * nx, gy - gn * ny, gz - gn * nz
-    limit = c.friction * load.force
-    limit *= limit
+    limit, slips_at = frictions[0] * load.force, frictions[1] * load.force
+    limit, slips_at = limit * limit, slips_at * slips_at
     sticks = size <= limit
+    limit = limit if sticks else slips_at
     size = size if sticks else limit
     held, yielding = max(gx * gx + gy * gy + gz * gz, TINY), max(load.stiffness, TINY)
     inverse = 1.0 / (held * yielding)
@@ -84,4 +90,4 @@ def spring_force(step: Step, contact: Contact, c: Any, load: Load, damping: floa
     force = (
         gx - damping * (u[0] - un * nx), gy - damping * (u[1] - un * ny), gz - damping * (u[2] - un * nz)
     )  # fmt: skip
-    return Spring((gx, gy, gz), stored, force, limit)
+    return Spring((gx, gy, gz), stored, force, limit, sticks)

@@ -7,8 +7,8 @@ once: its first force is the mean of the force from the touch to the middle of t
 restitution within 1 % at twenty steps per impact, where explicit damping misses it by 10 % and more. With adhesion the
 same holds for the elastic force, which begins with a jump then.
 
-The contact of the solids never pulls, and damping is a part of it: only adhesion does. All of it is branch-free, so
-that a loop over contacts becomes vector code.
+The contact of the solids never pulls, and damping is a part of it: only adhesion and plastic forces do, by what they
+hold. All of it is branch-free, so that a loop over contacts becomes vector code.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ class Before(NamedTuple):
         Normal force [N].
     velocity : tuple of 3 float
         Relative velocity at the contact in the middle of the last step [m/s].
+    history : tuple of float
+        What the normal part remembers.
     """
 
     known: bool
     force: float
     velocity: Vector
+    history: tuple[float, ...]
 
 
 class Normal(NamedTuple):
@@ -61,6 +64,10 @@ class Normal(NamedTuple):
         See `pdem.contact.law.parts.Load`.
     held : float
         By how much the force to which frictions are proportional exceeds the normal force [N].
+    history : tuple of float
+        What the normal part remembers.
+    plastic : float
+        Energy that the normal part itself loses in this step [J].
     """
 
     force: float
@@ -71,6 +78,8 @@ class Normal(NamedTuple):
     shrink: float
     time: float
     held: float
+    history: tuple[float, ...]
+    plastic: float
 
 
 @inlined_exactly
@@ -85,7 +94,8 @@ def normal_force_of(law: ContactLaw) -> Any:
     It takes a `Step`, a `Contact`, the coefficients of the pair of materials (``damping`` is gamma) and `Before`, and
     returns `Normal`.
     """
-    elastic, onset, may_pull = elastic_of(law), onset_of(law), law.may_pull
+    elastic, onset, may_pull, relaxes = elastic_of(law), onset_of(law), law.may_pull, law.relaxes
+    stretches = law.may_stretch
 
     @inlined_closure
     def normal_force(step: Step, contact: Contact, c: Any, before: Before) -> Normal:
@@ -100,15 +110,15 @@ def normal_force_of(law: ContactLaw) -> Any:
         reach = deep + 0.5 * gained if begins else deep
         # a contact that begins has no stiffness before: that factor is free for the one at its reach
         at = deep
-        if may_pull:
+        if stretches:
             at = 0.5 * reach if begins else deep
-        force, factor, held = elastic(at, contact.radius, c)
-        _, other_factor, _ = elastic(reach if begins else earlier, contact.radius, c)
+        force, factor, held, history, plastic = elastic(at, contact.radius, c, before.history)
+        _, other_factor, _, _, _ = elastic(reach if begins else earlier, contact.radius, c, before.history)
         stiffness = c.modulus * factor
         # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
         # slips from the touch on: one quotient for both
         quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
-        if may_pull:
+        if stretches:
             acting = 0.5 + quotient if begins else 1.0
             force, held = scaled(acting, force, held)
 
@@ -122,6 +132,8 @@ def normal_force_of(law: ContactLaw) -> Any:
         en -= gain * before.force
         at_reach = other_factor if begins else factor
         damping = 2.0 * c.damping * square_root(contact.mass * c.modulus * at_reach)
+        if relaxes:
+            damping += c.relaxation * c.modulus * at_reach
         closing = onset(c) * reach * step.rate if begins else -en
         normal = (force + damping * closing) / (1.0 + gain * damping)
         normal = max(normal, -held) if may_pull else max(normal, 0.0)
@@ -129,7 +141,7 @@ def normal_force_of(law: ContactLaw) -> Any:
 
         return Normal(
             normal, (force - normal) * en * dt, (tx, ty, tz), stiffness, damping, min(1.0, quotient),
-            dt * quotient if begins else dt, held,
+            dt * quotient if begins else dt, held, history, plastic,
         )  # fmt: skip
 
     return normal_force

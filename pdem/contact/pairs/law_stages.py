@@ -13,7 +13,7 @@ import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader, part_reader
 from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
-from pdem.contact.law.elastic import account_of
+from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
 from pdem.contact.law.parts import Contact, Load, Step
 from pdem.contact.law.spring_force import spring_force
@@ -113,10 +113,12 @@ def _normal_stage(law: ContactLaw) -> Any:
     coefficients_of = coefficients_reader(law, COEFFICIENTS)
     pulls, has_spring, has_ledger = law.may_pull, law.is_spring, law.has_ledger
     loads = bool(law.remembering) or (law.tangential is not None and not has_spring)
-    damped = history_place(law.place("normal_damping"))
+    damped, lost = (history_place(law.place(name)) for name in ("normal_damping", "plastic"))
+    memory = [history_place(law.place(column.name)) for column in law.normal_history]
+    remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law, COEFFICIENTS)
     carries, (column, place) = law.carried is not None, law.carried or (0, 0)
-    carried, remembered = COEFFICIENTS[column], history_place(place)
+    carried, bridge = COEFFICIENTS[column], history_place(place)
 
     @inlined_closure
     def normal_stage(
@@ -125,19 +127,24 @@ def _normal_stage(law: ContactLaw) -> Any:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             if carries:
-                work[w + carried] = history[h + remembered]
+                work[w + carried] = history[h + bridge]
             contact, k = contact_at(work, w, get3(work, w + CONTACT_X, STRIDE)), coefficients_of(work, w)
             before = Before(
                 history[h + H_OVERLAP] > UNKNOWN,
                 history[h + H_NORMAL],
                 get3(history, h + H_VELOCITY_X, STRIDE),
+                remembered(history, h),
             )
             found = normal_force(step, contact, k, before)
             history[h + H_NORMAL] = found.force
             put3(history, h + H_VELOCITY_X, STRIDE, contact.velocity)
             history[h + H_OVERLAP] = contact.overlap
+            if is_plastic:
+                remember(history, h, found.history)
             if has_ledger:
                 history[h + damped] += found.lost
+                if is_plastic:
+                    history[h + lost] += found.plastic
                 write_account(work, w, history, h, contact, 0.5 * step.dt * found.force)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
@@ -171,9 +178,10 @@ def _tangential_stage(law: ContactLaw) -> Any:
         return _own_tangential_stage(law)
     width, has_ledger, load_of = law.columns, law.has_ledger, _load_of(law, STIFFNESS)
     coefficients_of = part_reader(law, law.tangential, COEFFICIENTS)
-    force, stored, slid = (
-        history_place(law.place(name)) for name in ("tangential_force", "tangential", "sliding")
+    force, stored, slid, slips = (
+        history_place(law.place(name)) for name in ("tangential_force", "tangential", "sliding", "slips")
     )
+    has_two = law.has("slips")
 
     @inlined_closure
     def tangential_stage(
@@ -182,11 +190,18 @@ def _tangential_stage(law: ContactLaw) -> Any:
         for c in range(count):
             h, w = history_column(first, c, width), offset(at, c)
             contact = contact_at(work, w, get3(history, h + H_VELOCITY_X, STRIDE))
+            k = coefficients_of(work, w)
+            static = dynamic = k.friction
+            if has_two:
+                dynamic = k.friction * (1.0 - k.drop)
+                static = dynamic if history[h + slips] > 0.5 else k.friction
             found = spring_force(
-                step, contact, coefficients_of(work, w), load_of(work, w, history, h), work[w + DAMPING],
+                step, contact, (static, dynamic), load_of(work, w, history, h), work[w + DAMPING],
                 get3(history, h + force, STRIDE),
             )  # fmt: skip
             put3(history, h + force, STRIDE, found.elastic)
+            if has_two:
+                history[h + slips] = 0.0 if found.sticks else 1.0
             if has_ledger:
                 history[h + slid] += history[h + stored] - found.stored
                 history[h + stored] = found.stored
@@ -230,20 +245,24 @@ def _evaluation_of(law: ContactLaw, part: TangentialPart | ResistancePart, funct
     stored = history_place(law.place(part.energies[0].name))
     column = law.column_of_use(part)
     may_lack, used = column is not None, COEFFICIENTS[column or 0]
+    either = either_history(len(memory))
 
     @inlined_closure
     def evaluate(
         step: Step, contact: Contact, work: NDArray[np.float64], w: int, history: NDArray[np.float64], h: int
     ) -> tuple[Vector, float]:
+        before = remembered(history, h)
         value, memory_now, energy = compute(
-            step, contact, coefficients_of(work, w), load_of(work, w, history, h), remembered(history, h)
+            step, contact, coefficients_of(work, w), load_of(work, w, history, h), before
         )
-        remember(history, h, memory_now)
         released = 0.0
         if may_lack:
             has = work[w + used] > 0.0
             value = value[0] if has else 0.0, value[1] if has else 0.0, value[2] if has else 0.0
-            energy = energy if has else 0.0
+            # what stands there may be that of another model of this role
+            memory_now = either(has, memory_now, before)
+            energy = energy if has else history[h + stored]
+        remember(history, h, memory_now)
         if has_ledger:
             released = history[h + stored] - energy
             history[h + stored] = energy

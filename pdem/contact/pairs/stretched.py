@@ -27,7 +27,7 @@ def lasts_of(law: ContactLaw) -> Any:
     It takes the candidate and the history index of its contact, all candidates, histories, `StepParameters`, and the
     packed rows.
     """
-    if not law.may_pull:
+    if not law.may_stretch:
         return inlined_exactly(lambda k, index, candidates, history, parameters, packed: False)
     gap, width, coefficients_of = gap_of(law), law.width, coefficients_reader(law, range(law.width))
     columns, carries, place = law.columns, law.carried is not None, law.carried[1] if law.carried else 0
@@ -41,7 +41,9 @@ def lasts_of(law: ContactLaw) -> Any:
         ri, rj = packed[i + SIZE], packed[j + SIZE]
         pair = int(packed[i + MATERIAL] * parameters.materials + packed[j + MATERIAL])
         carried = history[history_of(index, columns) + BLOCK * place] if carries else 0.0
-        allowed = gap(carried, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair))
+        allowed = gap(
+            carried, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair), ()
+        )
         period, frequency = parameters.period, parameters.frequency
         d = (
             nearest_image(packed[j + PLACE] - packed[i + PLACE], period[0], frequency[0]),

@@ -9,9 +9,8 @@ import numpy as np
 from pdem.contact.geometry.signed_features import signed_features, with_features
 from pdem.contact.geometry.signed_patches import Powers
 from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
-from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.dissipation import add_dissipated
-from pdem.contact.law.elastic import carried_in
+from pdem.contact.law.elastic import ElasticState, elastic_state
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
@@ -294,11 +293,10 @@ class WallContacts:
         """Number of contacts."""
         return int(self._new.counts[: len(self._near)].sum())
 
-    def elastic_state(self) -> tuple[NDArray[Any], ...]:
-        """Return particle, overlap [m], material of the wall and liquid carried to the bridge [m^3] of each contact."""
+    def elastic_state(self) -> tuple[NDArray[np.int64], ElasticState, NDArray[np.int32]]:
+        """Return particle, what the elastic energy follows from, and material of the wall of each contact."""
         owner, rows, material, histories = self.places()
-        history = histories[rows]
-        return owner, history[:, OVERLAP], material, carried_in(self.law, history.T)
+        return owner, elastic_state(self.law, histories[rows].T), material
 
     def places(self) -> tuple[NDArray[Any], ...]:
         """Return particle, row of the history, and material of the wall of each contact; and histories (a view)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.contact_law import OVERLAP
-from pdem.contact.law.elastic import elastic_of
+from pdem.contact.law.elastic import stiffness_of
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.sums import add_exactly
@@ -58,18 +58,22 @@ class Spheres(NamedTuple):
 
 def _resistance_of(law: ContactLaw) -> Any:
     """Make the function that returns stiffness and damping of a contact, and tangential over normal stiffness."""
-    elastic, coefficients_of, width = elastic_of(law), coefficients_reader(law, range(law.width)), law.width
-    has_spring = law.is_spring
+    stiffness_at, coefficients_of, width = (
+        stiffness_of(law),
+        coefficients_reader(law, range(law.width)),
+        law.width,
+    )
+    has_spring, relaxes = law.is_spring, law.relaxes
 
     @inlined_closure
     def resistance(
         overlap: float, radius: float, mass: float, pair: int, table: NDArray[np.float64]
     ) -> tuple[float, float, float]:
         k = coefficients_of(table, width * pair)
-        _, factor, _ = elastic(overlap, radius, k)
-        stiffness = k.modulus * factor
+        stiffness = stiffness_at(overlap, radius, k, ())
         ratio = k.ratio if has_spring else 0.0
-        return stiffness, 2.0 * k.damping * math.sqrt(mass * stiffness), ratio
+        damping = 2.0 * k.damping * math.sqrt(mass * stiffness)
+        return stiffness, damping + k.relaxation * stiffness if relaxes else damping, ratio
 
     return resistance
 

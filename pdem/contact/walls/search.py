@@ -136,7 +136,7 @@ def search_kernel(law: ContactLaw) -> Any:
     those of `pdem.contact.walls.arguments` and `pdem.contact.geometry.surface_arrays` as plain tuples of their fields:
     near, parameters, surface, found, work, now, before.
     """
-    return _search_kernel(law if law.may_pull else None)
+    return _search_kernel(law if law.may_stretch else None)
 
 
 @cache

@@ -53,7 +53,7 @@ def stretched_of(law: ContactLaw | None) -> Any:
                 continue
             pair = material * parameters.materials + surface.wall_material[wall]
             carried = before.history[before.width * (old + 1) + place] if carries else 0.0
-            allowed = gap(carried, radius, coefficients_of(parameters.coefficients, width * pair))
+            allowed = gap(carried, radius, coefficients_of(parameters.coefficients, width * pair), ())
             if nearest_of_wall(q, wall, first + count, radius + allowed, near, surface, found):
                 work.match[first + count] = old + 1
                 before.kind[old] = -1

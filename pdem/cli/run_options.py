@@ -1,0 +1,49 @@
+"""Options of runs apart from their case, and what they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pdem.foundation.signals import SignalFlag
+    from pdem.simulation.simulation import Simulation
+    from pdem.simulation.trace import Trace
+
+
+class RunOptions(NamedTuple):
+    """Options of a run apart from the case: terminal, trace, stop signals, overwriting, which laws are proved."""
+
+    quiet: bool
+    trace: str | None
+    trace_steps: int
+    flag: SignalFlag
+    overwrite: bool
+    laws: bool | None
+
+    def check(self, communicator: Any) -> None:
+        """Refuse a trace that cannot be written, before any long work. Collective."""
+        from pdem.simulation.ranks import on_first
+
+        trace = self._trace()
+        if trace is not None:
+            on_first(communicator, trace.check)
+
+    def run_to_end(
+        self, simulation: Simulation, findings: Sequence[object], files: Mapping[str, bytes] | None = None
+    ) -> int:
+        """Run all steps, with some files beside the results; return the exit code."""
+        from pdem.simulation.output_folder import COMMAND_LINE
+        from pdem.simulation.run import run as run_to_end
+
+        run_to_end(
+            simulation, quiet=self.quiet, findings=findings, flag=self.flag, trace=self._trace(),
+            overwrite=self.overwrite, commands=COMMAND_LINE, files=files,
+        )  # fmt: skip
+        return 0
+
+    def _trace(self) -> Trace | None:
+        from pdem.simulation.trace import Trace
+
+        return None if self.trace is None else Trace(self.trace, self.trace_steps)

@@ -1,0 +1,51 @@
+"""What resistances to rotation share: torques in the tangent plane that turn with the contact, and stable damping.
+
+A torque between two bodies changes its sign when they exchange their roles, as the relative rotation does; its part
+along the normal, as a number, does not, because the normal turns round, too. pdem keeps the order of a pair, so that no
+number that is remembered ever has to.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.contact.law.parts import WORST_ROTATION
+
+if TYPE_CHECKING:
+    from pdem.contact.law.parts import Contact, Step
+    from pdem.foundation.vectors import Vector
+
+
+def across(v: Vector, n: Vector) -> Vector:
+    """Return the part of a vector across a unit vector."""
+    along = v[0] * n[0] + v[1] * n[1] + v[2] * n[2]
+    return v[0] - along * n[0], v[1] - along * n[1], v[2] - along * n[2]
+
+
+def turned(held: Vector, contact: Contact, dt: float) -> Vector:
+    """Return a vector turned about the normal with both bodies for a time dt [s]."""
+    n, (hx, hy, hz) = contact.normal, held
+    turn = contact.spin * dt
+    return (
+        hx + turn * (n[1] * hz - n[2] * hy), hy + turn * (n[2] * hx - n[0] * hz), hz + turn * (n[0] * hy - n[1] * hx)
+    )  # fmt: skip
+
+
+def stable_damping(step: Step, contact: Contact, stiffness: float) -> float:
+    """Return the largest damping [N m s/rad] that stays stable though its velocity lags, as that of friction does."""
+    return max(2.5 * contact.inertia * step.rate / WORST_ROTATION - 0.25 * stiffness * step.dt, 0.0)
+
+
+def twisting_slider(
+    spring: float, damping: float, twist: float, limits: tuple[float, float]
+) -> tuple[float, float, bool]:
+    """Return the torque of spring and dashpot about the normal [N m], that of the spring alone, and whether it sticks.
+
+    Both together are held up to the first limit [N m]; beyond that the torque is the second one, and the spring what is
+    left of it without the dashpot.
+    """
+    torque = spring - damping * twist
+    sticks = abs(torque) <= limits[0]
+    torque = torque if sticks else math.copysign(limits[1], torque)
+    return torque, spring if sticks else torque + damping * twist, sticks

@@ -1,0 +1,164 @@
+"""Proofs of the functions of a law as they stand, in plain numbers: at the touch, and against their derivatives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.function_trials import place_of
+from pdem.verification.law_proof import Proof, functions_of, place_of_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.verification.law_subjects import Subject
+
+    Floats = NDArray[np.float64]
+
+DEEPEST = 0.3
+"""Overlap over the effective radius up to which functions are looked at."""
+
+POINTS = 40
+
+TOUCH = 1e-9
+"""Force at the touch over that at the depth of an impact."""
+
+SOFTER = 0.05
+"""By how much a declared stiffness may be less than the derivative of the force, over that."""
+
+UNLIKE = 1e-2
+"""By how much the energy of a part may differ from the work of its force, over that."""
+
+
+def curve_proofs(subject: Subject) -> Iterator[Proof]:
+    """Yield the proofs of the normal force of an interaction, which adhesion is no part of."""
+    mass, radius = subject.inertia(subject.ratios[0])
+    depth = min(subject.spring.depth(mass, radius, subject.speed), DEEPEST * radius)
+    overlaps = np.geomspace(1e-3 * depth, DEEPEST * radius, POINTS)
+    where = place_of_part(subject.recipe.normal.part)
+    yield from _at_touch(subject, radius, depth, where)
+    if not subject.recipe.normal.part.history:
+        yield _pushing(subject, radius, overlaps, where)
+    yield _stiffness(subject, radius, overlaps, where)
+    yield _energy(subject, radius, overlaps)
+    if subject.recipe.adhesion is not None:
+        yield _adhesive_energy(subject, radius)
+        yield _gap(subject, radius)
+
+
+def _at_touch(subject: Subject, radius: float, depth: float, where: str) -> Iterator[Proof]:
+    begin, usual = subject.spring.force(0.0, radius), subject.spring.force(depth, radius)
+    remedy = (
+        f"{where} returns {begin:.3g} N at an overlap of 0, and {usual:.3g} N at {depth:.3g} m: a "
+        f"force that begins with "
+        "a jump makes energy; let it vanish at the touch"
+    )
+    # what remembers how far it was pressed may be sticky, with a pull that is there from the touch on
+    jump = max(begin, 0.0) if subject.recipe.normal.part.history else abs(begin)
+    yield Proof("force at the touch", jump / max(abs(usual), 1e-300), TOUCH, remedy)
+
+
+def _pushing(subject: Subject, radius: float, overlaps: Floats, where: str) -> Proof:
+    forces = np.array([subject.spring.force(overlap, radius) for overlap in overlaps])
+    pulls = -forces.min() / np.abs(forces).max()
+    remedy = (
+        f"{where} returns {forces.min():.3g} N at an overlap of {overlaps[forces.argmin()]:.3g} m, "
+        f"and contacts without "
+        "adhesion do not pull: it is cut to 0; what pulls is given as adhesion"
+    )
+    return Proof("pull without adhesion", float(max(pulls, 0.0)), 0.0, remedy)
+
+
+def _stiffness(subject: Subject, radius: float, overlaps: Floats, where: str) -> Proof:
+    spring, h = subject.spring, 1e-4
+    slopes = np.array(
+        [
+            (spring.force((1.0 + h) * at, radius) - spring.force((1.0 - h) * at, radius)) / (2.0 * h * at)
+            for at in overlaps
+        ]
+    )
+    declared = np.array([spring.stiffness(at, radius) for at in overlaps])
+    lacking = 1.0 - declared / np.maximum(slopes, 1e-300)
+    worst = int(np.argmax(lacking))
+    remedy = (
+        f"{where} declares {declared[worst]:.3g} N/m at an overlap of {overlaps[worst]:.3g} m, and "
+        f"its force rises by "
+        f"{slopes[worst]:.3g} N/m there: the time step and the damping follow from what is declared; return the "
+        "derivative of the force"
+    )
+    return Proof("stiffness that is not declared", float(max(lacking[worst], 0.0)), SOFTER, remedy)
+
+
+def _energy(subject: Subject, radius: float, overlaps: Floats) -> Proof:
+    spring, h = subject.spring, 1e-4
+    rises = np.array(
+        [
+            (spring.work((1.0 + h) * at, radius) - spring.work((1.0 - h) * at, radius)) / (2.0 * h * at)
+            for at in overlaps
+        ]
+    )
+    forces = np.array([spring.force(at, radius) for at in overlaps])
+    apart = np.abs(rises - forces) / np.maximum(np.abs(forces), 1e-300)
+    worst = int(np.argmax(apart))
+    function = functions_of(subject.recipe.normal.part).get("energy")
+    where = place_of_part(subject.recipe.normal.part) if function is None else place_of(function)
+    remedy = (
+        f"the energy of {where} rises by {rises[worst]:.3g} J/m at an overlap of "
+        f"{overlaps[worst]:.3g} m, where the force is {forces[worst]:.3g} N: the energy ledger will "
+        f"not close; give as "
+        "energy= the integral of the force, which is force * overlap / (1 + power) for a power of the overlap alone"
+    )
+    return Proof("energy that is not the work of the force", float(apart[worst]), UNLIKE, remedy, "warning")
+
+
+def _adhesive_energy(subject: Subject, radius: float) -> Proof:
+    spring, pull = subject.spring, subject.spring.pull_off(radius)
+    overlaps = np.array(spring.stretches(radius))
+    h = 1e-3 * (overlaps[-1] - overlaps[0])
+    apart = np.array(
+        [
+            abs((spring.sticking_energy(at + h, radius) - spring.sticking_energy(at - h, radius)) / (2.0 * h)
+                - spring.sticking_force(at, radius))
+            for at in overlaps[2:-2]
+            if abs(at) > h
+        ]
+    )  # fmt: skip
+    part = subject.recipe.adhesion.part  # type: ignore[union-attr]
+    remedy = (
+        f"the energy of {place_of_part(part)} changes by up to {apart.max():.3g} J/m more or less "
+        f"than its force is: the "
+        "energy ledger will not close; return the integral of the pull over the overlap, 0 at the touch"
+    )
+    name = "energy of adhesion that is not the work of its force, over the largest pull"
+    return Proof(name, float(apart.max() / max(pull, 1e-300)), UNLIKE, remedy, "warning")
+
+
+def _gap(subject: Subject, radius: float) -> Proof:
+    gaps = np.array([subject.spring.gap(radius * size) for size in np.geomspace(1.0, 100.0, 20)])
+    part = subject.recipe.adhesion.part  # type: ignore[union-attr]
+    remedy = (
+        f"the gap of {place_of_part(part)} shrinks from {gaps.max():.3g} m to {gaps.min():.3g} m as "
+        f"the radius grows, or "
+        "is negative: lists reach as far as the largest sphere needs, so let it grow with the radius"
+    )
+    falls = max(float(-np.diff(gaps).min()), float(-gaps.min()), 0.0)
+    return Proof("gap that shrinks with the radius [m]", falls, 0.0, remedy)
+
+
+def symmetric_coefficients(subject: Subject) -> Proof:
+    """Return the proof that the coefficients of all parts are those of the pair in either order."""
+    worst, named = 0.0, ""
+    for use in subject.recipe.uses:
+        one, other = (subject.spring.values_of(use, swapped=swapped) for swapped in (False, True))
+        for name, a, b in zip(use.part.coefficients, one, other, strict=True):
+            apart = abs(a - b) / max(abs(a), abs(b), 1e-300)
+            if apart > worst:
+                worst, named = (
+                    apart,
+                    f"{name} of {use.part.role} is {a:.3g} for one order and {b:.3g} for the other",
+                )
+    remedy = f"{named}: let it be symmetric in the two materials"
+    return Proof("coefficients that depend on the order of materials", worst, 1e-12, remedy)

@@ -1,0 +1,258 @@
+"""Random closed paths of two spheres relative to each other: they meet, press, slip, roll, twist, and part again.
+
+A path begins and ends with both bodies apart, so that nothing is stored in the contact before and after it. Whatever a
+contact remembers, it must not have given away more work than it was given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.verification.law_pairs import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.verification.law_pairs import SeparatePairs
+
+    Floats = NDArray[np.float64]
+
+STEPS = 400
+"""Steps of a path."""
+
+HELD_FROM = STEPS // 4
+"""Step of `held_paths` from which on bodies keep still."""
+
+HARMONICS = 5
+"""Of the random functions of time."""
+
+KINDS = ("normal", "tangential", "rolling", "twisting", "all")
+"""Which relative motion there is beside the approach; all of them at once, and the pair turned in space as well."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Relative motions of some pairs, at the ends of steps; entry 0 of time is the begin.
+
+    Attributes
+    ----------
+    overlap : (t, n) array
+        Negative where the bodies are apart [m].
+    slip : (t - 1, n, 2) array
+        Velocity in two directions of the tangent plane [m/s], in the middle of steps.
+    roll : (t - 1, n, 2) array
+        Relative angular velocity about these [rad/s].
+    twist : (t - 1, n) array
+        The same about the normal [rad/s].
+    frame : (n, 3, 3) array
+        Columns are the normal and the two directions.
+    turned : (n, 3) array
+        By which vector of rotation the pair as a whole is turned in space until the end [rad].
+    """
+
+    overlap: Floats
+    slip: Floats
+    roll: Floats
+    twist: Floats
+    frame: Floats
+    turned: Floats
+
+    def turned_by(self, rotation: Floats) -> Paths:
+        """Return the same paths in another frame, by a matrix (3, 3)."""
+        return replace(self, frame=rotation @ self.frame, turned=self.turned @ rotation.T)
+
+    def taken(self, order: NDArray[np.intp]) -> Paths:
+        """Return some of the paths, by number, in another order."""
+        one_by_one = {name: getattr(self, name)[:, order] for name in ("overlap", "slip", "roll", "twist")}
+        return replace(self, **one_by_one, frame=self.frame[order], turned=self.turned[order])
+
+    def turning(self, turned: Floats) -> Paths:
+        """Return the same paths, each pair as a whole turning steadily until it has turned by vectors (n, 3)."""
+        return replace(self, turned=turned)
+
+
+def random_paths(kind: str, scale: Floats, span: float, gap: Floats, seed: int) -> Paths:
+    """Return random paths of one of `KINDS`.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    scale : (n, 2) array
+        Largest overlap of each [m], and effective radius [m].
+    span : float
+        Duration [s].
+    gap : (n,) array
+        How far a contact can be stretched [m].
+    seed : int
+        Of the random numbers.
+    """
+    rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
+    time, dt = np.linspace(0.0, 1.0, STEPS + 1), span / STEPS
+    depth, radius = scale.T
+    press = _smooth(rng, time, number)
+    bump = np.sin(np.pi * time)[:, None] ** 2
+    level = 1.0 / (1.0 + np.exp(-2.0 * press))
+    overlap = depth * (1.1 * bump * (0.1 + 0.9 * level) - 0.05) - 1.1 * gap * (1.0 - bump)
+    slip = roll = np.zeros((STEPS, number, 2))
+    twist = np.zeros((STEPS, number))
+
+    def rates(size: Floats) -> Floats:
+        return size * np.diff(_smooth(rng, time, number), axis=0) / dt
+
+    def sizes(low: float, high: float) -> Floats:
+        return depth * 10.0 ** rng.uniform(low, high, number)
+
+    if kind in ("tangential", "all"):
+        size = sizes(-1.0, 1.0)
+        slip = np.stack([rates(size), rates(size)], axis=2)
+    if kind in ("rolling", "all"):
+        size = sizes(-1.0, 1.5) / radius
+        roll = np.stack([rates(size), rates(size)], axis=2)
+    if kind in ("twisting", "all"):
+        twist = rates(sizes(-1.0, 1.5) / radius)
+    turned = rng.normal(size=(number, 3)) * (kind == "all")
+    return Paths(overlap, slip, roll, twist, _frames(rng, number), turned)
+
+
+def held_paths(kind: str, scale: Floats, span: float, seed: int) -> Paths:
+    """Return paths of pairs that are pressed together, slip, roll or twist a little, and keep still from then on.
+
+    Parameters are those of `random_paths`. From the step `HELD_FROM` on nothing moves relative to each other.
+    """
+    rng, number = np.random.default_rng([seed, KINDS.index(kind)]), len(scale)
+    depth, radius = scale.T
+    press = np.minimum(np.arange(STEPS + 1) / HELD_FROM, 1.0)[:, None]
+    moving = (np.abs(np.arange(STEPS) - 0.75 * HELD_FROM) < 0.25 * HELD_FROM)[:, None]
+    size = depth * 10.0 ** rng.uniform(-1.0, 0.0, number) * 2.0 * STEPS / (HELD_FROM * span)
+    angle = rng.uniform(0.0, 2.0 * np.pi, number)
+    way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    slip, roll = (
+        (size / length * moving)[..., None] * way * (kind == name)
+        for name, length in (("tangential", np.ones(number)), ("rolling", radius))
+    )
+    twist = size / radius * moving * (kind == "twisting")
+    return Paths(
+        depth * (1.05 * press - 0.05), slip, roll, twist, _frames(rng, number), np.zeros((number, 3))
+    )  # fmt: skip
+
+
+def _smooth(rng: np.random.Generator, time: Floats, number: int) -> Floats:
+    """Return random periodic functions of size about 1, shape (t, n)."""
+    found = np.zeros((len(time), number))
+    for harmonic in range(1, HARMONICS + 1):
+        weight, phase = rng.normal(size=number), rng.uniform(0.0, 2.0 * np.pi, number)
+        found += weight * np.sin(2.0 * np.pi * harmonic * time[:, None] + phase)
+    return found / np.sqrt(HARMONICS / 2.0)
+
+
+def _frames(rng: np.random.Generator, number: int) -> Floats:
+    """Return random right-handed frames, (n, 3, 3)."""
+    frames = np.linalg.qr(rng.normal(size=(number, 3, 3)))[0]
+    frames[..., 2] *= np.linalg.det(frames)[:, None]
+    return frames
+
+
+def random_rotation(seed: int) -> Floats:
+    """Return a random matrix of rotation (3, 3)."""
+    return _frames(np.random.default_rng(seed), 1)[0]
+
+
+def rotations(vectors: Floats) -> Floats:
+    """Return the matrices of rotation (n, 3, 3) by vectors (n, 3) [rad]."""
+    angle = np.linalg.norm(vectors, axis=1)
+    axis = vectors / np.where(angle > 0.0, angle, 1.0)[:, None]
+    zero = np.zeros(len(angle))
+    x, y, z = axis.T
+    cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=1).reshape(-1, 3, 3)
+    sine, versine = np.sin(angle)[:, None, None], 1.0 - np.cos(angle)[:, None, None]
+    found: Floats = np.eye(3) + sine * cross + versine * (cross @ cross)
+    return found
+
+
+def states(paths: Paths, pairs: SeparatePairs, *, swapped: bool = False) -> Iterator[State]:
+    """Yield the states of the pairs at the end of each step of their paths.
+
+    With `swapped` the first body of each pair does what the second one did, and the other way round; radii and
+    materials of `pairs` have to be exchanged as well.
+    """
+    radius = pairs.radius[:, ::-1] if swapped else pairs.radius
+    reach = radius.sum(axis=1)
+    last = None
+    for number in range(STEPS + 1):
+        way = _frame_at(paths, number)
+        centre = (reach - paths.overlap[number])[:, None] * way[..., 0]
+        if last is not None:
+            position, velocity = np.zeros((2, len(reach), 2, 3))
+            position[:, 1], velocity[:, 1] = centre, (centre - last) / pairs.step
+            state = State(position, velocity, _spins(paths, number - 1, radius, pairs.step))
+            yield _exchanged(state) if swapped else state
+        last = centre
+
+
+def _frame_at(paths: Paths, number: float) -> Floats:
+    found: Floats = rotations(paths.turned * (number / STEPS)) @ paths.frame
+    return found
+
+
+def _spins(paths: Paths, number: int, radius: Floats, dt: float) -> Floats:
+    """Return angular velocities in the middle of a step, (n, 2, 3): rolling does not slip, slip does not roll."""
+    n, *tangents = np.moveaxis(_frame_at(paths, number + 0.5), 2, 0)
+    slip, roll = (
+        part[:, :1] * tangents[0] + part[:, 1:] * tangents[1]
+        for part in (paths.slip[number], paths.roll[number])
+    )
+    reach = radius.sum(axis=1)[:, None]
+    whole = paths.turned / (STEPS * dt) + np.cross(n, slip) / reach
+    twist = 0.5 * paths.twist[number][:, None] * n
+    first, other = radius[:, :1] / reach, radius[:, 1:] / reach
+    return np.stack([whole - other * roll - twist, whole + first * roll + twist], axis=1)
+
+
+def _exchanged(state: State) -> State:
+    """Return a state with the bodies of each pair in the other order."""
+    return State(*(column[:, ::-1] for column in state))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What has happened on some paths.
+
+    Attributes
+    ----------
+    force, torque : (t, n, 2, 3) arrays
+        On both bodies at the end of each step [N, N m].
+    moment : (t, n, 3) array
+        Sum of both torques and of the moments of both forces [N m].
+    work : (t, n) array
+        What has been done on the bodies from outside until then [J].
+    gross : (n,) array
+        Sum of the sizes of what was given and taken back [J].
+    """
+
+    force: Floats
+    torque: Floats
+    moment: Floats
+    work: Floats
+    gross: Floats
+
+
+def follow(paths: Paths, pairs: SeparatePairs, *, swapped: bool = False, steps: int = STEPS) -> Run:
+    """Move pairs along their paths, from contacts without a past on, for some steps."""
+    pairs.begin()
+    count = len(pairs.radius)
+    force, torque = np.zeros((2, steps + 1, count, 2, 3))
+    power, moment = np.zeros((steps, count)), np.zeros((steps, count, 3))
+    for number, state in zip(range(1, steps + 1), states(paths, pairs, swapped=swapped), strict=False):
+        acting = pairs.evaluate(state)
+        force[number], torque[number] = acting.force, acting.torque
+        mean_force, mean_torque = (0.5 * (one[number - 1] + one[number]) for one in (force, torque))
+        power[number - 1] = -(mean_force * state.velocity + mean_torque * state.spin).sum(axis=(1, 2))
+        moment[number - 1] = (acting.torque + np.cross(state.position, acting.force)).sum(axis=1)
+    done = power * pairs.step
+    return Run(force[1:], torque[1:], moment, np.cumsum(done, axis=0), np.abs(done).sum(axis=0))

@@ -1,0 +1,157 @@
+"""The report on the contact laws of a case: what was proved, rebounds, the largest stable step; and a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.findings import Finding
+from pdem.foundation.errors import InputError
+from pdem.foundation.version import VERSION
+from pdem.output.figure import empty_figure
+from pdem.output.run_folder import LAW_FILES
+from pdem.output.summary import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pdem.verification.law_impacts import Rebounds, Stability
+    from pdem.verification.law_proof import Proof
+    from pdem.verification.law_subjects import Subject
+
+ENOUGH = "they can run all the same with --no-laws"
+
+
+@dataclass(frozen=True)
+class LawReport:
+    """What was found about one interaction.
+
+    Attributes
+    ----------
+    subject : Subject
+        The interaction.
+    proofs : sequence of Proof
+        What was to be shown.
+    rebounds : Rebounds
+        Central impacts at several speeds.
+    stability : Stability
+        Oblique impacts with several time steps.
+    """
+
+    subject: Subject
+    proofs: Sequence[Proof]
+    rebounds: Rebounds
+    stability: Stability
+
+    @property
+    def title(self) -> str:
+        """The interaction, and of what it is."""
+        first, second = self.subject.materials
+        return f"{self.subject.key}: {first} on {'wall of ' if self.subject.is_wall else ''}{second}"
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield one finding for each proof that has failed, and one for the others."""
+        subject = f"law of {self.subject.key}"
+        held = [proof for proof in self.proofs if proof.holds]
+        for proof in self.proofs:
+            if not proof.holds:
+                yield Finding(proof.level, subject, str(proof))
+        step = self.stability.largest
+        stable = f"largest stable step found {step:.3g} s" if step else "no stable step found"
+        yield Finding("info", subject, f"{counted(len(held), 'proof')} of {len(self.proofs)} hold; {stable}")
+
+    def rebound_table(self) -> str:
+        """Return the rebounds as a table of text."""
+        rows = [("impact speed [m/s]", "rebound over impact speed")]
+        for speed, found, sticks in zip(
+            self.rebounds.speed, self.rebounds.found, self.rebounds.sticks, strict=True
+        ):
+            rows.append((f"{speed:.3g}", "sticks" if sticks else f"{found:.4f}"))
+        lines = [f"  {one:>18}  {other:>25}" for one, other in rows]
+        wanted = f"restitution of the case {self.rebounds.wanted:g}, time step {self.rebounds.step:.3g} s"
+        return "\n".join([f"{self.title} ({wanted})", *lines])
+
+    def markdown(self) -> str:
+        """Return all of it as a section of a page."""
+        lines = [f"## {self.title}", "", "| to be shown | found | at most | |", "|---|---|---|---|"]
+        for proof in self.proofs:
+            verdict = "holds" if proof.holds else f"**{proof.level}**: {proof.remedy}"
+            lines.append(f"| {proof.name} | {proof.value:.3g} | {proof.limit:.3g} | {verdict} |")
+        first, second = self.rebounds, self.stability
+        lines += ["", "| impact speed [m/s] | rebound over impact speed |", "|---|---|"]
+        for speed, found, sticks in zip(first.speed, first.found, first.sticks, strict=True):
+            lines.append(f"| {speed:.4g} | {'sticks' if sticks else f'{found:.4f}'} |")
+        lines += [
+            "",
+            f"Restitution of the case {first.wanted:g}. Largest stable step found "
+            f"{second.largest:.4g} s; an impact lasts "
+            f"{second.duration:.4g} s by the declared stiffness, and the step of the case is "
+            f"{self.subject.step:.4g} s.",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as numbers and texts."""
+        subject, rebounds, stability = self.subject, self.rebounds, self.stability
+        proofs = [
+            {"name": one.name, "value": one.value, "limit": one.limit, "holds": one.holds, "level": one.level}
+            | ({} if one.holds else {"remedy": one.remedy})
+            for one in self.proofs
+        ]
+        return {
+            "interaction": subject.key, "materials": list(subject.materials), "wall": subject.is_wall,
+            "law": subject.table.law.version, "radius_m": subject.radius, "speed_m_per_s": subject.speed,
+            "step_s": subject.step, "proofs": proofs,
+            "rebounds": {
+                "speed_m_per_s": rebounds.speed.tolist(), "rebound": rebounds.found.tolist(),
+                "sticks": rebounds.sticks.tolist(), "restitution": rebounds.wanted, "step_s": rebounds.step,
+            },
+            "stability": {
+                "step_s": stability.step.tolist(), "energy_after_over_before": stability.gain.tolist(),
+                "largest_s": stability.largest, "duration_s": stability.duration,
+            },
+        }  # fmt: skip
+
+
+def law_files(source: str, reports: Sequence[LawReport]) -> dict[str, bytes]:
+    """Return the files of a report by their names: a page, numbers, and a picture if matplotlib is installed."""
+    page, numbers, picture = LAW_FILES
+    head = f"# Contact laws of {source}\n\nProved by pdem {VERSION} on contacts that it made, before the first step.\n"
+    text = "\n".join([head, *(one.markdown() for one in reports)])
+    record = {"pdem": VERSION, "case": source, "laws": [one.record() for one in reports]}
+    files = {page: text.encode(), numbers: json.dumps(record, indent=1).encode()}
+    try:
+        return {**files, picture: _picture(reports)}
+    except InputError:
+        return files
+
+
+def _picture(reports: Sequence[LawReport]) -> bytes:
+    """Return a picture of rebounds and stable steps of all laws, as PNG.
+
+    Raises
+    ------
+    InputError
+        If matplotlib is not installed.
+    """
+    figure = empty_figure(9.0, 3.2 * len(reports))
+    panels = figure.subplots(len(reports), 2, squeeze=False)
+    for report, (left, right) in zip(reports, panels, strict=True):
+        rebounds, stability = report.rebounds, report.stability
+        left.semilogx(rebounds.speed, rebounds.found, "o-")
+        left.axhline(rebounds.wanted, color="0.6", linestyle="--")
+        left.set(
+            xlabel="impact speed [m/s]",
+            ylabel="rebound over impact speed",
+            ylim=(0.0, None),
+            title=report.title,
+        )
+        right.loglog(stability.step, stability.gain, ".-")
+        right.axvline(report.subject.step, color="0.6", linestyle="--")
+        right.set(xlabel="time step [s]", ylabel="energy after over before", title="dashed: step of the case")
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=120)
+    return file.getvalue()

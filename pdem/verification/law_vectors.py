@@ -1,0 +1,135 @@
+"""Whether the compiler makes vector code of the functions of a user's law: read from the machine code of a loop."""
+
+from __future__ import annotations
+
+import platform
+import re
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from pdem.contact.law.check import STEP
+from pdem.contact.law.parts import AdhesionPart, Contact, Load, NormalPart, tuple_type
+from pdem.foundation.function_trials import place_of
+from pdem.foundation.user_functions import compiled
+from pdem.simd.columns import column_reader, column_writer
+from pdem.simd.places import offset
+from pdem.verification.law_proof import Proof, functions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pdem.contact.law.parts import Part
+    from pdem.verification.law_subjects import Subject
+
+MANY = 64
+"""Contacts of the loop that is looked at."""
+
+VECTORS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)pd\b")
+SCALARS = re.compile(r"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d*)sd\b")
+"""Arithmetic of x86 on several numbers at a time, and on single ones."""
+
+MOST_SCALAR = 0.75
+"""Share of arithmetic on single numbers in a loop that has become vector code: a second one that is "
+"not is beside it."""
+
+CONTACT_NUMBERS, LOAD_NUMBERS = 19, 4
+
+
+def vector_proofs(subject: Subject) -> Iterator[Proof]:
+    """Yield the proofs of a user's functions; none on processors whose machine code is another one.
+
+    That pdem's own functions become vector code is held by a test.
+    """
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return
+    for use in subject.recipe.uses:
+        functions = functions_of(use.part)
+        for function in {one for name, one in functions.items() if name != "gap"}:
+            yield _proof(function, use.part)
+
+
+def _proof(function: Callable[..., Any], part: Part) -> Proof:
+    code = machine_code(function, part)
+    vectors, scalars = len(VECTORS.findall(code)), len(SCALARS.findall(code))
+    remedy = (
+        f"{place_of(function)}: {scalars} of {scalars + vectors} arithmetic instructions of its loop "
+        f"take single numbers, "
+        "which is two to eight times slower: write `a if condition else b` in place of branches and "
+        "loops, and math.sqrt "
+        "in place of other functions of math"
+    )
+    share = scalars / max(scalars + vectors, 1)
+    name = f"arithmetic on single numbers, {part.role}: {function.__name__}"
+    return Proof(name, share, MOST_SCALAR, remedy, "warning")
+
+
+def machine_code(function: Callable[..., Any], part: Part) -> str:
+    """Return the machine code of a loop over contacts that calls a function of a part, for numbers in columns."""
+    call = (
+        _of_overlap(function, part)
+        if isinstance(part, (AdhesionPart, NormalPart))
+        else _with_memory(function, part)
+    )
+
+    @numba.njit(error_model="numpy")
+    def loop(numbers: Any, found: Any) -> None:
+        for c in range(MANY):
+            call(numbers, found, offset(0, c))
+
+    columns = CONTACT_NUMBERS + LOAD_NUMBERS + len(part.history) + len(part.coefficients)
+    loop(np.ones(MANY * columns), np.zeros(MANY * columns))
+    return str(next(iter(loop.inspect_asm().values())))
+
+
+def _columns(first: int, count: int) -> list[int]:
+    return [MANY * column for column in range(first, first + count)]
+
+
+def _of_overlap(function: Callable[..., Any], part: Part) -> Any:
+    """Make the function that calls one of overlap, radius and coefficients for a contact."""
+    inner, Coefficients = compiled(function), tuple_type(part.coefficients)
+    read, of_pair = column_reader(_columns(0, 2)), column_reader(_columns(2, len(part.coefficients)))
+    results = 1 if part.energy is function else 2  # type: ignore[attr-defined]
+    write = column_writer(_columns(0, results))
+
+    @numba.njit(error_model="numpy")
+    def one(numbers: Any, found: Any, at: int) -> None:
+        overlap, radius = read(numbers, at)
+        write(found, at, (inner(overlap, radius, Coefficients(*of_pair(numbers, at))),))
+
+    @numba.njit(error_model="numpy")
+    def two(numbers: Any, found: Any, at: int) -> None:
+        overlap, radius = read(numbers, at)
+        write(found, at, inner(overlap, radius, Coefficients(*of_pair(numbers, at))))
+
+    return one if results == 1 else two
+
+
+def _with_memory(function: Callable[..., Any], part: Part) -> Any:
+    """Make the function that calls one with a memory for a contact."""
+    inner, Coefficients, step = compiled(function), tuple_type(part.coefficients), STEP
+    behind, memory = CONTACT_NUMBERS + LOAD_NUMBERS, len(part.history)
+    of_contact, of_load = (
+        column_reader(_columns(0, CONTACT_NUMBERS)),
+        column_reader(_columns(CONTACT_NUMBERS, LOAD_NUMBERS)),
+    )
+    of_history, of_pair = (
+        column_reader(_columns(behind, memory)),
+        column_reader(_columns(behind + memory, len(part.coefficients))),
+    )
+    write = column_writer(_columns(0, 4 + memory))
+
+    @numba.njit(error_model="numpy")
+    def call(numbers: Any, found: Any, at: int) -> None:
+        x = of_contact(numbers, at)
+        contact = Contact(
+            x[0], x[1], (x[2], x[3], x[4]), (x[5], x[6], x[7]), (x[8], x[9], x[10]), (x[11], x[12], x[13]), x[14],
+            x[15], x[16], x[17], x[18],
+        )  # fmt: skip
+        load, c = Load(*of_load(numbers, at)), Coefficients(*of_pair(numbers, at))
+        value, history, energy = inner(step, contact, c, load, of_history(numbers, at))
+        write(found, at, (value[0], value[1], value[2], energy, *history))
+
+    return call
