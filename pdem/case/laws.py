@@ -128,9 +128,14 @@ def _combination_problem(adhesion: Any, law: LawModel) -> str:
     return f"{text}, which is plastic: {remedy}"
 
 
+def takes_liquid(case: CaseData) -> bool:
+    """Tell whether bridges of a case take the liquid that particles carry."""
+    return any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values())
+
+
 def liquid_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of liquid that particles carry where no bridges take it."""
-    if any((one.adhesion or {}).get("carried_volume") for one in case.interactions.values()):
+    if takes_liquid(case):
         return
     liquids = {
         "particles": [group.liquid for group in case.particles],

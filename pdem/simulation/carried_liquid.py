@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.laws import takes_liquid
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
 from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.schema import CaseData
     from pdem.foundation.fields import Field
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
@@ -47,9 +49,9 @@ def most_carried(constants: Constants) -> NDArray[np.float64]:
     return np.ascontiguousarray(rows.reshape(materials, materials))
 
 
-def kept_fields(fields: Iterable[Field], constants: Constants) -> list[Field]:
+def kept_fields(fields: Iterable[Field], case: CaseData) -> list[Field]:
     """Return the fields that files of a case have: without liquid where none is carried."""
-    return [field for field in fields if field.name != FIELD or carries_liquid(constants)]
+    return [field for field in fields if field.name != FIELD or takes_liquid(case)]
 
 
 def begin_liquid(system: System) -> None:

@@ -18,6 +18,7 @@ from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
 from pdem.output.checkpoint_folder import CHECKPOINTS_TO_KEEP
 from pdem.output.summary import duration, quantity
+from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class DiskNeeds(NamedTuple):
 def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
     """Return the size of the output of a run of some particles."""
     output, end, law = case.output, case.time.end, law_of(case)
-    fields = sum(field.allocate(1).nbytes for field in written_fields())
+    fields = sum(field.allocate(1).nbytes for field in kept_fields(written_fields(), case))
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))
     rows, terms = (
         math.floor(end / output.series_every) + 1,
@@ -139,7 +140,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         rows * _SERIES_NUMBER * (12 + terms + 7 * len(case.walls) + 3 * len(case.insertions)),
         # one more while the next is written
         min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
-        particles * _checkpoint_bytes(law, bool(meshes)),
+        particles * _checkpoint_bytes(case, law, bool(meshes)),
     )
 
 
@@ -155,9 +156,9 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))
 
 
-def _checkpoint_bytes(law: ContactLaw, walls: bool) -> float:
+def _checkpoint_bytes(case: Case, law: ContactLaw, walls: bool) -> float:
     """Return the bytes of a checkpoint per particle: its state, and histories of contacts."""
-    state = sum(field.allocate(1).nbytes for field in state_fields())
+    state = sum(field.allocate(1).nbytes for field in kept_fields(state_fields(), case))
     pairs = CONTACTS_PER_PARTICLE * (16 + 8 * law.columns)
     return state + pairs + (0.2 * (25 + 8 * wall_columns_of(law)) if walls else 0.0)
 

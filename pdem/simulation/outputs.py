@@ -103,7 +103,7 @@ class Outputs:
         self._observed = tuple(simulation.system.observed.columns)
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
-        self._fields = kept_fields(written_fields(), simulation.system.constants)
+        self._fields = kept_fields(written_fields(), simulation.case)
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = self._format.particles(
             self._folder / self._format.particle_file, self._fields, self._attributes,

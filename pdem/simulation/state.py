@@ -47,7 +47,7 @@ def local_groups(system: System) -> Groups:
     return {
         "particles": {
             field.name: system.particles[field.name].copy()
-            for field in kept_fields(state_fields(), system.constants)
+            for field in kept_fields(state_fields(), system.case)
         },
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
         "wall_contacts": {
