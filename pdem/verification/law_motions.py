@@ -179,7 +179,9 @@ class Motions:
             axes /= np.linalg.norm(axes, axis=1)[:, None]
             for name, turned in (("turning", axes), ("turning about the normal", held.frame[..., 0])):
                 run = follow(held.turning(TURN * turned), self._pairs)
-                value = _after_turning(self._acting(base, kind), self._acting(run, kind), TURN * turned)
+                back = _turned_back(self._acting(run, kind), TURN * turned)
+                along = held.frame[..., 0] if kind == "twisting" else None
+                value = _apart(self._acting(base, kind)[HELD_FROM:], back, along)
                 yield Proof(f"{name}, {_words(kind)}", value, TURNED, remedy)
 
     def _acting(self, run: Run, kind: str) -> Floats:
@@ -237,14 +239,20 @@ def _difference(force: Floats, torque: Floats, expected: Run, radius: Floats) ->
     )  # fmt: skip
 
 
-def _after_turning(still: Floats, moved: Floats, turned: Floats) -> float:
-    """Return by how much what acts on pairs that turn differs from what acts on others, while they are held.
-
-    Both are arrays (t, n, 3). It is the median over the paths of the root mean square over each.
-    """
-    back = np.stack([
+def _turned_back(moved: Floats, turned: Floats) -> Floats:
+    """Return what acts on pairs that turn (t, n, 3) as they see it, while they are held."""
+    return np.stack([
         (rotations(-turned * ((number + 1) / STEPS)) @ moved[number][..., None])[..., 0]
         for number in range(HELD_FROM, STEPS)
     ])  # fmt: skip
-    apart, size = ((one**2).sum(axis=(0, 2)) for one in (back - still[HELD_FROM:], still[HELD_FROM:]))
+
+
+def _apart(one: Floats, other: Floats, along: Floats | None) -> float:
+    """Return the difference of two vectors (t, n, 3), along directions (n, 3) if some are given, over the first one.
+
+    It is the median over the paths of the root mean square over each.
+    """
+    if along is not None:
+        one, other = ((part * along).sum(axis=2, keepdims=True) for part in (one, other))
+    apart, size = ((part**2).sum(axis=(0, 2)) for part in (other - one, one))
     return float(np.median(np.sqrt(apart / np.maximum(size, 1e-300))))

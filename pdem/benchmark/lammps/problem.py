@@ -128,7 +128,7 @@ def _law(law: ContactLaw, row: Floats) -> Law:
     normals = [normal.model for normal, _ in law.elastics]
     if normals != ["hertz"] or law.resistances or law.adhesions or law.has("slips"):
         raise SkipCase(
-            "peers are given Hertz and Mindlin's law with one friction, without rolling or adhesion only"
+            "peers are given Hertz and Mindlin's law with one friction, without rolling friction or adhesion only"
         )
     values = dict(zip(law.coefficients, row.tolist(), strict=True))
     names = ("modulus", "tangential.ratio", "damping", "tangential.friction")
