@@ -25,6 +25,10 @@ from pdem.verification.study import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 WORK = 0.1
 """Work of adhesion [J/m^2]."""
 
@@ -212,6 +216,47 @@ def drawing_out(model: Model, axes: Any) -> list[Finding]:
             "work until then [J]", float(np.trapezoid(found[1 : last + 1], gaps[1 : last + 1])), work, 2e-3
         ),
     ]
+
+
+def _compare_curves(axes: Any, overlaps: Floats, found: Floats, theory: Floats) -> list[Finding]:
+    axes.plot(overlaps, theory, "k", overlaps, found, ":", linewidth=2.5)
+    axes.set(xlabel="overlap [m]", ylabel="force [N]", title="pressed, pulled apart, pressed again")
+    apart = float(np.abs(found - theory).max() / theory.max())
+    return [
+        Finding("largest force [N]", float(found.max()), float(theory.max()), 1e-9),
+        Finding("least force [N]", float(found.min()), float(theory.min()), 1e-6),
+        Finding("largest difference on all of the path, over that", apart, 1e-6, 0.0, at_most=True),
+    ]
+
+
+def plastic_springs(model: Model, axes: Any) -> list[Finding]:
+    """Compare the force of two spheres that are pressed and pulled apart with the three lines of Luding's law."""
+    first, most, adhesion, depth = (
+        model.interaction[name]
+        for name in ("normal_stiffness", "unloading_stiffness", "adhesion_stiffness", "plasticity_depth")
+    )
+    h = 2e-5
+    whole = most / (most - first) * depth * RADIUS  # the plastic overlap from which on it is elastic
+    second = first + (most - first) * h / whole
+    down = h * np.linspace(1.0, 0.0, 401)
+    unloading = np.maximum(second * down - (second - first) * h, -adhesion * down)
+    up = h * np.linspace(0.0, 1.0, 401)[1:]
+    found = force_curve(pair_of(model.interaction), np.concatenate([up, down]))
+    return _compare_curves(axes, np.concatenate([up, down]), found, np.concatenate([first * up, unloading]))
+
+
+def plastic_spheres(model: Model, axes: Any) -> list[Finding]:
+    """Compare the force of two spheres that are pressed, relieved and pressed again with the curves of their law."""
+    stiffness, plasticity = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS), model.interaction["plasticity"]
+    h = 2e-5
+    rest = h * plasticity ** (2.0 / 3.0)
+    up, down = np.linspace(0.0, h, 401)[1:], np.linspace(h, 1.01 * rest, 301)
+    unloading = stiffness / (1.0 - plasticity) * (down**1.5 - plasticity * h**1.5)
+    overlaps = np.concatenate([up, down, down[::-1]])
+    found = force_curve(pair_of(model.interaction), overlaps)
+    return _compare_curves(
+        axes, overlaps, found, np.concatenate([stiffness * up**1.5, unloading, unloading[::-1]])
+    )  # fmt: skip
 
 
 def slope(model: Model, axes: Any) -> list[Finding]:

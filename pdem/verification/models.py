@@ -20,6 +20,8 @@ from pdem.verification.model_checks import (
     Model,
     drawing_out,
     loading,
+    plastic_spheres,
+    plastic_springs,
     pressed_by_area,
     pressed_by_dmt,
     pulling,
@@ -84,6 +86,18 @@ MODELS = (
             "adhesion": {"model": "liquid-bridge", "surface_tension": 0.072, "contact_angle": 20.0, "volume": 1e-12},
         },
         (drawing_out,),
+    ),
+    Model(
+        "luding", "Luding, Granular Matter 10 (2008) 235",
+        {
+            **_GRAINS, "law": "luding", "normal_stiffness": 1e3, "unloading_stiffness": 2e3, "adhesion_stiffness": 5e2,
+            "plasticity_depth": 0.05, "restitution": 1.0,
+        },
+        (plastic_springs,),
+    ),
+    Model(
+        "eepa", "Morrissey, Thakur, Ooi, Granular Matter 16 (2014) 383, without adhesion",
+        {**_GRAINS, "law": "eepa", "plasticity": 0.5, "restitution": 1.0}, (plastic_spheres,),
     ),
     Model(
         "rolling-spring", "Ai, Chen, Rotter, Ooi, Powder Technology 206 (2011) 269, type C",

@@ -32,7 +32,7 @@ def test_johnson_kendall_roberts(tmp_path):
     model = entry("jkr")
     findings = findings_of(replace(model, interaction={**model.interaction, **STICKY}), tmp_path)
     assert len(findings) == 10
-    assert all(one.passed for one in findings), [str(one) for one in findings if not one.passed]
+    assert all(one.passed for one in findings), [one for one in findings if not one.passed]
 
 
 def test_what_is_off_is_told(tmp_path, monkeypatch):
@@ -52,7 +52,7 @@ def test_what_is_off_is_told(tmp_path, monkeypatch):
 def test_all_models(tmp_path, model):
     findings = findings_of(model, tmp_path)
     assert findings
-    assert all(one.passed for one in findings), [str(one) for one in findings if not one.passed]
+    assert all(one.passed for one in findings), [one for one in findings if not one.passed]
 
 
 def test_cases_over_ranks_have_all_models():
