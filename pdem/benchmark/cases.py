@@ -166,10 +166,13 @@ class BenchCase:
 DETECTION = "detection"
 """Name of the measurement of neighbour list builds, see `pdem.benchmark.detection`."""
 
+MODELS = "models"
+"""Name of the measurement of contact models, see `pdem.benchmark.contact_models`; only if it is named."""
+
 
 def names_of_cases() -> list[str]:
     """Return the names of all cases."""
-    return [*(case.name for case in CASES), DETECTION]
+    return [*(case.name for case in CASES), DETECTION, MODELS]
 
 
 def default_names() -> list[str]:
@@ -186,7 +189,7 @@ def check_names(names: Sequence[str]) -> list[str]:
         If there is no such case.
     """
     for name in names:
-        if name != DETECTION:
+        if name not in (DETECTION, MODELS):
             find_case(name)
     return list(names)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, SkipCase, find_case
+from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, find_case
+from pdem.benchmark.contact_models import measure_models
 from pdem.benchmark.detection import measure_detection
 from pdem.benchmark.one_thread import ThreadedPhases, share_line
 from pdem.benchmark.resident_memory import MemoryWatch
@@ -127,7 +128,9 @@ def outcomes(name: str, communicator: Any, threads: int, steps: int | None) -> I
     SkipCase
         If the case cannot be measured here.
     """
-    if name != DETECTION:
+    if name == MODELS:
+        yield from measure_models(communicator, threads, steps)
+    elif name != DETECTION:
         yield from measure(find_case(name), communicator, threads, steps)
     elif communicator is not None and communicator.size > 1:
         raise SkipCase("lists are timed on one rank; leave mpirun away")

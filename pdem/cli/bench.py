@@ -54,7 +54,8 @@ def bench(
     detection: the making of lists alone, for several methods, numbers of particles and size ratios, on one rank.
 
     Only when named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on a plate of
-    1,002,528 triangles, 2 GB); both take some minutes.
+    1,002,528 triangles, 2 GB); both take some minutes. models: what each model of rolling, twisting, adhesion and
+    plastic contacts costs per contact above elastic spheres with friction; it compiles a law for each at first.
 
     Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from crowds import LAW
 
-from pdem.benchmark import cases, machine_speed, measure, roofline
+from pdem.benchmark import cases, contact_models, machine_speed, measure, roofline
 from pdem.benchmark.cases import CASES, BenchCase, Start, default_names, find_case, names_of_cases
 from pdem.benchmark.machine_speed import MachineSpeed
 from pdem.benchmark.resident_memory import MemoryWatch, resident_bytes
 from pdem.benchmark.roofline import OF_LAW, Arithmetic, Limits, work_of
 from pdem.benchmark.wall_cases import RADIUS, hopper, mesh_of_a_million
 from pdem.case.initial import initial_particles
+from pdem.case.laws import law_of
 from pdem.case.preflight import preflight
 from pdem.contact.law import hertz, limits, spring_force, viscoelastic
 from pdem.containers.exchange import Alone
@@ -229,3 +230,15 @@ def test_what_comes_out_of_the_hopper_comes_back(monkeypatch):
 def test_a_case_that_cannot_be_had_is_skipped():
     with pytest.raises(cases.SkipCase, match="leave mpirun away"):
         list(measure.outcomes(cases.DETECTION, SimpleNamespace(size=2), 1, None))
+
+
+@pytest.mark.parametrize("keys", contact_models.MODEL_KEYS.values(), ids=contact_models.MODEL_KEYS)
+def test_the_bed_can_have_each_model(keys):
+    bed = cases._bed_case(1, 1)
+    case = contact_models.with_keys(bed, keys)
+    one, other = case.interactions.values()
+    for role in ("rolling", "twisting", "adhesion"):
+        assert (role in keys) == (role in one.parts) == (role in other.parts)
+    assert one.law == other.law == keys.get("law", "hertz-mindlin")
+    assert law_of(case).version != law_of(bed).version
+    assert case.resolved_step() == bed.resolved_step()

@@ -69,7 +69,10 @@ def test_names_are_taken_once():
 
 
 def test_materials_that_come_in_need_interactions():
-    materials = {"grain": case_of(inlet(count=1)).materials["grain"].model_dump(), "sand": {"density": 1.0}}
+    materials = {
+        "grain": case_of(inlet(count=1)).materials["grain"].model_dump(exclude_none=True),
+        "sand": {"density": 1.0},
+    }
     with pytest.raises(CaseError, match=r"interactions.sand-sand: is missing"):
         case_of(inlet(count=5, material="sand"), materials=materials, interactions={})
 

@@ -48,9 +48,9 @@ def in_rows(lists: PairContacts, ids: np.ndarray, owned: int) -> list[list[tuple
     """Return the partner in every candidate of each owned particle, and the history of their contact."""
     start, partner = lists._start[: owned + 1].tolist(), partners(lists, ids, owned).tolist()
     slot_of = np.zeros(lists.candidates, np.int32)
-    slot_of[lists.touching] = lists._storage.indices
+    slot_of[lists.touching] = lists.storage.indices
     slot = slot_of[lists._entry[: start[-1]] >> 1]
-    history = (lists._storage.at(slot) * (slot > 0)).T.tolist()
+    history = (lists.storage.at(slot) * (slot > 0)).T.tolist()
     return [sorted(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 
 

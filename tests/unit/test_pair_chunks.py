@@ -88,7 +88,7 @@ def test_chunks_of_any_size_give_the_same_bits(monkeypatch, workers, few) -> Non
         particles = crowd(4, 1200, 100)
         lists, lost, beyond = two_steps(monkeypatch, particles, near_pairs(particles), workers, size=size)
         assert lists.candidates > 3 * max(CHUNKS)
-        assert lists._storage.number >= lists.candidates // size
+        assert lists.storage.number >= lists.candidates // size
         found[size] = (seen(lists, particles), lost, beyond)
     (one, lost, beyond), *others = found.values()
     for other, lost_too, beyond_too in others:
@@ -152,10 +152,10 @@ def test_forces_are_added_up_in_the_order_of_partners(monkeypatch) -> None:
     particles = crowd(7, 400, 60)
     lists, _, _ = two_steps(monkeypatch, particles, near_pairs(particles), 3)
     assert lists.candidates > 3 * 2 * CHUNK
-    late = particles.count - lists._complete_begin[lists._storage.inner_number]
+    late = particles.count - lists._complete_begin[lists.storage.inner_number]
     assert 0 < late < particles.count
     assert sorted(lists._complete[: particles.count].tolist()) == list(range(particles.count))
-    storage, ids = lists._storage, particles.column("id")
+    storage, ids = lists.storage, particles.column("id")
     lower, higher = lists.lower[: lists.candidates], lists.higher[: lists.candidates]
     for p in range(particles.count):
         force, torque = np.zeros(3), np.zeros(3)
