@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.contact.law.dmt import no_gap
 from pdem.contact.law.parts import AdhesionPart, Key
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) 
 def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
     """Return the energy [J], 0 at the touch."""
     return elastic_energy - 0.5 * c.gradient * radius * overlap * overlap
-
-
-def gap(radius: float, c: Any) -> float:
-    """Return how far a contact can be stretched [m]: not at all."""
-    return 0.0
 
 
 def _values(pair: Pair) -> tuple[float]:
@@ -65,7 +61,7 @@ CONTACT_AREA_ADHESION = AdhesionPart(
     values=_values,
     elastic=elastic,
     energy=energy,
-    gap=gap,
+    gap=no_gap,
     normal=("hertz", "linear"),
 )
 """``gradient`` is the pull over radius and overlap."""

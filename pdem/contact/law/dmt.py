@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import AdhesionPart, Key
+from pdem.contact.law.jkr import WORK_OF_ADHESION
+from pdem.contact.law.parts import AdhesionPart
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Pair
@@ -30,8 +31,8 @@ def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> floa
     return elastic_energy - c.pull * radius * overlap
 
 
-def gap(radius: float, c: Any) -> float:
-    """Return how far a contact can be stretched [m]: not at all."""
+def no_gap(radius: float, c: Any) -> float:
+    """Return how far a contact can be stretched [m] whose adhesion ends at the touch: not at all."""
     return 0.0
 
 
@@ -43,12 +44,12 @@ DMT = AdhesionPart(
     role="adhesion",
     model="dmt",
     text="A constant pull while two spheres touch: of stiff, small, weakly adhesive ones.",
-    keys=(Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0),),
+    keys=(WORK_OF_ADHESION,),
     coefficients=("pull",),
     values=_values,
     elastic=elastic,
     energy=energy,
-    gap=gap,
+    gap=no_gap,
     normal=("hertz", "linear"),
 )
 """``pull`` is F_c over R."""

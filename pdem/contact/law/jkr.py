@@ -33,6 +33,8 @@ FOLD = 1.0 / SIXTH_ROOT
 LARGEST_PULL = 0.4807498567691361
 """Minus the overlap over delta_c where the pull is largest."""
 
+WORK_OF_ADHESION = Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0)
+
 ITERATIONS = 8
 """Of Newton's method, which needs seven at most, from its bound, to the last digit."""
 
@@ -114,7 +116,7 @@ JKR = AdhesionPart(
     model="jkr",
     text="Elastic spheres that attract each other over a short range: soft, large, strongly adhesive ones.",
     keys=(
-        Key("work_of_adhesion", "J/m2", "Twice the surface energy of like materials.", above=0.0),
+        WORK_OF_ADHESION,
         Key(
             "detach",
             "",

@@ -16,8 +16,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.friction import mindlin_ratio
-from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key, ResistancePart
-from pdem.contact.law.rotation import stable_damping, twisting_slider
+from pdem.contact.law.parts import TINY, HistoryColumn, Key, ResistancePart
+from pdem.contact.law.rotation import DAMPING_RATIO, resistance_energies, stable_damping, twisting_slider
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
@@ -68,23 +68,12 @@ MARSHALL = ResistancePart(
             required=False,
             at_least=0.0,
         ),
-        Key(
-            "damping",
-            "",
-            "Damping ratio of the oscillation at rest.",
-            default=0.3,
-            required=False,
-            at_least=0.0,
-            at_most=1.0,
-        ),
+        DAMPING_RATIO,
     ),
     coefficients=("friction", "ratio", "damping", "area"),
     values=_values,
     history=(HistoryColumn("twisting_torque", "N m"),),
-    energies=(
-        Energy("twisting_spring", "twisting_spring", "twisting"),
-        Energy("twisting", "twisting", "twisting"),
-    ),
+    energies=resistance_energies("twisting"),
     torque=torque,
     stiffness=_stiffness,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
 from pdem.contact.law.contact_area_adhesion import CONTACT_AREA_ADHESION
-from pdem.contact.law.dmt import DMT
+from pdem.contact.law.dmt import DMT, no_gap
 from pdem.contact.law.eepa import EEPA, EEPA_LINEAR
 from pdem.contact.law.friction import MINDLIN, SPRING
 from pdem.contact.law.hertz import HERTZ, VISCOELASTIC
@@ -29,6 +29,7 @@ from pdem.contact.law.parts import (
 from pdem.contact.law.plastic import LUDING, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
+from pdem.contact.law.rotation import resistance_energies
 from pdem.contact.law.spring_dashpot_slider import ROLLING_SDS, TWISTING_SDS
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.function_digest import digest_of
@@ -247,7 +248,7 @@ class _Maker:
                 )
             return None
         _check_function(given, "adhesion", 3)
-        _check_function(gap or _no_gap, "gap", 2)
+        _check_function(gap or no_gap, "gap", 2)
 
         def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> Any:
             pull, _ = given(overlap, radius, c)
@@ -260,7 +261,7 @@ class _Maker:
         return AdhesionPart(
             role="adhesion", model=given.__name__, keys=self._keys, coefficients=self._names, values=self._values,
             energies=(Energy("adhesion", None, "adhesion"),) if gap else (), elastic=elastic, energy=energy,
-            gap=gap or _no_gap, digest=digest_of(given, gap or _no_gap), normal=(normal.model,),
+            gap=gap or no_gap, digest=digest_of(given, gap or no_gap), normal=(normal.model,),
         )  # fmt: skip
 
     def tangential(self, given: Any) -> TangentialPart | None:
@@ -278,8 +279,9 @@ class _Maker:
         if given is None:
             return None
         _check_function(given, role, 5)
-        energies = Energy(f"{role}_spring", f"{role}_spring", role), Energy(role, role, role)
-        return ResistancePart(**self._remembering(role, given), energies=energies, torque=given)
+        return ResistancePart(
+            **self._remembering(role, given), energies=resistance_energies(role), torque=given
+        )
 
     def _remembering(self, role: str, given: Any) -> dict[str, Any]:
         columns = tuple(HistoryColumn(f"{role}_history_{name}", "") for name in self._history.get(role, ()))
@@ -287,11 +289,6 @@ class _Maker:
             "role": role, "model": given.__name__, "keys": self._keys, "coefficients": self._names,
             "values": self._values, "history": columns, "digest": digest_of(given),
         }  # fmt: skip
-
-
-def _no_gap(radius: float, c: Any) -> float:
-    """Return how far a contact can be stretched [m]: not at all."""
-    return 0.0
 
 
 def _known(models: Mapping[str, Any], name: str, role: str) -> Any:

@@ -17,9 +17,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pdem.contact.law.friction import mindlin_ratio
-from pdem.contact.law.parts import TINY, Energy, Key, ResistancePart, vector
-from pdem.contact.law.rotation import across, stable_damping, turned
-from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, with_two_frictions
+from pdem.contact.law.parts import TINY, Key, ResistancePart, vector
+from pdem.contact.law.rotation import (
+    DAMPING_RATIO,
+    TORQUE_FRICTION,
+    across,
+    resistance_energies,
+    stable_damping,
+    turned,
+)
+from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Load, Pair, Step
@@ -30,21 +37,6 @@ ROLLING_INERTIA = 3.5
 
 AI = 2.25
 """Stiffness over ``k_n (mu R)^2`` by Ai et al."""
-
-
-def torque(step: Step, contact: Contact, c: Any, load: Load, history: Vector) -> tuple[Vector, Vector, float]:
-    """Return the torque on the second body [N m], the torque to be remembered [N m], and the energy in it [J]."""
-    return limited_torque(step, contact, c, load, history, (c.friction, c.friction))[:3]
-
-
-def torque_of_two(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float, float, float, float]
-) -> tuple[Vector, tuple[float, float, float, float], float]:
-    """Return the same with two frictions; the history also tells whether the contact rolls on."""
-    frictions = (c.dynamic if history[3] > 0.5 else c.friction), c.dynamic
-    held = history[0], history[1], history[2]
-    value, now, stored, sticks = limited_torque(step, contact, c, load, held, frictions)
-    return value, (now[0], now[1], now[2], 0.0 if sticks else 1.0), stored
 
 
 def limited_torque(
@@ -70,6 +62,9 @@ def limited_torque(
     return (mx - damping * tx, my - damping * ty, mz - damping * tz), (mx, my, mz), stored, sticks
 
 
+torque, torque_of_two = torques_of(limited_torque)
+
+
 def rotational_stiffness(overlap: float, radius: float, normal: float, c: Any) -> float:
     """Return the stiffness [N m/rad] where the normal one [N/m] is given."""
     return float(c.ratio * normal * radius * radius)
@@ -88,7 +83,7 @@ _ONE_FRICTION = ResistancePart(
     model="spring",
     text="An elastic-plastic spring and dashpot with memory: a heap stays as it is.",
     keys=(
-        Key("friction", "", "Largest torque over normal force and effective radius.", at_least=0.0),
+        TORQUE_FRICTION,
         Key(
             "stiffness",
             "",
@@ -98,15 +93,7 @@ _ONE_FRICTION = ResistancePart(
             choices=("ai", "tangential"),
         ),
         Key("stiffness_ratio", "", "Stiffness over k_n R^2, in place of a rule.", required=False, above=0.0),
-        Key(
-            "damping",
-            "",
-            "Damping ratio of the oscillation at rest.",
-            default=0.3,
-            required=False,
-            at_least=0.0,
-            at_most=1.0,
-        ),
+        DAMPING_RATIO,
         Key(
             "mobilised_damping",
             "",
@@ -122,7 +109,7 @@ _ONE_FRICTION = ResistancePart(
     values=_values,
     rule=frictions_rule,
     history=vector("rolling_torque", "N m", -1),
-    energies=(Energy("rolling_spring", "rolling_spring", "rolling"), Energy("rolling", "rolling", "rolling")),
+    energies=resistance_energies("rolling"),
     torque=torque,
     stiffness=rotational_stiffness,
 )

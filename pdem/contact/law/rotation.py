@@ -10,11 +10,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pdem.contact.law.parts import WORST_ROTATION
+from pdem.contact.law.parts import WORST_ROTATION, Energy, Key
 
 if TYPE_CHECKING:
     from pdem.contact.law.parts import Contact, Step
     from pdem.foundation.vectors import Vector
+
+
+TORQUE_FRICTION = Key("friction", "", "Largest torque over normal force and effective radius.", at_least=0.0)
+
+DAMPING_RATIO = Key(
+    "damping", "", "Damping ratio of the oscillation at rest.", default=0.3, required=False, at_least=0.0, at_most=1.0
+)  # fmt: skip
+
+
+def resistance_energies(role: str) -> tuple[Energy, Energy]:
+    """Return the energies of a spring against rolling or twisting: what is stored in it, and what is lost."""
+    return Energy(f"{role}_spring", f"{role}_spring", role), Energy(role, role, role)
 
 
 def across(v: Vector, n: Vector) -> Vector:

@@ -14,32 +14,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pdem.contact.law.parts import TINY, Energy, HistoryColumn, Key, ResistancePart, vector
-from pdem.contact.law.rotation import across, stable_damping, turned, twisting_slider
-from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, with_two_frictions
+from pdem.contact.law.parts import TINY, HistoryColumn, Key, ResistancePart, vector
+from pdem.contact.law.rotation import (
+    TORQUE_FRICTION,
+    across,
+    resistance_energies,
+    stable_damping,
+    turned,
+    twisting_slider,
+)
+from pdem.contact.law.two_frictions import DYNAMIC_FRICTION, frictions_rule, torques_of, with_two_frictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pdem.contact.law.parts import Contact, Load, Pair, Step
     from pdem.foundation.vectors import Vector
-
-
-def rolling_torque(
-    step: Step, contact: Contact, c: Any, load: Load, history: Vector
-) -> tuple[Vector, Vector, float]:
-    """Return the torque on the second body [N m], that of the spring alone, and the energy in it [J]."""
-    return limited_rolling(step, contact, c, load, history, (c.friction, c.friction))[:3]
-
-
-def rolling_torque_of_two(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float, float, float, float]
-) -> tuple[Vector, tuple[float, float, float, float], float]:
-    """Return the same with two frictions; the history also tells whether the contact rolls on."""
-    frictions = (c.dynamic if history[3] > 0.5 else c.friction), c.dynamic
-    held = history[0], history[1], history[2]
-    value, now, stored, sticks = limited_rolling(step, contact, c, load, held, frictions)
-    return value, (now[0], now[1], now[2], 0.0 if sticks else 1.0), stored
 
 
 def limited_rolling(
@@ -64,35 +54,24 @@ def limited_rolling(
     return (mx, my, mz), (sx, sy, sz), stored, sticks
 
 
-def twisting_torque(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float]
-) -> tuple[Vector, tuple[float], float]:
-    """Return the torque on the second body [N m], that of the spring along the normal, and the energy in it [J]."""
-    value, now, stored, _ = limited_twisting(step, contact, c, load, history[0], (c.friction, c.friction))
-    return value, (now,), stored
-
-
-def twisting_torque_of_two(
-    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float, float]
-) -> tuple[Vector, tuple[float, float], float]:
-    """Return the same with two frictions; the history also tells whether the contact twists on."""
-    frictions = (c.dynamic if history[1] > 0.5 else c.friction), c.dynamic
-    value, now, stored, sticks = limited_twisting(step, contact, c, load, history[0], frictions)
-    return value, (now, 0.0 if sticks else 1.0), stored
+rolling_torque, rolling_torque_of_two = torques_of(limited_rolling)
 
 
 def limited_twisting(
-    step: Step, contact: Contact, c: Any, load: Load, held: float, frictions: tuple[float, float]
-) -> tuple[Vector, float, float, bool]:
+    step: Step, contact: Contact, c: Any, load: Load, history: tuple[float], frictions: tuple[float, float]
+) -> tuple[Vector, tuple[float], float, bool]:
     """Return torque, that of the spring, energy, and whether it sticks: up to one friction, on with the other."""
     n, w = contact.normal, contact.rolling
     twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
     damping = min(c.damping, stable_damping(step, contact, c.stiffness))
-    grown, reach = held - c.stiffness * load.time * twist, contact.radius * load.force
+    grown, reach = history[0] - c.stiffness * load.time * twist, contact.radius * load.force
     limits = frictions[0] * reach, frictions[1] * reach
     torque, spring, sticks = twisting_slider(grown, damping, twist, limits)
     stored = 0.5 * spring * spring / max(c.stiffness, TINY)
-    return (torque * n[0], torque * n[1], torque * n[2]), spring, stored, sticks
+    return (torque * n[0], torque * n[1], torque * n[2]), (spring,), stored, sticks
+
+
+twisting_torque, twisting_torque_of_two = torques_of(limited_twisting)
 
 
 def _rolling_values(pair: Pair) -> tuple[float, ...]:
@@ -122,20 +101,13 @@ def _twisting_stiffness(overlap: float, radius: float, normal: float, c: Any) ->
     return float(c.stiffness)
 
 
-_FRICTION = Key("friction", "", "Largest torque over normal force and effective radius.", at_least=0.0)
-
-
-def _energies(role: str) -> tuple[Energy, Energy]:
-    return Energy(f"{role}_spring", f"{role}_spring", role), Energy(role, role, role)
-
-
 ROLLING_SDS = with_two_frictions(
     ResistancePart(
         role="rolling",
         model="sds",
         text="A spring, a dashpot and a slider of constant stiffness against rolling: a heap stays as it is.",
         keys=(
-            _FRICTION,
+            TORQUE_FRICTION,
             Key(
                 "stiffness",
                 "N/m",
@@ -154,7 +126,7 @@ ROLLING_SDS = with_two_frictions(
         values=_rolling_values,
         rule=_rolling_rule,
         history=vector("rolling_torque", "N m", -1),
-        energies=_energies("rolling"),
+        energies=resistance_energies("rolling"),
         torque=rolling_torque,
         stiffness=_rolling_stiffness,
     ),
@@ -167,7 +139,7 @@ TWISTING_SDS = with_two_frictions(
         model="sds",
         text="A spring, a dashpot and a slider of constant stiffness against twisting.",
         keys=(
-            _FRICTION,
+            TORQUE_FRICTION,
             Key("stiffness", "N m/rad", "Torque over angle.", above=0.0),
             Key("damping", "N m s/rad", "Torque over rate.", default=0.0, required=False, at_least=0.0),
             DYNAMIC_FRICTION,
@@ -176,7 +148,7 @@ TWISTING_SDS = with_two_frictions(
         values=_twisting_values,
         rule=frictions_rule,
         history=(HistoryColumn("twisting_torque", "N m"),),
-        energies=_energies("twisting"),
+        energies=resistance_energies("twisting"),
         torque=twisting_torque,
         stiffness=_twisting_stiffness,
     ),

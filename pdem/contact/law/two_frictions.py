@@ -34,6 +34,33 @@ def _with_dynamic(values: Callable[[Pair], Sequence[float]], pair: Pair) -> tupl
     return *values(pair), pair.keys["dynamic_friction"]
 
 
+def torques_of(limited: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Make the torque of a resistance with one friction, and that with two.
+
+    Parameters
+    ----------
+    limited : callable
+        ``limited(step, contact, c, load, held, frictions)`` returns the torque on the second body (3) [N m], what is to
+        be remembered of the spring, a tuple like `held`, the energy in it [J], and whether the contact sticks: it does
+        up to the first of two frictions, and goes on with the other.
+    """
+
+    def torque(step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]) -> tuple[Any, ...]:
+        """Return the torque, the new history, and the energy."""
+        value, now, stored, _ = limited(step, contact, c, load, history, (c.friction, c.friction))
+        return value, now, stored
+
+    def torque_of_two(
+        step: Any, contact: Any, c: Any, load: Any, history: tuple[float, ...]
+    ) -> tuple[Any, ...]:
+        """Return the same with two frictions; the last number of the history tells whether the contact slips."""
+        frictions = (c.dynamic if history[-1] > 0.5 else c.friction), c.dynamic
+        value, now, stored, sticks = limited(step, contact, c, load, history[:-1], frictions)
+        return value, (*now, 0.0 if sticks else 1.0), stored
+
+    return torque, torque_of_two
+
+
 def with_two_frictions(part: ResistancePart, torque: Callable[..., Any]) -> ResistancePart:
     """Return a resistance with another one for contacts that have two frictions.
 
