@@ -13,6 +13,7 @@ import tomli_w
 
 from pdem.benchmark.cases import Start, find_case
 from pdem.case.model import Case
+from pdem.contact.law.models import LAWS
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def measure_models(communicator: Any, threads: int, steps: int | None) -> Iterat
 def _settled(bed: Start, keys: Mapping[str, Any], communicator: Any, threads: int) -> Simulation:
     """Return the bed with further keys of its interactions, come to rest with them."""
     particles = None if bed.state is None else bed.state["particles"]
-    start = Start(with_keys(bed.case, keys), bed.meshes, None if particles is None else dict(particles))
+    start = Start(with_keys(bed.case, keys), bed.meshes, particles)
     simulation = Simulation(
         start.case, communicator, threads=threads, particles=start.particles, meshes=start.meshes
     )
@@ -122,7 +123,7 @@ def with_keys(case: Case, keys: Mapping[str, Any]) -> Case:
     document = case.model_dump(mode="python", exclude_none=True)
     for table in document["interactions"].values():
         table.update(keys)
-        if table["law"] == "viscoelastic":
+        if not LAWS[table["law"]].normal.has_restitution:
             table.pop("restitution", None)
     return Case.from_text(tomli_w.dumps(document), case.directory)
 

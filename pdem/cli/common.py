@@ -11,6 +11,7 @@ from pdem.foundation.terminal import to_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from pdem.case.findings import Finding
     from pdem.case.model import Case
@@ -118,6 +119,20 @@ def read_case(path: str, settings: Sequence[str]) -> Case:
     for assignment in settings:
         case.override(assignment)
     return case
+
+
+def require_free(target: Path, *, overwrite: bool) -> None:
+    """Refuse to write over a file unless the user says so.
+
+    Raises
+    ------
+    InputError
+        If it is there.
+    """
+    from pdem.foundation.errors import InputError
+
+    if target.exists() and not overwrite:
+        raise InputError(f"{target}: is there already; --overwrite replaces it, -o names another file")
 
 
 def is_root(communicator: Any) -> bool:

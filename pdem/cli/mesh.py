@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.cli.common import echo_to_stderr, overwrite_option, read_case, serial, settings_option
+from pdem.cli.common import echo_to_stderr, overwrite_option, read_case, require_free, serial, settings_option
 
 if TYPE_CHECKING:
     from pdem.case.model import Case
@@ -62,8 +62,7 @@ def _require_free(case: Case, target: Path, overwrite: bool) -> None:
     for key, used in input_files(case).items():
         if target.exists() and used.exists() and target.samefile(used):
             raise InputError(f"{target}: is the file of {key} of the case; name another file")
-    if target.exists() and not overwrite:
-        raise InputError(f"{target}: is there already; --overwrite replaces it, -o names another file")
+    require_free(target, overwrite=overwrite)
 
 
 def _table(case: Case, reports: list[MeshReport]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.cli.common import echo_to_stderr, overwrite_option, serial
+from pdem.cli.common import echo_to_stderr, overwrite_option, require_free, serial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,11 +58,10 @@ def _shape(
     path: Path, most: int | None, error: float, scale: float, output: str | None, overwrite: bool
 ) -> None:  # fmt: skip
     from pdem.containers.sphere_union import union_of_spheres
-    from pdem.foundation.errors import InputError
     from pdem.particles.cluster_shapes import shape_warnings, solid_of_list, sum_of_spheres
 
-    if output is not None and Path(output).exists() and not overwrite:
-        raise InputError(f"{output}: is there already; --overwrite replaces it, -o names another file")
+    if output is not None:
+        require_free(Path(output), overwrite=overwrite)
     rows: dict[str, Solid] = {}
     listed = _read(path, most, error, scale, rows)
     union = union_of_spheres(listed.centre, listed.radius)

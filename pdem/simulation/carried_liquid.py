@@ -36,17 +36,7 @@ FILMS, BRIDGES = "liquid_in_films", "liquid_in_bridges"
 
 def carries_liquid(constants: Constants) -> bool:
     """Tell whether bridges of a case take what particles carry."""
-    return bool(most_carried(constants).any())
-
-
-def most_carried(constants: Constants) -> NDArray[np.float64]:
-    """Return the largest volume of a bridge over the cube of the harmonic mean radius, by two materials (M, M)."""
-    materials, carried = len(constants.density), constants.law.carried
-    if carried is None:
-        return np.zeros((materials, materials))
-    column = constants.law.coefficients[carried[0]].rpartition(".")[0] + ".most"
-    rows = constants.table[:, constants.law.coefficients.index(column)]
-    return np.ascontiguousarray(rows.reshape(materials, materials))
+    return bool(constants.carried_limits.any())
 
 
 def kept_fields(fields: Iterable[Field], case: CaseData) -> list[Field]:
@@ -74,7 +64,7 @@ def form_bridges(system: System) -> None:
     """Form the bridges of contacts that have begun in the last step, if there are any on any rank. Collective."""
     if system.liquid_quantum == 0.0:
         return
-    most = most_carried(system.constants)
+    most = system.constants.carried_limits
     pairs = pair_liquid(system.pair_contacts, system.particles, most)
     walls = (
         None if system.wall_contacts is None else wall_liquid(system.wall_contacts, system.particles, most)
@@ -139,7 +129,7 @@ def liquid_values(system: System) -> dict[str, float]:
     """Return the values of these columns; together they are all that particles own. Collective."""
     if not liquid_columns(system.constants):
         return {}
-    most, own = most_carried(system.constants), system.particles
+    most, own = system.constants.carried_limits, system.particles
     pairs = pair_liquid(system.pair_contacts, own, most)
     walls = None if system.wall_contacts is None else wall_liquid(system.wall_contacts, own, most)
     bound = _bound(system, pairs, walls)[0][: own.count]

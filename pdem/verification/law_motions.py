@@ -41,22 +41,19 @@ IMPACTS = 6.0
 SEED = 20061
 
 GAIN = 5e-3
-"""Energy that a closed path may give over all that goes to and fro on it: what is left of the error "
-"of the steps."""
+"""Energy that a closed path may give over all that goes to and fro on it: what is left of the error
+of the steps."""
 
 SAME = 1e-4
 """Difference that rounding may make between what should be equal, over the largest: stiff spheres overlap by a
-millionth
-of their radius."""
+millionth of their radius."""
 
 TURN = 1.0
 """Angle by which pairs are turned that otherwise keep still [rad]."""
 
 TURNED = 0.03
 """Difference that steps make to a contact that is turned by about one radian; a law that is not turned with it
-differs by
-a part of order one."""
-
+differs by a part of order one."""
 
 NO_TORQUE = 1e-3
 """Torque over force and radius that is about none."""

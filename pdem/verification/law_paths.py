@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pdem.verification.law_pairs import State
 
@@ -165,13 +166,7 @@ def random_rotation(seed: int) -> Floats:
 
 def rotations(vectors: Floats) -> Floats:
     """Return the matrices of rotation (n, 3, 3) by vectors (n, 3) [rad]."""
-    angle = np.linalg.norm(vectors, axis=1)
-    axis = vectors / np.where(angle > 0.0, angle, 1.0)[:, None]
-    zero = np.zeros(len(angle))
-    x, y, z = axis.T
-    cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=1).reshape(-1, 3, 3)
-    sine, versine = np.sin(angle)[:, None, None], 1.0 - np.cos(angle)[:, None, None]
-    found: Floats = np.eye(3) + sine * cross + versine * (cross @ cross)
+    found: Floats = Rotation.from_rotvec(vectors).as_matrix()
     return found
 
 
