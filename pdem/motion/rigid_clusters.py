@@ -25,8 +25,10 @@ from pdem.foundation.vectors import exact_cross3, exact_dot3
 from pdem.motion.integration import (
     FINE,
     GONE,
+    INVERSE_MASS,
     PACKED,
     PLACE,
+    SIZE,
     SPEED,
     SPIN,
     Motion,
@@ -34,6 +36,7 @@ from pdem.motion.integration import (
     move_along,
     without_crawl,
 )
+from pdem.motion.integration import MATERIAL as MATERIAL_PLACE
 from pdem.motion.rigid_rotation import angular_velocity, to_space, turned
 from pdem.simd.places import ROW
 
@@ -86,8 +89,8 @@ class Body(NamedTuple):
         Unit quaternion.
     momentum, inverse_inertia : tuple of 3 float
         Angular momentum in space [kg m^2/s]; one over the principal moments [1/(kg m^2)].
-    inverse_mass, scale : float
-        One over the mass [1/kg]; scale of the shape.
+    inverse_mass, scale, material : float
+        One over the mass [1/kg]; scale of the shape; index of the material.
     begin, end : int
         Spheres of the shape.
     """
@@ -99,6 +102,7 @@ class Body(NamedTuple):
     inverse_inertia: Vector
     inverse_mass: float
     scale: float
+    material: float
     begin: int
     end: int
 
@@ -116,7 +120,8 @@ def body_of(c: int, states: Floats, shapes: ShapeArrays, density: Floats) -> Bod
         (states[c, ORIENTATION], states[c, ORIENTATION + 1], states[c, ORIENTATION + 2], states[c, ORIENTATION + 3]),
         (states[c, MOMENTUM], states[c, MOMENTUM + 1], states[c, MOMENTUM + 2]),
         (1.0 / (fifth * moments[shape, 0]), 1.0 / (fifth * moments[shape, 1]), 1.0 / (fifth * moments[shape, 2])),
-        1.0 / (cube * shapes.volume[shape]), scale, shapes.begin[shape], shapes.begin[shape + 1],
+        1.0 / (cube * shapes.volume[shape]), scale, states[c, MATERIAL], shapes.begin[shape],
+        shapes.begin[shape + 1],
     )  # fmt: skip
 
 
@@ -327,7 +332,7 @@ def write_members(
 def place_ghost(
     p: int, sphere: int, back: float, motion: Motion, body: Body, shapes: ShapeArrays, tensor: Floats, packed: Floats
 ) -> None:  # fmt: skip
-    """Write what moves of the copy of a member into its packed row, and its tensor."""
+    """Write the packed row of the copy of a member, which lists may just have given it, and its tensor."""
     then, spin = middle_of(body, back)
     offset = _offset(body.begin + sphere, body.scale, shapes)
     arm = to_space(body.orientation, offset)
@@ -337,6 +342,11 @@ def place_ghost(
         x = body.centre[axis] + arm[axis]
         packed[at + PLACE + axis] = move_along(axis, 0.0, x, x, motion.sides)[0]
         packed[at + SPEED + axis], packed[at + SPIN + axis] = velocity[axis], spin[axis]
+    packed[at + SIZE], packed[at + MATERIAL_PLACE] = (
+        body.scale * shapes.radius[body.begin + sphere],
+        body.material,
+    )
+    packed[at + INVERSE_MASS] = body.inverse_mass  # that along the normal takes its place in contacts
     write_tensor(p, offset, body, tensor)
 
 
@@ -345,7 +355,7 @@ def place_ghosts(
     first: int, row: NDArray[np.int64], sphere: NDArray[np.int64], back: float, motion: Motion, density: Floats,
     shapes: ShapeArrays, clusters: ClusterArrays, packed: Floats,
 ) -> None:  # fmt: skip
-    """Write what moves of the copies of members, and their tensors, from copies of states.
+    """Write the packed rows of the copies of members, and their tensors, from copies of states.
 
     The particle `first` + g is the sphere ``sphere[g]`` of the cluster in row ``row[g]``, unless that is negative; the
     others follow. Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
