@@ -128,7 +128,13 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
     (folder / "pytest.ini").write_text(CONFIGURATION)
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    for place, text in (("a/test_front", FRONT), ("a/test_group", GROUP), ("a/test_middle", MIDDLE), ("b/test_end", END), ("c/test_last", LAST)):
+    for place, text in (
+        ("a/test_front", FRONT),
+        ("a/test_group", GROUP),
+        ("a/test_middle", MIDDLE),
+        ("b/test_end", END),
+        ("c/test_last", LAST),
+    ):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / f"{place}.py").write_text(text)
     (folder / "a" / "test_other.py").write_text(OTHER)
