@@ -18,7 +18,7 @@ from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
 from pdem.foundation.errors import CaseError, InputError
 
-pytestmark = pytest.mark.shares_law("sticky")
+pytestmark = [pytest.mark.compiles, pytest.mark.shares_law("sticky")]
 
 ROOT = Path(__file__).resolve().parents[2]
 CROWD = np.random.default_rng(4)

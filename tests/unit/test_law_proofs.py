@@ -24,6 +24,8 @@ from pdem.verification.law_subjects import subjects_of
 from pdem.verification.law_vectors import vector_proofs
 from pdem.verification.laws import prove_laws
 
+pytestmark = pytest.mark.compiles
+
 LAWS = """
 import math
 import pdem
