@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots, last_snapshot
+from pdem.output.snapshots import (
+    PARTICLE_FILE,
+    WALL_FILE,
+    ParticleSnapshots,
+    WallSnapshots,
+    last_snapshot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +83,7 @@ class SnapshotFormat:
 
     Attributes
     ----------
-    particle_file, wall_file : str
+    particle_file, wall_file, cluster_file : str
         Names of its files in an output folder.
     particles, walls : callable
         Make the writers, with the arguments of `ParticleSnapshots` and `WallSnapshots`.
@@ -87,18 +93,24 @@ class SnapshotFormat:
 
     particle_file: str
     wall_file: str
+    cluster_file: str
     particles: Callable[..., ParticleWriter]
     walls: Callable[..., WallWriter]
     last_snapshot: Callable[[Path], tuple[int, float] | None]
 
     @property
-    def files(self) -> tuple[str, str]:
-        """Names of both files."""
-        return self.particle_file, self.wall_file
+    def files(self) -> tuple[str, ...]:
+        """Names of all files."""
+        return self.particle_file, self.wall_file, self.cluster_file
 
+
+CLUSTER_FILE = "clusters.vtkhdf"
+"""Name of the snapshots of rigid clusters as bodies; their members are among the particles."""
 
 FORMATS = {
-    "vtkhdf": SnapshotFormat(PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots, last_snapshot)
+    "vtkhdf": SnapshotFormat(
+        PARTICLE_FILE, WALL_FILE, CLUSTER_FILE, ParticleSnapshots, WallSnapshots, last_snapshot
+    )
 }
 """Formats by name."""
 

@@ -17,6 +17,8 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.bodies import count_of_bodies
+from pdem.simulation.cluster_energy import cluster_energies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,14 +120,14 @@ class Measures:
     energies : dict of str to float
         The terms of the ledger [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
-        Numbers of them.
+        Numbers of them; a cluster is one particle.
     largest_overlap : float
         Over the smaller radius.
     """
 
     def __init__(self, system: System) -> None:
         sums, pairs, walls, largest = local_sums(system)
-        counts = np.array([[system.particles.count, pairs, walls]], np.int64)
+        counts = np.array([[count_of_bodies(system), pairs, walls]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()
@@ -178,14 +180,19 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     energies = particle_energies(system.particles, system.constants)
     names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
     sums.add_rows(names, np.array(energies))
+    if system.clusters is not None:
+        sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
 
 
 def particle_energies(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> list[NDArray[np.float64]]:
-    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity."""
+    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
+
+    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`.
+    """
     radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
-    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
+    mass = masses_of_spheres(columns, constants)
     return [
         0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
         0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
@@ -193,11 +200,19 @@ def particle_energies(
     ]
 
 
+def masses_of_spheres(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> NDArray[np.float64]:
+    """Return the masses of single spheres [kg], 0 of members of clusters."""
+    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    return np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
+
+
 def gravity_energies(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> list[NDArray[np.float64]]:
     """Return energies of particles in gravity [J], for each axis along which gravity acts."""
-    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    mass = masses_of_spheres(columns, constants)
     return [
         -constants.gravity[axis]
         * mass

@@ -121,6 +121,8 @@ class ContactLaw:
         Of all pairs of materials of a case.
     energies : bool
         Whether contacts keep account of stored and lost energies.
+    clusters : bool
+        Whether particles may be members of rigid clusters, whose mass a contact feels depends on its direction.
 
     Attributes
     ----------
@@ -147,8 +149,8 @@ class ContactLaw:
         If pairs use tangential forces of different kinds, or there are too many coefficients.
     """
 
-    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True) -> None:
-        recipes = list(recipes)
+    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True, clusters: bool = False) -> None:
+        recipes, self.has_clusters = list(recipes), clusters
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
         self.tangential: TangentialPart | None = _tangential(recipes)
@@ -302,7 +304,8 @@ class ContactLaw:
         elastics = [elastic_name(one) for one in self.elastics]
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
-        return "_".join([*elastics, *others, *(["ledger"] if self.has_ledger else [])])
+        others += ["ledger"] * self.has_ledger + ["clusters"] * self.has_clusters
+        return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:
         if self.is_spring:
