@@ -144,14 +144,16 @@ def yield_when_crowded(
     return crowded
 
 
-def waits_yield(environment: Mapping[str, str] | None = None) -> bool:
-    """Tell whether waiting ranks of MPICH shall give up their core, by `yield_when_crowded` or the user.
+def waits_yield(library: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Tell whether ranks shall give up their core while they wait, and MPI has to be started so that they do.
+
+    Open MPI needs nothing for it.
 
     MPICH looks at that setting only where several threads may call it (``MPI_THREAD_MULTIPLE``), since it gives up the
     core where it would let another thread in. This costs some locks per message, so it is asked for here alone.
     """
     environment = os.environ if environment is None else environment
-    return environment.get(_YIELD, "0").strip().lower() not in _OFF
+    return "Open MPI" not in library and environment.get(_YIELD, "0").strip().lower() not in _OFF
 
 
 def _largest_number(text: str | None) -> int | None:

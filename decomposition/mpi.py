@@ -193,13 +193,14 @@ def load_mpi(launch: Launch | None = None) -> Any:
     """
     MPI = _import_mpi()
     if not MPI.Is_initialized():
-        check_library(MPI.Get_library_version(), launch)
+        library = MPI.Get_library_version()
+        check_library(library, launch)
         faulthandler.enable()  # a crash in a kernel or in MPI then says where it was
         with warnings.catch_warnings():
             # mpi4py warns about a foreign launcher on every rank; `check_size` says so once and stops
             warnings.simplefilter("ignore", RuntimeWarning)
             # kernels are threaded, only the main thread talks to MPI; but MPICH yields only to several that may
-            MPI.Init_thread(MPI.THREAD_MULTIPLE if waits_yield() else MPI.THREAD_FUNNELED)
+            MPI.Init_thread(MPI.THREAD_MULTIPLE if waits_yield(library) else MPI.THREAD_FUNNELED)
     return MPI
 
 
