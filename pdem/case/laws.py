@@ -263,7 +263,8 @@ def law_of(case: CaseData) -> ContactLaw:
         See `recipe_of`.
     """
     made = [recipe for one in cases_of_stages(case) for recipe in recipes_of(one).values()]
-    return ContactLaw(made or [Recipe(PartUse(LAWS["linear"].normal))], energies=case.output.energies)
+    recipes, output = made or [Recipe(PartUse(LAWS["linear"].normal))], case.output
+    return ContactLaw(recipes, energies=output.energies, ages=output.contact_ages)
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.contact_columns import RESERVED
 from pdem.case.inlets import face_given
 from pdem.case.insertion_rules import column_name_problems
 from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
@@ -32,6 +33,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all sensors."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
+    taken |= dict.fromkeys(RESERVED if case.output.stress else (), "columns of output.stress")
     for index, sensor in enumerate(case.sensors):
         where = ("sensors", index)
         yield from column_name_problems(sensor.name, where, taken)
@@ -109,7 +111,7 @@ def _classes(sensor: Sensor, where: Location) -> Iterator[Problem]:
 
 def _of_regions(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
     if sensor.region is None:
-        for key in ("residence", "mixing"):
+        for key in ("residence", "mixing", "stress"):
             if getattr(sensor, key):
                 yield Problem((*where, key), "is measured in a region; give region in place of the plane")
         return

@@ -77,6 +77,8 @@ class Sensor(Section):
         Regions: measures how long particles stay.
     mixing : Mixing or None
         Regions: measures how well two materials are mixed.
+    stress : bool
+        Regions: measures stress, fabric and coordination.
     every : float or None
         Interval, in s, at which particles are looked for that pass, enter, leave or are taken out. By default the time
         in which the fastest that are expected move by the smallest diameter.
@@ -90,6 +92,7 @@ class Sensor(Section):
     remove: bool = False
     residence: bool = False
     mixing: Mixing | None = None
+    stress: bool = False
     every: Positive | None = None
 
     @property

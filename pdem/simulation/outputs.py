@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from pdem.case.contact_columns import stress_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import written_fields
@@ -200,6 +201,7 @@ class Outputs:
             *self._load_columns(),
             *driven,
             *(column for one in parts for column in one.columns),
+            *(stress_columns(system.dimension) if system.case.output.stress else []),
             *liquid_columns(system.constants),
             *stage_columns(system),
             *((name, one.unit) for name, one in system.observed.columns.items()),

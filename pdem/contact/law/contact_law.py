@@ -52,6 +52,9 @@ OVERLAP = 0
 MOST_COEFFICIENTS = 48
 """Columns of a pair table, for which kernels have room."""
 
+AGE = HistoryColumn("contact_steps", "1")
+"""For how many steps a contact has lasted since the one in which it began, where a case asks for it."""
+
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
 
@@ -121,6 +124,8 @@ class ContactLaw:
         Of all pairs of materials of a case.
     energies : bool
         Whether contacts keep account of stored and lost energies.
+    ages : bool
+        Whether contacts remember for how many steps they have lasted.
 
     Attributes
     ----------
@@ -147,7 +152,7 @@ class ContactLaw:
         If pairs use tangential forces of different kinds, or there are too many coefficients.
     """
 
-    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True) -> None:
+    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True, ages: bool = False) -> None:
         recipes = list(recipes)
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
@@ -161,7 +166,9 @@ class ContactLaw:
         # models of one role may remember the same: a pair has one of them
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
-        self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *accounts)
+        self.history: tuple[HistoryColumn, ...] = (
+            *BASE, *self.normal_history, *memory, *([AGE] if ages else []), *accounts
+        )  # fmt: skip
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
             raise InputError(
@@ -302,7 +309,10 @@ class ContactLaw:
         elastics = [elastic_name(one) for one in self.elastics]
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
-        return "_".join([*elastics, *others, *(["ledger"] if self.has_ledger else [])])
+        others += [
+            name for name, there in (("age", self.has(AGE.name)), ("ledger", self.has_ledger)) if there
+        ]
+        return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:
         if self.is_spring:

@@ -1,0 +1,131 @@
+"""The contacts of a rank as they act: between whom, where, along which branch, with which force.
+
+A contact acts from its *first* body, the particle with the lower id, on its *second* one, the other particle or a wall.
+Its *branch* leads from the centre of the first to that of the second, or to the place on the wall. Branches of periodic
+boxes follow from the pair itself, so that no image of a particle matters; what stands here once for every contact of a
+particle of this rank is counted by the owner of the first body alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.contact.pairs.kept_forces import kept_forces, present_forces
+from pdem.motion.integration import PLACE
+from pdem.simulation.wall_output import measured_walls
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+
+NONE = -1
+"""In place of the row of a particle, or of the number of a wall."""
+
+
+class ActingContacts(NamedTuple):
+    """Contacts of the particles of this rank: those between particles, then those with walls.
+
+    Attributes
+    ----------
+    first, second : (n,) int64 arrays
+        Rows of the particles, owned or ghosts; of a wall `NONE`.
+    wall : (n,) int64 array
+        Number of the wall, `NONE` between particles.
+    centre, branch, point : (n, 3) arrays
+        Centre of the first particle, way from there to the second centre or to the wall, place of the contact [m].
+    normal : (n, 3) array
+        Unit vector from the first to the second body.
+    force : (n, 3) array
+        Of the first on the second body [N].
+    overlap : (n,) array
+        [m]; negative for contacts that are stretched.
+    counted : (n,) bool array
+        Whether this rank owns the first particle: of all ranks one counts a contact.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    wall: NDArray[np.int64]
+    centre: Floats
+    branch: Floats
+    point: Floats
+    normal: Floats
+    force: Floats
+    overlap: Floats
+    counted: NDArray[np.bool_]
+
+    @property
+    def is_pair(self) -> NDArray[np.bool_]:
+        """Whether each contact is one between particles (n,)."""
+        return self.second >= 0
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
+        """Return some of the contacts."""
+        return ActingContacts(*(column[rows] for column in self))
+
+
+def acting_contacts(system: System) -> ActingContacts:
+    """Return the contacts at the present step, on every rank those of its particles. Collective.
+
+    Forces are those of the last step, where the case looks at contacts (`System.keeps_forces`) and lists are those of
+    that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the begin of a
+    run: then damping takes the velocities of the present time, not those of the middle of the last step.
+    """
+    pairs, walls = _pairs(system), _walls(system)
+    if walls is None:
+        return pairs
+    return ActingContacts(*(np.concatenate(both) for both in zip(pairs, walls, strict=True)))
+
+
+def _pairs(system: System) -> ActingContacts:
+    pairs, particles, constants = system.pair_contacts, system.particles, system.constants
+    touching = pairs.touching
+    if pairs.keeps_forces:
+        force = kept_forces(pairs, particles, touching)
+    else:
+        refresh_packed_rows(system)
+        force = present_forces(pairs, particles, system.box, constants.parameters(0.0))
+    first, second = pairs.lower[touching].astype(np.int64), pairs.higher[touching].astype(np.int64)
+    position, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
+    branch = position[second] - position[first]
+    branch -= constants.period * np.round(branch * constants.inverse_period)
+    distance = lengths(branch)
+    normal, reach = branch / distance[:, None], radius[first] + radius[second]
+    overlap = reach - distance
+    arm = radius[first] - overlap * (radius[second] / reach)
+    return ActingContacts(
+        first, second, np.full(len(first), NONE, np.int64), position[first], branch,
+        position[first] + arm[:, None] * normal, normal, force, overlap, first < particles.count,
+    )  # fmt: skip
+
+
+def _walls(system: System) -> ActingContacts | None:
+    contacts = measured_walls(system)
+    if contacts is None:
+        return None
+    acting, count = contacts.acting(), contacts.count
+    centre = system.particles.position[acting.particle]
+    return ActingContacts(
+        acting.particle, np.full(count, NONE, np.int64), contacts.walls.facet_wall[acting.facet].astype(np.int64),
+        centre, acting.point - centre, acting.point, -acting.normal, -acting.force, acting.overlap,
+        np.ones(count, np.bool_),
+    )  # fmt: skip
+
+
+def refresh_packed_rows(system: System) -> None:
+    """Write the packed rows of owned particles from their columns, and those of ghosts from their owners. Collective."""
+    pairs, particles = system.pair_contacts, system.particles
+    pairs.begin(particles, system.constants.density, packed=False)
+    system.exchange.begin_update(pairs.rows_to_share(particles))
+    system.exchange.finish_update()
+
+
+def lengths(vectors: Floats) -> Floats:
+    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
+    found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
+    return found

@@ -1,0 +1,64 @@
+"""How many contacts particles have, with and without those of particles that do not carry. All are integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.fields import PACKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.acting_contacts import ActingContacts
+    from pdem.simulation.system import System
+
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+
+def contact_numbers(system: System, contacts: ActingContacts, carries: Booleans | None = None) -> Indices:
+    """Return the number of contacts of each owned particle (n,), with particles and walls.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    contacts : ActingContacts
+        Those of its particles.
+    carries : (m,) bool array, optional
+        Of owned particles and ghosts: contacts with others do not count.
+    """
+    owned, pair = system.particles.count, contacts.is_pair
+    if carries is not None:
+        counts = carries[contacts.first] & (carries[contacts.second] | ~pair)
+        contacts, pair = contacts.take(counts), pair[counts]
+    ends = np.concatenate((contacts.first, contacts.second[pair]))
+    return np.bincount(ends[ends < owned], minlength=owned)
+
+
+def without_rattlers(system: System, contacts: ActingContacts) -> tuple[Indices, Booleans]:
+    """Return the contacts among particles that carry, of each owned particle (n,), and which those are. Collective.
+
+    A particle with fewer contacts than dimensions and one more cannot be held by them. It is taken out, and again who
+    has too few without it.
+    """
+    owned, ghosts = system.particles.count, system.particles.ghosts
+    carries, least = np.ones(owned + ghosts, np.bool_), system.dimension + 1
+    while True:
+        numbers = contact_numbers(system, contacts, carries)
+        fewer = carries[:owned] & (numbers < least)
+        if not system.exchange.largest(np.array([np.count_nonzero(fewer)]))[0]:
+            return np.where(carries[:owned], numbers, 0), carries[:owned]
+        carries[:owned] &= ~fewer
+        _tell_ghosts(system, carries)
+
+
+def _tell_ghosts(system: System, carries: Booleans) -> None:
+    """Write to ghosts what their owners have found. Collective."""
+    rows = np.zeros((len(carries), PACKED))
+    rows[:, 0] = carries
+    system.exchange.begin_update(rows)
+    system.exchange.finish_update()
+    carries[:] = rows[:, 0] > 0.5
