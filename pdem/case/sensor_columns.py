@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pdem.case.contact_columns import stress_columns
 from pdem.case.sensor_sections import SizeClasses
+from pdem.case.stress_columns import stress_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

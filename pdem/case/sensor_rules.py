@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.contact_columns import RESERVED
 from pdem.case.inlets import face_given
 from pdem.case.insertion_rules import column_name_problems
 from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_sections import SizeClasses
+from pdem.case.stress_columns import RESERVED
 from pdem.case.value_rules import direction_problems
 from pdem.foundation.errors import InputError
 from pdem.particles import regions

@@ -66,7 +66,7 @@ class ActingContacts(NamedTuple):
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
         """Return some of the contacts."""
-        return ActingContacts(*(column[rows] for column in self))
+        return ActingContacts._make(column[rows] for column in self)
 
 
 def acting_contacts(system: System) -> ActingContacts:
@@ -79,7 +79,7 @@ def acting_contacts(system: System) -> ActingContacts:
     pairs, walls = _pairs(system), _walls(system)
     if walls is None:
         return pairs
-    return ActingContacts(*(np.concatenate(both) for both in zip(pairs, walls, strict=True)))
+    return ActingContacts._make(np.concatenate(both) for both in zip(pairs, walls, strict=True))
 
 
 def _pairs(system: System) -> ActingContacts:
@@ -118,7 +118,7 @@ def _walls(system: System) -> ActingContacts | None:
 
 
 def refresh_packed_rows(system: System) -> None:
-    """Write the packed rows of owned particles from their columns, and those of ghosts from their owners. Collective."""
+    """Write packed rows: of owned particles from their columns, of ghosts from their owners. Collective."""
     pairs, particles = system.pair_contacts, system.particles
     pairs.begin(particles, system.constants.density, packed=False)
     system.exchange.begin_update(pairs.rows_to_share(particles))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.contact_columns import stress_columns
 from pdem.case.sensor_columns import AXES
+from pdem.case.stress_columns import stress_columns
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions

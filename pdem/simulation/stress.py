@@ -4,8 +4,8 @@ With the force f of the first on the second body of a contact and the branch b f
 stress is the sum of f_i b_j over the volume (Love 1927; Weber 1966; Christoffersen, Mehrabadi, Nemat-Nasser, J. Appl.
 Mech. 48 (1981) 339): pressure is positive. Of a region each contact counts by the share of its branch that lies inside,
 so that regions that fill a box have stresses that add up to that of the box, and the stress of a layer is the mean of
-the forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with velocities
-less the mean velocity of the mass.
+the forces through its planes over their area. The kinetic stress is the sum of m v_i v_j over the volume, with
+velocities less the mean velocity of the mass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.case.contact_columns import COMPONENTS
+from pdem.case.stress_columns import COMPONENTS
 from pdem.foundation.sums import ExactSums
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
@@ -78,7 +78,7 @@ class Stress(NamedTuple):
 
     @property
     def columns(self) -> list[float]:
-        """Values of the columns `pdem.case.contact_columns.stress_columns`: of tensors the symmetric part."""
+        """Values of the columns `pdem.case.stress_columns.stress_columns`: of tensors the symmetric part."""
         tensors = [self.contact, self.kinetic, self.total]
         values = [0.5 * (one[a, b] + one[b, a]) for one in tensors for a, b in _HALF]
         return [
@@ -88,7 +88,7 @@ class Stress(NamedTuple):
 
 
 def stress_of(system: System, region: Region | None = None, contacts: ActingContacts | None = None) -> Stress:
-    """Return stress, fabric and coordination of a region, or of all particles over the volume of the domain. Collective.
+    """Return stress, fabric and coordination of a region, or of all particles over the domain's volume. Collective.
 
     `contacts` are those of `acting_contacts`, if they are known already.
     """
@@ -134,7 +134,7 @@ def _of_contacts(system: System, contacts: ActingContacts, region: Region | None
 
 
 def symmetric(components: Floats) -> Floats:
-    """Return the tensor (3, 3) of the six components of `pdem.case.contact_columns.COMPONENTS`."""
+    """Return the tensor (3, 3) of the six components of `pdem.case.stress_columns.COMPONENTS`."""
     tensor = np.empty((3, 3))
     for value, (a, b) in zip(components, _HALF, strict=True):
         tensor[a, b] = tensor[b, a] = value
