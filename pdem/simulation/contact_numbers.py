@@ -41,11 +41,10 @@ def contact_numbers(system: System, contacts: ActingContacts, carries: Booleans 
 def without_rattlers(system: System, contacts: ActingContacts) -> tuple[Indices, Booleans]:
     """Return the contacts among particles that carry, of each owned particle (n,), and which those are. Collective.
 
-    A particle with fewer contacts than dimensions and one more cannot be held by them. It is taken out, and again who
-    has too few without it.
+    A particle with fewer than `fewest_contacts` is taken out, and again who has too few without it.
     """
     owned, ghosts = system.particles.count, system.particles.ghosts
-    carries, least = np.ones(owned + ghosts, np.bool_), system.dimension + 1
+    carries, least = np.ones(owned + ghosts, np.bool_), fewest_contacts(system)
     while True:
         numbers = contact_numbers(system, contacts, carries)
         fewer = carries[:owned] & (numbers < least)
@@ -53,6 +52,17 @@ def without_rattlers(system: System, contacts: ActingContacts) -> tuple[Indices,
             return np.where(carries[:owned], numbers, 0), carries[:owned]
         carries[:owned] &= ~fewer
         _tell_ghosts(system, carries)
+
+
+def fewest_contacts(system: System) -> int:
+    """Return how many contacts a particle needs to be in balance.
+
+    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions:
+    one more than there are dimensions, or as many as these where gravity acts.
+    """
+    if system.constants.law.tangential is not None:
+        return 2
+    return system.dimension + (0 if system.constants.gravity.any() else 1)
 
 
 def _tell_ghosts(system: System, carries: Booleans) -> None:

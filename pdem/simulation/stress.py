@@ -57,8 +57,9 @@ class Stress(NamedTuple):
         The same of those with two or more contacts (Thornton, Geotechnique 50 (2000) 43), in whose number ends of
         contacts at the others are left out: (2 N_c - N_1) / (N - N_0 - N_1).
     coordination_without_rattlers : float
-        The same without particles of fewer contacts than dimensions and one more, which are taken out again and again,
-        with their contacts, until there are none.
+        The same without particles of fewer contacts than they need to be in balance, which are taken out again and
+        again, with their contacts, until there are none: two with friction; without it one more than dimensions, or as
+        many as these under gravity.
     """
 
     contact: Floats
