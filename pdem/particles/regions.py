@@ -65,6 +65,9 @@ class Ball(Protocol):
 
 Region = Box | Cylinder | Ball
 
+_NO_WAY = 1e-100
+"""A way along an axis that is not longer counts as none [m]."""
+
 
 def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
     """Return the axes, shape (3,), along which a region is a whole period and therefore has no boundary."""
@@ -181,7 +184,7 @@ def share_inside(region: Region, begin: NDArray[np.float64], way: NDArray[np.flo
 
 def _between(begin: NDArray[np.float64], way: NDArray[np.float64], lower: float, upper: float) -> Bounds:
     """Return between which parts of ways along an axis the coordinate is between two values; 1 and 0 for nowhere."""
-    moves = way != 0.0
+    moves = np.abs(way) > _NO_WAY
     safe = np.where(moves, way, 1.0)
     one, other = (lower - begin) / safe, (upper - begin) / safe
     there = (begin >= lower) & (begin <= upper)
@@ -195,7 +198,7 @@ def _within(offset: NDArray[np.float64], way: NDArray[np.float64], radius: float
     """Return between which parts of ways they are not farther than a radius from the origin; 1 and 0 for nowhere."""
     squared = _dot(way, way)
     half, rest = _dot(offset, way), _dot(offset, offset) - radius * radius
-    moves = squared > 0.0
+    moves = squared > _NO_WAY * _NO_WAY
     safe = np.where(moves, squared, 1.0)
     root = half * half - squared * rest
     meets, reach = root >= 0.0, np.sqrt(np.maximum(root, 0.0))
