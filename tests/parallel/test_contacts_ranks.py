@@ -1,4 +1,4 @@
-"""Stress and contacts have the same bits on any number of ranks: in scripts, in the series, in files, after a restart."""
+"""Stress and contacts have the same bits on any number of ranks: in scripts, series and files, after a restart."""
 
 from __future__ import annotations
 

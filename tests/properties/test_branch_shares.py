@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,7 +44,7 @@ def test_slices_of_space_share_every_way(numbers, cuts):
     edges = [-10.0, *sorted(cuts), 10.0]
     boxes = [
         region_of({"lower": [low, -10.0, -10.0], "upper": [high, 10.0, 10.0]})
-        for low, high in zip(edges, edges[1:], strict=False)
+        for low, high in pairwise(edges)
         if high - low > 1e-9
     ]
     total = sum(regions.share_inside(box, begin, way)[0] for box in boxes)
