@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.balance import Balance
+from decomposition.cluster_ghosts import ClusterGhosts, with_members_last
+from decomposition.cluster_migration import hand_over_clusters, largest_overhang, unwrapped_positions
 from decomposition.copies import Copier, Sizes
 from decomposition.ghosts import Ghosts, append_ghosts
 from decomposition.group import RankGroup
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
+    from pdem.containers.clusters import Clusters
     from pdem.containers.exchange import PartitionMethod, Traffic
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
@@ -65,6 +68,7 @@ class RankExchange(RankGroup):
         self._lower = np.asarray(lower, np.float64)
         self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
         self._ghosts = Ghosts(self._communicator)
+        self._cluster_ghosts: ClusterGhosts | None = None
         self._balance = Balance(balance)
 
     def divide(self, position: NDArray[np.float64]) -> None:
@@ -108,26 +112,44 @@ class RankExchange(RankGroup):
         self._parts = self._partition(position, self.size, work, self._parts, over=self)
         return True
 
-    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+    def migrate(
+        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
+    ) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
-        owner = self._parts.owners(particles.position)
+        owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
             return None
+        if clusters is not None:
+            hand_over_clusters(self, clusters)
         return migrate(self._messages, self.rank, owner, particles, records)
 
     def make_ghosts(
-        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+        self,
+        particles: Particles,
+        reach: Callable[[NDArray[np.float64]], Any],
+        radii: NDArray[np.float64],
+        clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        level = levels_of(particles.radius, radii)
-        each = extents_of_levels(particles.position, reach(particles.radius), level, len(radii))
+        level, position = levels_of(particles.radius, radii), particles.position
+        if clusters is not None:
+            position = unwrapped_positions(particles, clusters, self._period)
+        each = extents_of_levels(position, reach(particles.radius), level, len(radii))
         extents = with_levels_below(each)
-        space = agree_on_space(self._communicator, extents, self._period)
+        overhang = 0.0 if clusters is None else largest_overhang(clusters)
+        space = agree_on_space(self._communicator, extents, overhang, self._period)
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
         copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
         copied = copier.exchange(neighbours, theirs)
+        if clusters is not None:
+            copied = with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
-        self._ghosts.connect(neighbours, copied.rows, copied.numbers, particles.count)
+        begins = particles.count + np.cumsum(copied.numbers) - copied.numbers
+        self._ghosts.connect(neighbours, copied.rows, copied.numbers, begins)
+        if clusters is not None:
+            if self._cluster_ghosts is None:
+                self._cluster_ghosts = ClusterGhosts(self._communicator)
+            self._cluster_ghosts.connect(neighbours, copied, particles, clusters, begins)
         self._balance.end()
 
     def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,14 +157,21 @@ class RankExchange(RankGroup):
         given = self._messages.tell(self._ghosts.targets, ids, self._ghosts.sources)
         return np.unique(np.concatenate((ids, given)))
 
-    def begin_update(self, rows: NDArray[np.float64]) -> None:
+    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile."""
-        self._ghosts.begin_update(rows)
+        if states is None or self._cluster_ghosts is None:
+            self._ghosts.begin_update(rows)
+        else:
+            self._cluster_ghosts.begin_update(rows, states)
 
     def finish_update(self) -> None:
         """Return when the ghosts are as `begin_update` found their originals."""
         self._ghosts.finish_update()
+        if self._cluster_ghosts is not None:
+            self._cluster_ghosts.finish_update()
 
     def traffic(self) -> Traffic:
         """Return what this rank sends and receives in a step, for the present ghosts."""
+        if self._cluster_ghosts is not None:
+            return self._cluster_ghosts.traffic()
         return self._ghosts.traffic()

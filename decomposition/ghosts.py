@@ -33,31 +33,31 @@ def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
 
 
 class _Link:
-    """Rows that go to a neighbour, or that come from it."""
+    """Rows of so many numbers that go to a neighbour, or that come from it."""
 
-    def __init__(self, other: int, count: int) -> None:
-        self.other, self.count = other, count
+    def __init__(self, other: int, count: int, width: int) -> None:
+        self.other, self.count, self._width = other, count, width
 
     @property
     def bytes(self) -> int:
         """Length of the message of a step."""
-        return self.count * ROW_BYTES
+        return 8 * self.count * self._width
 
 
 class _Sending(_Link):
     """Rows that are gathered for a neighbour."""
 
-    def __init__(self, other: int, rows: NDArray[np.int64]) -> None:
-        super().__init__(other, len(rows))
+    def __init__(self, other: int, rows: NDArray[np.int64], width: int) -> None:
+        super().__init__(other, len(rows), width)
         self.rows = rows
-        self.buffer = np.empty((len(rows), PACKED))
+        self.buffer = np.empty((len(rows), width))
 
 
 class _Receiving(_Link):
     """Rows that come from a neighbour to where they belong, from row `first` on."""
 
-    def __init__(self, other: int, first: int, count: int) -> None:
-        super().__init__(other, count)
+    def __init__(self, other: int, first: int, count: int, width: int) -> None:
+        super().__init__(other, count, width)
         self.rows = slice(first, first + count)
 
 
@@ -68,10 +68,14 @@ class Ghosts:
     ----------
     communicator
         Of all ranks.
+    tag : int
+        Of the messages, which no other use of the communicator has.
+    width : int
+        Numbers of a row.
     """
 
-    def __init__(self, communicator: Any) -> None:
-        self._communicator = communicator
+    def __init__(self, communicator: Any, tag: int = _TAG, width: int = PACKED) -> None:
+        self._communicator, self._tag, self._width = communicator, tag, width
         self._sending: list[_Sending] = []
         self._receiving: list[_Receiving] = []
         self._requests: list[Any] = []
@@ -83,7 +87,7 @@ class Ghosts:
         neighbours: NDArray[np.int64],
         rows: Sequence[NDArray[np.int64]],
         numbers: NDArray[np.int64],
-        first: int,
+        begins: NDArray[np.int64],
     ) -> None:
         """Say what goes where.
 
@@ -94,15 +98,15 @@ class Ghosts:
         rows : sequence of k int64 arrays
             Owned rows to send to each.
         numbers : (k,) array
-            Ghosts from each, which stand in this order from row `first` on.
-        first : int
-            First row of the ghosts.
+            Ghosts from each.
+        begins : (k,) array
+            First row of the ghosts from each; the others follow.
         """
-        ranks, begins = neighbours.tolist(), (first + np.cumsum(numbers) - numbers).tolist()
-        self._sending = [_Sending(other, one) for other, one in zip(ranks, rows, strict=True) if len(one)]
+        ranks, width = neighbours.tolist(), self._width
+        self._sending = [_Sending(*link, width) for link in zip(ranks, rows, strict=True) if len(link[1])]
         self._receiving = [
-            _Receiving(other, begin, number)
-            for other, begin, number in zip(ranks, begins, numbers.tolist(), strict=True)
+            _Receiving(other, begin, number, width)
+            for other, begin, number in zip(ranks, begins.tolist(), numbers.tolist(), strict=True)
             if number
         ]
         self._target = None
@@ -113,8 +117,8 @@ class Ghosts:
             request.Free()
         self._target = rows
         self._requests = [
-            self._communicator.Recv_init(rows[link.rows], link.other, _TAG) for link in self._receiving
-        ] + [self._communicator.Send_init(link.buffer, link.other, _TAG) for link in self._sending]
+            self._communicator.Recv_init(rows[link.rows], link.other, self._tag) for link in self._receiving
+        ] + [self._communicator.Send_init(link.buffer, link.other, self._tag) for link in self._sending]
 
     @property
     def targets(self) -> NDArray[np.int64]:

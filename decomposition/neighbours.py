@@ -33,16 +33,19 @@ class Space(NamedTuple):
         Lowest and highest coordinates of all [m].
     widest : (L,) array
         Largest reach of each level and all below [m].
+    overhang : float
+        How far a particle may be outside of the part of its rank [m].
     period : (3,) array
         Of the axes [m], 0 for open ones.
     """
 
     whole: Floats
     widest: Floats
+    overhang: float
     period: Floats
 
 
-def agree_on_space(communicator: Any, extents: Floats, period: Floats) -> Space:
+def agree_on_space(communicator: Any, extents: Floats, overhang: float, period: Floats) -> Space:
     """Return where the particles of all ranks are, from the extents (L, `EXTENT`) of this one's. One all-reduce.
 
     Parameters
@@ -51,14 +54,16 @@ def agree_on_space(communicator: Any, extents: Floats, period: Floats) -> Space:
         The ranks.
     extents : (L, `EXTENT`) array
         Of the particles of each level and all below.
+    overhang : float
+        How far a particle of this rank may be outside of its part [m].
     period : (3,) array
         Of the axes [m], 0 for open ones.
     """
-    mine = np.concatenate((-extents[-1, :3], extents[-1, 3:6], extents[:, 6]))
+    mine = np.concatenate((-extents[-1, :3], extents[-1, 3:6], [overhang], extents[:, 6]))
     most = np.empty_like(mine)
     communicator.Allreduce(mine, most, load_mpi().MAX)
     most[:3] *= -1.0
-    return Space(most[:6].copy(), most[6:].copy(), period)
+    return Space(most[:6].copy(), most[7:].copy(), float(most[6]), period)
 
 
 def find_neighbours(
@@ -66,7 +71,7 @@ def find_neighbours(
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return the ranks that this rank may have to copy particles to or from, rising, and their extents. Collective.
 
-    Each of them has this rank among its own. What they own must lie in their parts.
+    Each of them has this rank among its own. What they own lies in their parts, but for the overhang.
 
     Parameters
     ----------
@@ -89,7 +94,7 @@ def find_neighbours(
         Of their particles of each level and all below.
     """
     boxes = each.copy()
-    boxes[:, 6] += space.widest
+    boxes[:, 6] += space.widest + space.overhang
     found = parts.near(boxes, space.whole, space.period)
     others, theirs = messages.introduce(found[found != rank], extents.ravel())
     theirs = theirs.reshape(-1, *extents.shape)

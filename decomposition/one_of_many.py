@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
 
     Floats = NDArray[np.float64]
@@ -64,7 +65,13 @@ class OneOfMany(Alone):
         self.neighbours = 0
         self.seconds_of_others = 0.0
 
-    def make_ghosts(self, particles: Particles, reach: Callable[[Floats], Any], radii: Floats) -> None:
+    def make_ghosts(
+        self,
+        particles: Particles,
+        reach: Callable[[Floats], Any],
+        radii: Floats,
+        clusters: Clusters | None = None,
+    ) -> None:
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
         mine = _extents_of(particles, Sizes(reach, radii))
         begin = time.perf_counter()
@@ -77,7 +84,7 @@ class OneOfMany(Alone):
         self.neighbours, self._numbers = len(others.numbers), copied.numbers
         self._sending = [(rows, np.empty((len(rows), ROW_BYTES // 8))) for rows in copied.rows if len(rows)]
 
-    def begin_update(self, rows: Floats) -> None:
+    def begin_update(self, rows: Floats, states: Floats | None = None) -> None:
         """Gather the rows that go to the neighbours."""
         for chosen, buffer in self._sending:
             np.take(rows, chosen, axis=0, out=buffer, mode="clip")

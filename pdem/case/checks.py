@@ -21,6 +21,8 @@ from pdem.case.particle_sources import largest_given_radius, particle_materials
 from pdem.case.particles import FillKeys, ParticleGroup
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_rules import sensor_problems
+from pdem.case.shape_rules import shape_problems, shape_use_problems
+from pdem.case.size_sections import sizes_of
 from pdem.case.stage_rules import stage_problems
 from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
@@ -59,6 +61,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _detection,
         stage_problems,
         liquid_problems,
+        shape_problems,
     )
     problems = [problem for rule in rules for problem in rule(case)]
     # With other problems these rules would only repeat them.
@@ -87,8 +90,9 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _numbers(sensor, ("sensors", index))
     for index, force in enumerate(case.forces):
         values += _numbers(force, ("forces", index))
-    for name, motion in case.motions.items():
-        values += _numbers(motion, ("motions", name))
+    for section in ("motions", "shapes"):
+        for name, one in getattr(case, section).items():
+            values += _numbers(one, (section, name))
     for location, table in gravity_tables(case):
         values += _numbers(table, location)
     for index, stage in enumerate(case.stages):
@@ -194,6 +198,7 @@ def _particles(case: CaseData) -> Iterator[Problem]:
         if group.material in case.materials:
             yield from density_problems(case, group.material)
         yield from _positions(group, where)
+        yield from shape_use_problems(case, group, where)
         yield from _sizes(group, where)
         if group.fill is not None:
             yield from _fill(case, group.fill, (*where, "fill"))
@@ -215,13 +220,13 @@ def _positions(group: ParticleGroup, where: Location) -> Iterator[Problem]:
         yield Problem(where, f"needs exactly one of fill, file and positions, has {found}")
     elif group.file is not None and group.radius is not None:
         yield Problem((*where, "radius"), "is not allowed together with file, which holds the radii")
-    elif group.file is None and group.radius is None:
+    elif group.file is None and group.radius is None and group.shape is None:
         yield Problem((*where, "radius"), f"is missing; particles with {given[0]} need one")
 
 
 def _sizes(group: ParticleGroup, where: Location) -> Iterator[Problem]:
     try:
-        group.sizes()
+        _ = None if group.radius is None else sizes_of(group.radius)
     except InputError as error:
         yield Problem((*where, "radius"), str(error))
 

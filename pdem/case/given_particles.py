@@ -16,6 +16,7 @@ from pdem.case.population import Population
 from pdem.case.preflight import overlap_findings, wall_findings
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.case.wall_motions import motion_of
+from pdem.containers.clusters import ParticleTable
 from pdem.foundation.errors import CaseError, InputError, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.particles.clearance import coincident_pair
@@ -36,7 +37,7 @@ _OPTIONAL = ("velocity", "angular_velocity")
 _LARGEST_ID = 2**40
 
 
-class CheckedParticles(dict[str, Any]):
+class CheckedParticles(ParticleTable):
     """Columns of particles that `pdem.case.preflight` has checked with a case, and that are not checked again."""
 
 
@@ -74,7 +75,7 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
     columns = _columns(particles)
     _require_ids(columns["id"])
     if isinstance(particles, CheckedParticles):
-        return columns
+        return ParticleTable(columns, particles.clusters)
     materials = _materials(case, columns["material"])
     require_no_problems(
         case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))

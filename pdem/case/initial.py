@@ -12,6 +12,8 @@ import numpy as np
 
 from pdem.case.checks import periodic_width_problems
 from pdem.case.gravity import first_gravity
+from pdem.case.group_sizes import group_sizes, reach_of
+from pdem.case.initial_clusters import ids_with_members, orientations_of, with_members
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
 from pdem.case.stage_cases import first_meshes, walls_present
@@ -31,6 +33,7 @@ from pdem.particles.filling import (
     Surroundings,
     fill_count,
     random_radii,
+    reaches,
 )
 from pdem.particles.lattice_filling import lattice_group
 from pdem.particles.random_filling import fill_randomly
@@ -43,8 +46,11 @@ if TYPE_CHECKING:
 
     from pdem.case.model import Case
     from pdem.case.particles import ParticleGroup
+    from pdem.containers.clusters import ParticleTable
     from pdem.containers.exchange import Exchange
     from pdem.containers.mesh import Mesh
+
+    Table = dict[str, NDArray[Any]]
 
 _VELOCITY_STREAM = 16
 INITIAL_COLUMNS = ("id", "material", "radius", "position", "velocity", "angular_velocity")
@@ -57,8 +63,8 @@ def initial_particles(
     *,
     progress: bool = False,
     over: Exchange | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Return the particles of a case at time 0.
+) -> ParticleTable:
+    """Return the particles of a case at time 0, members of clusters among them.
 
     Parameters
     ----------
@@ -73,7 +79,7 @@ def initial_particles(
 
     Returns
     -------
-    dict of ndarray
+    ParticleTable
         Of the particles in this rank's part of space, sorted by id, by name of the field: ``id`` (n,), of all ranks
         0, 1, ..., ``material`` (n,) index in the order of the case's
         materials, ``radius`` (n,) in m, ``position``, ``velocity``, ``angular_velocity`` (n, 3) in m, m/s,
@@ -89,7 +95,7 @@ def initial_particles(
     """
     over = Alone() if over is None else over
     groups = _placed_groups(case, _surroundings(case, meshes), progress, over)
-    table = _table(case, groups)
+    table = _table(case, groups, over)
     table["position"] = wrap_positions(table["position"], case.domain)
     over.divide(table["position"])
     table = over.route(table, over.owners(table["position"]))
@@ -99,7 +105,7 @@ def initial_particles(
     largest = float(over.largest(np.array([table["radius"].max(initial=0.0)]))[0])
     for problem in periodic_width_problems(case, largest):
         raise CaseError(f"{case.source}: {shown_key(problem.location)}: {problem.text}")
-    return table
+    return with_members(case, table)
 
 
 def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
@@ -127,7 +133,9 @@ def _placed_groups(
     first_id = 0
     for index, group in enumerate(case.particles):
         if group.fill is None:
-            groups.append(_with_ids(fixed[index], group, first_id + over.before(len(fixed[index].radius))))
+            groups.append(
+                _with_ids(case, fixed[index], group, first_id + over.before(len(fixed[index].radius)))
+            )
         elif group.fill.arrangement == "random":
             random.append(_unplaced_group(case, index, first_id, over))
             groups.append(random[-1])
@@ -146,19 +154,18 @@ def _unplaced_group(case: Case, index: int, first_id: int, over: Exchange) -> Fi
     request = _request(case, index)
     count = fill_count(request, first_id, case.domain.dimension, over) or 0
     begin, end = part_of(count, over.rank, over.size)
-    radii = random_radii(request.sizes, first_id + begin, end - begin, request.fill.seed)
+    radii = reaches(request, first_id + begin, end - begin)
     return FillGroup(first_id + begin, radii, np.full((len(radii), 3), np.nan), request=request)
 
 
 def _request(case: Case, index: int) -> FillRequest:
     group = case.particles[index]
-    sizes = group.sizes()
+    sizes = group_sizes(case, group)
     assert sizes is not None
     density = case.materials[group.material].density
     assert density is not None
-    return FillRequest(
-        f"{case.source}: {shown_key(['particles', index, 'fill'])}", sizes, group.fill, density
-    )
+    where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
+    return FillRequest(where, sizes, group.fill, density, reach_of(case, group))
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
@@ -167,21 +174,21 @@ def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
     if group.file is not None:
         columns = on_each_rank(over, lambda: read_particle_file(case, index, over.rank, over.size))
         return PlacedGroup(0, **columns)
-    sizes = group.sizes()
+    sizes = group_sizes(case, group)
     assert sizes is not None
     assert group.positions is not None
     begin, end = part_of(len(group.positions), over.rank, over.size)
     positions = np.array(group.positions[begin:end], dtype=np.float64).reshape(-1, 3)
     # Radii are keyed by ids, which follow later; until then other groups avoid the largest possible radius.
-    return PlacedGroup(0, np.full(len(positions), sizes.largest), positions)
+    return PlacedGroup(0, np.full(len(positions), reach_of(case, group) * sizes.largest), positions)
 
 
-def _with_ids(placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
+def _with_ids(case: Case, placed: PlacedGroup, group: ParticleGroup, first_id: int) -> PlacedGroup:
     """Set the ids of a group with positions, and its random radii, which depend on ids."""
     placed.first_id = first_id
-    sizes = group.sizes()
+    sizes = group_sizes(case, group)
     if group.positions is not None and sizes is not None:
-        placed.radius = random_radii(sizes, first_id, len(placed.radius))
+        placed.radius = reach_of(case, group) * random_radii(sizes, first_id, len(placed.radius))
     return placed
 
 
@@ -199,21 +206,23 @@ def _set_velocities(placed: PlacedGroup, group: ParticleGroup, dimension: int) -
         placed.angular_velocity[:] = group.angular_velocity
 
 
-def _table(case: Case, groups: list[PlacedGroup]) -> dict[str, NDArray[Any]]:
+def _table(case: Case, groups: list[PlacedGroup], over: Exchange) -> Table:
+    """Return the particles of all groups, of each cluster one row: its first id, and how far it reaches. Collective."""
     materials = [
         np.full(len(one.radius), case.material_index(group.material))
         for one, group in zip(groups, case.particles, strict=True)
     ]
-    parts = {"id": [one.ids for one in groups], "material": materials}
+    parts = {"id": ids_with_members(case, groups, over), "material": materials}
     for name in ("radius", "position", "velocity", "angular_velocity"):
         parts[name] = [getattr(one, name) for one in groups]
     if any(group.liquid for group in case.particles):
         both = zip(groups, case.particles, strict=True)
         parts["liquid"] = [carried_by(one.radius, group.liquid) for one, group in both]
-    return {
+    table = {
         name: np.concatenate([FIELDS[name].allocate(0), *columns]).astype(FIELDS[name].dtype)
         for name, columns in parts.items()
     }
+    return table | orientations_of(case, groups)
 
 
 def _require_distinct(case: Case, particles: dict[str, NDArray[Any]], over: Exchange) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.gravity import largest_gravity
+from pdem.case.group_sizes import insertion_sizes, reach_of
 from pdem.case.insertion_sections import DiscFace, MeshFace, PolygonFace, RateTable, WallFace
 from pdem.case.messages import shown_key
 from pdem.case.missing_file import missing_file_error
@@ -129,6 +130,11 @@ def largest_insertion_speed(case: CaseData, insertion: Insertion) -> float:
     return size + insertion.spread * math.sqrt(case.domain.dimension)
 
 
+def largest_reach(case: CaseData, insertion: Insertion) -> float:
+    """Return how far the largest particles of an insertion reach from their centres [m]."""
+    return reach_of(case, insertion) * insertion_sizes(case, insertion).largest
+
+
 def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> float:
     """Return the interval of events of an insertion [s]; infinite if its particles stay where they come in."""
     if insertion.every is not None:
@@ -136,7 +142,7 @@ def interval_of(case: CaseData, insertion: Insertion, face: Face | None) -> floa
     velocity = mean_velocity(insertion, face)
     if face is not None:
         through = abs(float(velocity @ face.normal))
-        return LAYER_DEPTH * insertion.sizes().largest / through if through > 0.0 else math.inf
+        return LAYER_DEPTH * largest_reach(case, insertion) / through if through > 0.0 else math.inf
     assert insertion.region is not None
     lower, upper = regions.bounds(insertion.region)
     axes = range(case.domain.dimension)
@@ -155,6 +161,6 @@ def inlet_of(case: CaseData, insertion: Insertion, face: Face | None, interval: 
     """Return where the particles of an insertion come in, with events at an interval [s]."""
     if face is not None:
         velocity = mean_velocity(insertion, face)
-        return FaceInlet(face, velocity, interval, insertion.sizes().largest, case.domain)
+        return FaceInlet(face, velocity, interval, largest_reach(case, insertion), case.domain)
     assert insertion.region is not None
     return RegionInlet(insertion.region, case.domain)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.findings import Finding
+from pdem.case.group_sizes import insertion_sizes, reach_of, sphere_limits
 from pdem.case.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
 from pdem.case.insertion_rules import geometry_problems
 from pdem.case.messages import shown_key
@@ -37,7 +38,8 @@ def insertion_findings(case: Case, step: float, particles: int) -> Iterator[Find
     CaseError
         If a file that an insertion names cannot be used, or its face is no plane.
     """
-    radii = np.array([r for one in case.insertions for r in (one.sizes().smallest, one.sizes().largest)])
+    limits = [sphere_limits(case, one) for one in case.insertions]
+    radii = np.array([radius for both in limits for radius in both or ()])
     yield from radius_unit_warnings(case, radii)
     if not particles:  # else the check of particles reports it
         yield from impact_findings(case, impact_conditions(case), radii)
@@ -68,7 +70,7 @@ def _of_one(case: Case, insertion: Insertion, face: Face | None, step: float) ->
 
 def _travel(case: Case, insertion: Insertion, step: float, subject: str) -> Iterator[Finding]:
     """Report particles that come in too fast for the time step [s]."""
-    speed, radius = largest_insertion_speed(case, insertion), insertion.sizes().smallest
+    speed, radius = largest_insertion_speed(case, insertion), (sphere_limits(case, insertion) or (0.0,))[0]
     part = speed * step / radius
     level = level_of(part, PARTICLE_DISPLACEMENT_WARNING, PARTICLE_DISPLACEMENT_ERROR)
     if level != "info":
@@ -86,7 +88,8 @@ def _crowding(
     rate = rate_of(case, insertion)
     if rate is None:
         return
-    dimension, cube = case.domain.dimension, insertion.sizes().mean_cube
+    cube = reach_of(case, insertion) ** 3 * insertion_sizes(case, insertion).mean_cube
+    dimension = case.domain.dimension
     each = 4.0 / 3.0 * math.pi * cube if dimension == 3 else math.pi * cube ** (2.0 / 3.0)
     number = rate.largest / (_mean_mass(case, insertion) if insertion.count_rate is None else 1.0)
     room = inlet_of(case, insertion, face, interval).room
@@ -113,7 +116,7 @@ def _crowding(
 def _mean_mass(case: Case, insertion: Insertion) -> float:
     density = case.materials[insertion.material].density
     assert density is not None, "a checked case has densities of all materials of particles"
-    return 4.0 / 3.0 * math.pi * density * insertion.sizes().mean_cube
+    return 4.0 / 3.0 * math.pi * density * insertion_sizes(case, insertion).mean_cube
 
 
 def expected_number(case: Case, insertion: Insertion) -> float:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.inlets import face_of, interval_of, mean_velocity
+from pdem.case.inlets import face_of, interval_of, largest_reach, mean_velocity
 from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
+from pdem.case.shape_rules import shape_use_problems
+from pdem.case.size_sections import sizes_of
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles import regions
@@ -44,15 +46,24 @@ def insertion_problems(case: CaseData) -> Iterator[Problem]:
         where = ("insertions", index)
         yield from column_name_problems(insertion.name, where, taken)
         taken[insertion.name] = f"insertions[{index}]"
-        found = [*_sizes(insertion, where), *_amounts(insertion, where), *_place(case, insertion, where)]
+        shape = shape_use_problems(case, insertion, where)
+        found = [
+            *shape,
+            *_sizes(insertion, where),
+            *_amounts(insertion, where),
+            *_place(case, insertion, where),
+        ]
         yield from found
         if not found:
             yield from _geometry(case, index, where)
 
 
 def _sizes(insertion: Insertion, where: Location) -> Iterator[Problem]:
+    if insertion.radius is None and insertion.shape is None:
+        yield Problem((*where, "radius"), "is missing; give the radius in m, or a shape")
+        return
     try:
-        insertion.sizes()
+        _ = None if insertion.radius is None else sizes_of(insertion.radius)
     except InputError as error:
         yield Problem((*where, "radius"), str(error))
 
@@ -137,7 +148,7 @@ def geometry_problems(
         assert insertion.region is not None
         lower, upper = low, high = regions.bounds(insertion.region)
         low, high, key = low[: case.domain.dimension], high[: case.domain.dimension], "region"
-    width, diameter = float((high - low).min()), 2.0 * insertion.sizes().largest
+    width, diameter = float((high - low).min()), 2.0 * largest_reach(case, insertion)
     if width < diameter * (1.0 - 1e-9):
         text = f"is {width:.4g} m wide, less than the largest diameter {diameter:.4g} m; widen it"
         yield Problem((*where, key), text)

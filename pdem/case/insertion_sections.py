@@ -8,8 +8,8 @@ from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
 from pdem.case.particles import Points, Region
-from pdem.case.size_sections import Numbers, Radius, sizes_of
-from pdem.containers.sizes import SizeDistribution
+from pdem.case.shape_sections import Orientation
+from pdem.case.size_sections import Numbers, Radius
 
 
 class RateTable(Section):
@@ -139,7 +139,7 @@ class Insertion(Section):
     material : str
         Name of a material with a density.
     radius : float or distribution
-        In m.
+        In m; of clusters that of the sphere of the same volume, by default as large as their shape is drawn.
     region : region or None
         Where they come in: wholly inside a box, cylinder or ball.
     face : face or None
@@ -165,11 +165,15 @@ class Insertion(Section):
         Places tried for each particle at an event.
     liquid : float
         Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
+    shape : str or None
+        Name of a shape: each particle is a rigid cluster of spheres.
+    orientation : {"random", "aligned"}, Turn or RandomTurn
+        Of clusters, see `pdem.case.particles.ParticleGroup`; at random keyed by insertion and number.
     """
 
     name: Name
     material: str
-    radius: Radius
+    radius: Radius | None = None
     region: Region | None = None
     face: GivenFace | None = None
     mass_rate: GivenRate | None = None
@@ -185,10 +189,8 @@ class Insertion(Section):
     seed: Seed = 0
     attempts: Annotated[int, Field(ge=1, le=10**5)] = 100
     liquid: NotNegative = 0.0
-
-    def sizes(self) -> SizeDistribution:
-        """Return the distribution of the radii."""
-        return sizes_of(self.radius)
+    shape: Name | None = None
+    orientation: Orientation = "random"
 
     @property
     def rate(self) -> float | RateTable | None:

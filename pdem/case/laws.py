@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pdem.case.materials import LAW_KEYS
 from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
 from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
+from pdem.case.shapes import has_clusters
 from pdem.case.stage_cases import cases_of_stages
 from pdem.contact.law.check import check_part
 from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
@@ -264,7 +265,9 @@ def law_of(case: CaseData) -> ContactLaw:
     """
     made = [recipe for one in cases_of_stages(case) for recipe in recipes_of(one).values()]
     recipes, output = made or [Recipe(PartUse(LAWS["linear"].normal))], case.output
-    return ContactLaw(recipes, energies=output.energies, ages=output.contact_ages)
+    return ContactLaw(
+        recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case)
+    )
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

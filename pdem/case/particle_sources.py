@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pdem.case.group_sizes import group_sizes, reach_of, sphere_limits
 from pdem.case.inlets import largest_insertion_speed
 
 if TYPE_CHECKING:
+    from pdem.case.insertion_sections import Insertion
     from pdem.case.particle_file_limits import FileLimits
+    from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
 
 
@@ -19,9 +22,10 @@ def particle_materials(case: CaseData) -> list[str]:
 
 
 def largest_given_radius(case: CaseData) -> float:
-    """Return the largest radius [m] of particles whose radii are not in files."""
-    sizes = [group.sizes() for group in case.particles] + [one.sizes() for one in case.insertions]
-    return max((size.largest for size in sizes if size is not None), default=0.0)
+    """Return the largest radius [m] of particles whose radii are not in files; of clusters how far they reach."""
+    groups: list[ParticleGroup | Insertion] = [*case.particles, *case.insertions]
+    sizes = [(one, group_sizes(case, one)) for one in groups]
+    return max((reach_of(case, one) * size.largest for one, size in sizes if size is not None), default=0.0)
 
 
 def smallest_radii(case: CaseData) -> dict[str, float]:
@@ -50,15 +54,11 @@ def _radii(case: CaseData) -> dict[str, list[tuple[float, float]]]:
     """Return the smallest and the largest radius of each group and insertion that has particles, by material [m]."""
     ends: dict[str, list[tuple[float, float]]] = {}
     for index, group in enumerate(case.particles):
-        ends.setdefault(group.material, []).append(_ends(group.sizes()) or _file_ends(case, index))
+        ends.setdefault(group.material, []).append(sphere_limits(case, group) or _file_ends(case, index))
     for insertion in case.insertions:
-        ends.setdefault(insertion.material, []).append(_ends(insertion.sizes()))
+        ends.setdefault(insertion.material, []).append(sphere_limits(case, insertion) or (math.inf, 0.0))
     found = {name: [one for one in some if math.isfinite(one[0])] for name, some in ends.items()}
     return {name: some for name, some in found.items() if some}
-
-
-def _ends(sizes: Any) -> Any:
-    return None if sizes is None else (sizes.smallest, sizes.largest)
 
 
 def _file_ends(case: CaseData, index: int) -> tuple[float, float]:

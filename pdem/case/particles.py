@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Seed, Vector
-from pdem.case.size_sections import Radius, sizes_of
-from pdem.containers.sizes import SizeDistribution
+from pdem.case.shape_sections import Orientation
+from pdem.case.size_sections import Radius
 
 Points = Annotated[tuple[Vector, ...], Field(strict=False, min_length=1)]
 
@@ -156,6 +156,12 @@ class ParticleGroup(Section):
         In rad/s, likewise.
     liquid : float
         Volume of the liquid that each carries over its own volume, for bridges with `carried_volume`.
+    shape : str or None
+        Name of a shape: each particle is a rigid cluster of spheres. `radius` is then that of the sphere of the same
+        volume; without it clusters are as large as the shape is drawn. Positions are those of centres of mass. Fills
+        keep balls about the whole clusters apart.
+    orientation : {"random", "aligned"}, Turn or RandomTurn
+        Of clusters: turned at random, keyed by id; as drawn; or turned from there about an axis.
     """
 
     material: str
@@ -166,12 +172,8 @@ class ParticleGroup(Section):
     velocity: Velocity | None = None
     angular_velocity: Vector | None = None
     liquid: NotNegative = 0.0
-
-    def sizes(self) -> SizeDistribution | None:
-        """Return the distribution of the radii, None if they come from a file."""
-        if self.radius is None:
-            return None
-        return sizes_of(self.radius)
+    shape: Name | None = None
+    orientation: Orientation = "random"
 
 
 def with_domain(group: Any, domain: Any) -> Any:

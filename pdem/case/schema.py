@@ -18,6 +18,7 @@ from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
 from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
 from pdem.case.sensor_sections import Sensor
+from pdem.case.shape_sections import Shape
 from pdem.case.stage_sections import Stage
 
 TEXT_SOURCE = "case"
@@ -50,6 +51,8 @@ class CaseData(Section):
         pairs that it does not name, which are here with their names.
     particles : tuple of ParticleGroup
         The groups of particles at time 0; ids run from one group to the next.
+    shapes : dict of str to Shape
+        By name: rigid clusters of spheres, for particles and insertions.
     walls : tuple of Wall
         The surfaces that particles touch, as meshes in files or by their measures (`shape`).
     insertions : tuple of Insertion
@@ -70,6 +73,7 @@ class CaseData(Section):
     materials: dict[str, Material] = Field(default_factory=dict)
     interactions: dict[str, Interaction] = Field(default_factory=dict)
     particles: Annotated[tuple[ParticleGroup, ...], Field(strict=False)] = ()
+    shapes: dict[str, Shape] = Field(default_factory=dict)
     walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = ()
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()

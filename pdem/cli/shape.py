@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pdem.case.shape_sections import MESH_ENDINGS
 from pdem.cli.common import echo_to_stderr, overwrite_option, require_free, serial
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
     from pdem.containers.solid import Solid
     from pdem.containers.sphere_lists import SphereList
+    from pdem.particles.shape_files import ShapeFile
 
-_MESHES = (".stl", ".obj", ".ply", ".vtk", ".vtp", ".vtu", ".msh")
+_ROWS = {"union": "union", "sum": "sum of the spheres", "mesh": "the mesh", "file": "the file"}
 
 
 @click.command(short_help="Spheres for a shape, and its mass properties.")
@@ -57,55 +59,41 @@ def shape(
 def _shape(
     path: Path, most: int | None, error: float, scale: float, output: str | None, overwrite: bool
 ) -> None:  # fmt: skip
-    from pdem.containers.sphere_union import union_of_spheres
-    from pdem.particles.cluster_shapes import shape_warnings, solid_of_list, sum_of_spheres
+    from pdem.particles.cluster_shapes import shape_warnings
+    from pdem.particles.shape_files import mass_rules
 
     if output is not None:
         require_free(Path(output), overwrite=overwrite)
-    rows: dict[str, Solid] = {}
-    listed = _read(path, most, error, scale, rows)
-    union = union_of_spheres(listed.centre, listed.radius)
-    stated = solid_of_list(listed)
-    rows = {"union": union, "sum of the spheres": sum_of_spheres(listed.centre, listed.radius), **rows}
-    for line in _table(rows if stated is None else {**rows, "the file": stated}):
+    found = _read(path, most, error, scale)
+    listed, rules = found.spheres, mass_rules(found)
+    for line in _table({_ROWS[name]: solid for name, solid in rules.items()}):
         click.echo(line)
-    for text in shape_warnings(listed.centre, listed.radius, union, stated):
+    for text in shape_warnings(listed.centre, listed.radius, rules["union"], rules.get("file")):
         echo_to_stderr(f"warning: {path}: {text}")
     if output is not None:
-        _write(Path(output), listed._replace(centre=listed.centre - union.centre))
+        _write(Path(output), listed._replace(centre=listed.centre - rules["union"].centre))
 
 
-def _read(path: Path, most: int | None, error: float, scale: float, rows: dict[str, Solid]) -> SphereList:
-    """Return the spheres of a file [m]; what the mesh is that they fill is written to `rows`."""
-    from pdem.containers.mesh import Mesh
-    from pdem.containers.solid import solid_of
-    from pdem.containers.sphere_lists import SphereList, read_spheres
-    from pdem.foundation.errors import InputError, MeshError
-    from pdem.particles.cluster_shapes import scaled
-    from pdem.particles.fitted_spheres import fit_spheres
+def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile:
+    """Return what a file says of a shape, and tell what has been read."""
+    from pdem.foundation.errors import InputError
+    from pdem.particles.shape_files import read_shape
 
-    is_mesh = path.suffix.lower() in _MESHES
+    is_mesh = path.suffix.lower() in MESH_ENDINGS
     if is_mesh and most is None:
         raise InputError(f"{path}: is a mesh; say with how many spheres it may be filled: --spheres 20")
     if not is_mesh and most is not None:
         raise InputError(
-            f"{path}: --spheres fills a mesh ({', '.join(_MESHES)}), and this is a list of spheres: leave it out"
+            f"{path}: --spheres fills a mesh ({', '.join(MESH_ENDINGS)}), and this is a list of spheres: leave it out"
         )
-    if most is None:
-        listed = scaled(read_spheres(path), scale)
-        click.echo(f"{path}: {len(listed.radius)} sphere{'s' if len(listed.radius) != 1 else ''}")
-        return listed
-    mesh = Mesh.read(path, scale)
-    try:
-        found = fit_spheres(mesh, most, error)
-    except MeshError as problem:
-        raise MeshError(f"{path}: {problem}") from None
-    rows["the mesh"] = solid_of(mesh)
-    click.echo(
-        f"{path}: {len(found.radius)} sphere{'s' if len(found.radius) != 1 else ''}, inertia within "
-        f"{100.0 * found.inertia_error:.2g} % of the mesh's, surface within {found.gap:.3g} m of it"
-    )
-    return SphereList(found.centre, found.radius)
+    found = read_shape(path, scale, most, error)
+    many = len(found.spheres.radius)
+    text = f"{path}: {many} sphere{'s' if many != 1 else ''}"
+    if found.fit is not None:
+        text += f", inertia within {100.0 * found.fit.inertia_error:.2g} % of the mesh's, surface within "
+        text += f"{found.fit.gap:.3g} m of it"
+    click.echo(text)
+    return found
 
 
 def _table(rows: Mapping[str, Solid]) -> Iterator[str]:

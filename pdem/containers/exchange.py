@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -108,8 +109,12 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+    def migrate(
+        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
+    ) -> Records | None:
         """Hand particles that have left to their new owners, with their contacts, which `records` returns.
+
+        Members of `clusters` go where the centre of their cluster has gone, and its state with them.
 
         Returns
         -------
@@ -140,11 +145,16 @@ class Exchange(Group, Protocol):
         ...
 
     def make_ghosts(
-        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+        self,
+        particles: Particles,
+        reach: Callable[[NDArray[np.float64]], Any],
+        radii: NDArray[np.float64],
+        clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones.
 
-        `reach` returns that of radii; `radii` (L,) are the largest of each level of size, rising.
+        `reach` returns that of radii; `radii` (L,) are the largest of each level of size, rising. Of each of the
+        `clusters` with a member among the copies there is a copy, too.
         """
         ...
 
@@ -163,13 +173,16 @@ class Exchange(Group, Protocol):
         """
         ...
 
-    def begin_update(self, rows: NDArray[np.float64]) -> None:
+    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
         """Begin to refresh the rows of ghosts; they must be left alone meanwhile.
 
         Parameters
         ----------
         rows : (n, PACKED) array
             Packed rows of the owned particles and behind them those of the ghosts, see `pdem.motion.integration`.
+        states : (c, STATE) array, optional
+            Of owned clusters and behind them of copies, see `pdem.containers.clusters`. They are refreshed in place of
+            the rows of copies of members.
         """
         ...
 
@@ -213,7 +226,9 @@ class Alone(OneRank):
         """Return rank 0 for each position."""
         return np.arange(len(position)), self.owners(position)
 
-    def migrate(self, particles: Particles, records: Callable[[], Records]) -> Records | None:
+    def migrate(
+        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
+    ) -> Records | None:
         """Return None: nothing leaves."""
 
     def rebalance(
@@ -226,7 +241,11 @@ class Alone(OneRank):
         return False
 
     def make_ghosts(
-        self, particles: Particles, reach: Callable[[NDArray[np.float64]], Any], radii: NDArray[np.float64]
+        self,
+        particles: Particles,
+        reach: Callable[[NDArray[np.float64]], Any],
+        radii: NDArray[np.float64],
+        clusters: Clusters | None = None,
     ) -> None:
         """There are none."""
 
@@ -234,7 +253,7 @@ class Alone(OneRank):
         """Return the ids, rising."""
         return np.unique(ids)
 
-    def begin_update(self, rows: NDArray[np.float64]) -> None:
+    def begin_update(self, rows: NDArray[np.float64], states: NDArray[np.float64] | None = None) -> None:
         """There are none."""
 
     def finish_update(self) -> None:

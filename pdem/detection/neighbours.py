@@ -53,14 +53,22 @@ class NearPairs(NamedTuple):
         return int(self.found.sum())
 
 
+@inlined
+def of_one_body(i: int, j: int, cluster: NDArray[np.int64]) -> bool:
+    """Tell whether two rows are members of one cluster; `cluster` is empty if there are none."""
+    return len(cluster) > 0 and cluster[i] == cluster[j] and cluster[i] > 0
+
+
 @threaded_kernel
 def count_entries(
-    parts: int, pairs: NearPairs, owned: int, kept: NDArray[np.int64], cursor: NDArray[np.int32]
-) -> None:
+    parts: int, pairs: NearPairs, owned: int, cluster: NDArray[np.int64], kept: NDArray[np.int64],
+    cursor: NDArray[np.int32],
+) -> None:  # fmt: skip
     """Count what each row will hold: ``cursor[part * owned + p]`` entries of owned particle p from one part.
 
     A part is a run of segments, one part per thread. ``kept[0]`` is the number of pairs of each segment between
-    owned particles, ``kept[1]`` of those with one ghost. `pairs` is a plain tuple of the fields.
+    owned particles, ``kept[1]`` of those with one ghost. `pairs` is a plain tuple of the fields. Members of one cluster
+    are no pair.
     """
     first, second, begin, found = pairs
     for part in prange(parts):
@@ -70,6 +78,8 @@ def count_entries(
             inner = outer = 0
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
+                if of_one_body(i, j, cluster):
+                    continue
                 inner += (i < owned) & (j < owned)
                 outer += (i < owned) != (j < owned)
                 if i < owned:
@@ -113,6 +123,7 @@ def write_rows(
     owned: int,
     kept: NDArray[np.int64],
     ids: NDArray[np.int64],
+    cluster: NDArray[np.int64],
     cursor: NDArray[np.int32],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
@@ -133,7 +144,7 @@ def write_rows(
         for segment in range(part * SEGMENTS // parts, (part + 1) * SEGMENTS // parts):
             for place in range(begin[segment], begin[segment] + found[segment]):
                 i, j = first[place], second[place]
-                if i >= owned and j >= owned:
+                if (i >= owned and j >= owned) or of_one_body(i, j, cluster):
                     continue
                 alone = (i < owned) & (j < owned)
                 at = inner if alone else outer

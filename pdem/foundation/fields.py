@@ -69,6 +69,7 @@ _ROWS = (
     Field("id", np.int64, (), "1", "identity, never changes", Ghosted.AT_DETECTION),
     Field("material", np.int32, (), "1", "index of the material in the case", Ghosted.AT_DETECTION),
     Field("radius", np.float64, (), "m", "radius", Ghosted.AT_DETECTION),
+    Field("cluster", np.int64, (), "1", "number of its cluster, 0 for a single sphere", Ghosted.AT_DETECTION),
     Field("position", np.float64, (3,), "m", "centre", Ghosted.EVERY_STEP),
     Field("velocity", np.float64, (3,), "m/s", "velocity of the centre", Ghosted.EVERY_STEP),
     Field("angular_velocity", np.float64, (3,), "rad/s", "angular velocity", Ghosted.EVERY_STEP),

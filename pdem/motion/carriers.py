@@ -14,7 +14,6 @@ from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import prange, threaded_kernel
 from pdem.motion.integration import (
     FINE,
-    GONE,
     LOST,
     STALE,
     FixedColumns,
@@ -42,11 +41,17 @@ class Carriers(Protocol):
         """
         ...
 
-    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> None:
+    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
         """Begin a step of length `dt` [s]: half a kick by the forces of the last step, and the drift.
 
         Written to `rows` of the columns: ``position``, which need not be wrapped, ``velocity`` and
         ``angular_velocity``, those of the middle of the step. No particle may be displaced by more than its radius.
+
+        Returns
+        -------
+        int
+            `pdem.motion.integration.FINE`, or `GONE` if what a carrier moves has left the box: carried particles are
+            not looked at by themselves.
         """
         ...
 
@@ -62,6 +67,7 @@ class Carriers(Protocol):
 @inlined_geometry
 def place_particle(
     p: int,
+    dt: float,
     motion: Motion,
     density: NDArray[np.float64],
     fixed: FixedColumns,
@@ -69,27 +75,26 @@ def place_particle(
     packed: NDArray[np.float64],
 ) -> int:
     """Wrap the position of a carried particle and pack it; return see `pdem.motion.integration.FINE`."""
-    position, image, sides = columns.position, columns.image, motion.sides
+    position, image, sides, velocity = columns.position, columns.image, motion.sides, columns.velocity
     squared = 0.0
-    outside = False
     for axis in range(3):
-        x, periods, away, left = move_along(axis, 0.0, position[p, axis], fixed.reference[p, axis], sides)
+        x, periods, away, _ = move_along(axis, 0.0, position[p, axis], fixed.reference[p, axis], sides)
         position[p, axis] = x
         if periods != 0.0:
             image[p, axis] += int(periods)
         squared += away * away
-        outside = outside | left
     pack_particle(
-        p, position, columns.velocity, columns.angular_velocity, columns.radius, columns.material, density, packed
+        p, position, velocity, columns.angular_velocity, columns.radius, columns.material, density, packed
     )  # fmt: skip
-    stale = squared > fixed.skin[p] * fixed.skin[p]
-    code = GONE if outside else (STALE if stale else FINE)
-    return LOST + p if went_too_far(0.0, 0.0, 0.0, squared, columns.radius[p]) else code
+    code = STALE if squared > fixed.skin[p] * fixed.skin[p] else FINE
+    way = dt * velocity[p, 0], dt * velocity[p, 1], dt * velocity[p, 2]
+    return LOST + p if went_too_far(way[0], way[1], way[2], squared, columns.radius[p]) else code
 
 
 @threaded_kernel
 def place_carried(
     rows: NDArray[np.int32],
+    dt: float,
     motion: Motion,
     density: NDArray[np.float64],
     fixed: FixedColumns,
@@ -102,17 +107,19 @@ def place_carried(
     ----------
     rows : int32 array
         Of the carried particles.
+    dt : float
+        Length of the step [s].
     motion, density, fixed, columns, packed
         As `pdem.motion.integration.drift` takes them.
 
     Returns
     -------
     int
-        `FINE`, `STALE`, `GONE`, or `LOST` + the row of a particle whose position is not finite.
+        `FINE`, `STALE`, or `LOST` + the row of a particle that moves more than its radius, or is at no finite place.
     """
     how, still, moving = Motion(*motion), FixedColumns(*fixed), StepColumns(*columns)
     worst = 0
     for k in prange(len(rows)):
-        code = place_particle(rows[k], how, density, still, moving, packed)
+        code = place_particle(rows[k], dt, how, density, still, moving, packed)
         worst = max(worst, code)
     return worst

@@ -115,7 +115,7 @@ def prefetch_row(p: int, packed: NDArray[np.float64]) -> None:
 
 
 @inlined_geometry
-def _without_crawl(speed: float) -> float:
+def without_crawl(speed: float) -> float:
     """Return a speed, or 0 where it is below `STILL`; NaN is returned unchanged."""
     return 0.0 if abs(speed) < STILL else speed
 
@@ -134,12 +134,12 @@ def half_kick(
     """Return velocity and angular velocity after force, torque and gravity have acted for a time `half` [s]."""
     gravity, free = motion.gravity, motion.free
     return (
-        _without_crawl(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
-        _without_crawl(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
-        _without_crawl(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
-        _without_crawl(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
-        _without_crawl(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
-        _without_crawl(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
+        without_crawl(v[0] + free[0] * half * (force[0] * inverse_mass + gravity[0])),
+        without_crawl(v[1] + free[1] * half * (force[1] * inverse_mass + gravity[1])),
+        without_crawl(v[2] + free[2] * half * (force[2] * inverse_mass + gravity[2])),
+        without_crawl(w[0] + free[3] * half * (torque[0] * inverse_inertia)),
+        without_crawl(w[1] + free[4] * half * (torque[1] * inverse_inertia)),
+        without_crawl(w[2] + free[5] * half * (torque[2] * inverse_inertia)),
     )
 
 

@@ -45,12 +45,16 @@ class FillRequest:
         The region with the settings of the fill, see `pdem.case.particles.FillKeys`.
     density : float
         Of the particles [kg/m^3].
+    reach : float
+        How far a particle reaches from its centre over its radius, which says how much volume it has: more than 1 for
+        particles that are not round, for each of which a ball is kept free.
     """
 
     where: str
     sizes: SizeDistribution
     fill: Any
     density: float = 1.0
+    reach: float = 1.0
 
     @property
     def region(self) -> regions.Region:
@@ -154,6 +158,11 @@ def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> 
 def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
     """Return random radii in m, shape (n,), keyed by ids from `first_id` on."""
     return sizes.radii(keyed_uniform(seed, _RADIUS_STREAM, np.arange(first_id, first_id + count)))
+
+
+def reaches(request: FillRequest, first_id: int, count: int) -> Floats:
+    """Return how far particles of a fill reach from their centres [m], shape (n,), keyed by ids from `first_id` on."""
+    return request.reach * random_radii(request.sizes, first_id, count, request.fill.seed)
 
 
 def _volumes(radii: Floats, dimension: int) -> Floats:

@@ -13,7 +13,7 @@ from pdem.foundation.errors import CaseError
 from pdem.foundation.random import keyed_vectors
 from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs
-from pdem.particles.filling import PlacedGroup, fill_count, random_radii, require_memory
+from pdem.particles.filling import PlacedGroup, fill_count, reaches, require_memory
 from pdem.particles.lattice import LatticeSites, height_keys
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def lattice_group(
     begin = over.before(len(sites))
     sites = sites[: max(wanted - begin, 0)]
     begin = min(begin, wanted)
-    radii = random_radii(request.sizes, first_id + begin, len(sites), request.fill.seed)
-    return PlacedGroup(first_id + begin, radii, sites)
+    return PlacedGroup(first_id + begin, reaches(request, first_id + begin, len(sites)), sites)
 
 
 def _free_sites(
@@ -78,7 +77,7 @@ def _free_sites(
 ) -> Floats:
     """Return a part of the sites (n, 3) [m], the lowest on the first rank."""
     fill, domain, region = request.fill, surroundings.domain, request.region
-    radius = request.sizes.largest
+    radius = request.reach * request.sizes.largest
     lower, upper = regions.bounds(region)
     free = regions.open_axes(region, domain)
     bounded = ~free & (np.arange(3) < domain.dimension)

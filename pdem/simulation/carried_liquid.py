@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.laws import takes_liquid
+from pdem.case.shapes import has_clusters
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
 from pdem.contact.law.elastic import ElasticState, elastic_energies
 from pdem.contact.pairs.carried_liquid import Formed, ask_pairs, count_new_pairs, form_pairs, pair_liquid
@@ -40,8 +41,9 @@ def carries_liquid(constants: Constants) -> bool:
 
 
 def kept_fields(fields: Iterable[Field], case: CaseData) -> list[Field]:
-    """Return the fields that files of a case have: without liquid where none is carried."""
-    return [field for field in fields if field.name != FIELD or takes_liquid(case)]
+    """Return the fields that files of a case have: without liquid or clusters where there are none."""
+    unused = {FIELD: not takes_liquid(case), "cluster": not has_clusters(case)}
+    return [field for field in fields if not unused.get(field.name, False)]
 
 
 def begin_liquid(system: System) -> None:

@@ -25,14 +25,11 @@ def begin_carried(system: System, dt: float) -> int:
     if system.carriers is None:
         return FINE
     own, constants, rows = system.particles, system.constants, system.pair_contacts.carried
-    system.carriers.begin(own, rows, dt)
+    code = system.carriers.begin(own, rows, dt)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     packed = system.pair_contacts.packed(own.count + own.ghosts)
-    return int(
-        place_carried(
-            *plain(rows, constants.motion, constants.density, system.fixed_columns, columns, packed)
-        )
-    )
+    arguments = plain(rows, dt, constants.motion, constants.density, system.fixed_columns, columns, packed)
+    return max(code, int(place_carried(*arguments)))
 
 
 def finish_carried(system: System, kick: Kick) -> int:

@@ -1,4 +1,7 @@
-"""How many contacts particles have, with and without those of particles that do not carry. All are integers."""
+"""How many contacts bodies have, with and without those of bodies that do not carry. All are integers.
+
+Bodies are those of `pdem.simulation.bodies`, in their order: single spheres, then clusters with all their members.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,23 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 
-def contact_numbers(system: System, contacts: ActingContacts, carries: Booleans | None = None) -> Indices:
-    """Return the number of contacts of each owned particle (n,), with particles and walls.
+def rows_of_bodies(system: System) -> Indices:
+    """Return for each owned particle (n,) the number of its body among those of this rank."""
+    own = system.particles
+    if system.clusters is None:
+        return np.arange(own.count)
+    single = own.cluster == 0
+    count = int(np.count_nonzero(single))
+    rows = np.empty(own.count, np.int64)
+    rows[single] = np.arange(count)
+    rows[~single] = count + system.clusters.table.rows_of(own.cluster[~single])
+    return rows
+
+
+def contact_numbers(
+    system: System, contacts: ActingContacts, body: Indices, carries: Booleans | None = None
+) -> Indices:
+    """Return the number of contacts of each body of this rank, with particles and walls.
 
     Parameters
     ----------
@@ -27,6 +45,8 @@ def contact_numbers(system: System, contacts: ActingContacts, carries: Booleans 
         State of this rank.
     contacts : ActingContacts
         Those of its particles.
+    body : (n,) int64 array
+        Of its particles, see `rows_of_bodies`.
     carries : (m,) bool array, optional
         Of owned particles and ghosts: contacts with others do not count.
     """
@@ -35,27 +55,29 @@ def contact_numbers(system: System, contacts: ActingContacts, carries: Booleans 
         counts = carries[contacts.first] & (carries[contacts.second] | ~pair)
         contacts, pair = contacts.take(counts), pair[counts]
     ends = np.concatenate((contacts.first, contacts.second[pair]))
-    return np.bincount(ends[ends < owned], minlength=owned)
+    return np.bincount(body[ends[ends < owned]], minlength=int(body.max(initial=-1)) + 1)
 
 
-def without_rattlers(system: System, contacts: ActingContacts) -> tuple[Indices, Booleans]:
-    """Return the contacts among particles that carry, of each owned particle (n,), and which those are. Collective.
+def without_rattlers(system: System, contacts: ActingContacts, body: Indices) -> tuple[Indices, Booleans]:
+    """Return the contacts among bodies that carry, of each body of this rank, and which those are. Collective.
 
-    A particle with fewer than `fewest_contacts` is taken out, and again who has too few without it.
+    A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
     """
     owned, ghosts = system.particles.count, system.particles.ghosts
     carries, least = np.ones(owned + ghosts, np.bool_), fewest_contacts(system)
+    core = np.ones(int(body.max(initial=-1)) + 1, np.bool_)
     while True:
-        numbers = contact_numbers(system, contacts, carries)
-        fewer = carries[:owned] & (numbers < least)
+        numbers = contact_numbers(system, contacts, body, carries)
+        fewer = core & (numbers < least)
         if not system.exchange.largest(np.array([np.count_nonzero(fewer)]))[0]:
-            return np.where(carries[:owned], numbers, 0), carries[:owned]
-        carries[:owned] &= ~fewer
+            return np.where(core, numbers, 0), core
+        core &= ~fewer
+        carries[:owned] = core[body]
         _tell_ghosts(system, carries)
 
 
 def fewest_contacts(system: System) -> int:
-    """Return how many contacts a particle needs to be in balance.
+    """Return how many contacts a sphere needs to be in balance.
 
     With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions:
     one more than there are dimensions, or as many as these where gravity acts.

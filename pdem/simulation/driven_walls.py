@@ -9,6 +9,7 @@ import numpy as np
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS
 from pdem.foundation.sums import exact_values
 from pdem.simulation.blow_up import DRIVEN_WALL_TOO_FAST, WALL_TOO_FAST
+from pdem.simulation.cluster_steps import contact_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,8 +60,7 @@ def record_fast_walls(system: System) -> None:
 def finish_driven(system: System, half: float) -> None:
     """Kick driven walls by their loads for `half` a step [s]. Collective."""
     assert system.wall_contacts is not None
-    constants = system.constants
-    limbs = system.wall_contacts.driven_loads(system.particles, constants.parameters(0.0))
+    limbs = system.wall_contacts.driven_loads(system.particles, contact_parameters(system, 0.0))
     loads = exact_values(system.exchange.add(limbs)).reshape(-1, DRIVEN_LOADS)
     system.wall_contacts.walls.finish_step(loads, system.time, half)
 

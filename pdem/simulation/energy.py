@@ -17,6 +17,7 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.cluster_energy import cluster_energies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,14 +179,19 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     energies = particle_energies(system.particles, system.constants)
     names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
     sums.add_rows(names, np.array(energies))
+    if system.clusters is not None:
+        sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
 
 
 def particle_energies(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> list[NDArray[np.float64]]:
-    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity."""
+    """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
+
+    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`.
+    """
     radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
-    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * radius**3
+    mass = masses_of_spheres(columns, constants)
     return [
         0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
         0.5 * SPHERE_INERTIA * mass * radius**2 * (spin[:, 0] ** 2 + spin[:, 1] ** 2 + spin[:, 2] ** 2),
@@ -193,11 +199,19 @@ def particle_energies(
     ]
 
 
+def masses_of_spheres(
+    columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
+) -> NDArray[np.float64]:
+    """Return the masses of single spheres [kg], 0 of members of clusters."""
+    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    return np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
+
+
 def gravity_energies(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> list[NDArray[np.float64]]:
     """Return energies of particles in gravity [J], for each axis along which gravity acts."""
-    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    mass = masses_of_spheres(columns, constants)
     return [
         -constants.gravity[axis]
         * mass

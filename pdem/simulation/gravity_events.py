@@ -13,6 +13,7 @@ import numpy as np
 
 from pdem.foundation.sums import ExactSums
 from pdem.motion.bodies import FreeBody
+from pdem.simulation.cluster_energy import cluster_gravity_energies
 from pdem.simulation.energy import gravity_energies
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def change_gravity(system: System) -> None:
 def _potential(system: System) -> ExactSums:
     """Return the energy in gravity of the particles of this rank, on the first rank also of bodies."""
     sums, walls = ExactSums(("gravity",)), system.moving_walls
-    for energies in gravity_energies(system.particles, system.constants):
+    for energies in [
+        *gravity_energies(system.particles, system.constants),
+        *cluster_gravity_energies(system),
+    ]:
         sums.add("gravity", energies)
     if walls is not None and system.exchange.rank == 0:
         there = [drive.potential() for wall, drive in walls.drives.items() if walls.present[wall]]

@@ -52,7 +52,8 @@ def act_insertions(system: System, phases: Phases) -> None:
 
 def _taken(system: System, due: Sequence[InsertionSource]) -> SpheresNear:
     """Return a table for the places that are taken at this event."""
-    smallest, largest = min(one.sizes.smallest for one in due), max(one.sizes.largest for one in due)
+    smallest = min(one.reach * one.sizes.smallest for one in due)
+    largest = max(one.reach * one.sizes.largest for one in due)
     room = sum(min(MOST_AT_ONCE, one.most_at_once() + len(one.state.skipped)) for one in due)
     return SpheresNear(system, room, smallest, largest)
 
@@ -67,7 +68,7 @@ class _Done(NamedTuple):
 def _let_in(system: System, source: InsertionSource, taken: SpheresNear | None) -> Columns:
     """Return the columns of the particles of an insertion that come in now, the same on every rank. Collective."""
     exchange = system.exchange
-    own = own_particles_near(system, source.inlet.bounds, source.sizes.largest)
+    own = own_particles_near(system, source.inlet.bounds, source.reach * source.sizes.largest)
     event = None if taken is None else _Event(system, source, taken)
     while True:
         step = exchange.share(None if event is None else event.next())
@@ -95,6 +96,7 @@ class _Event:
         source.ask(system.step)
         self._numbers = source.candidates()
         self._radii = source.radii(self._numbers)
+        self._reaches = source.reach * self._radii
         self._positions = np.full((len(self._numbers), 3), np.nan)
         self.pending = np.arange(len(self._numbers))
         self._tried, self._hopeless = 0, False
@@ -114,9 +116,9 @@ class _Event:
             np.repeat(np.arange(first, first + at_once), len(self.pending)),
         )
         position, allowed = self._source.inlet.places(
-            self._source.seed, self._numbers[rows], self._radii[rows], attempt
+            self._source.seed, self._numbers[rows], self._reaches[rows], attempt
         )
-        radius = self._radii[rows]
+        radius = self._reaches[rows]
         allowed[allowed] = self._taken.clear(position[allowed], radius[allowed])
         self._owner, self._places, self._sizes = self._owner[allowed], position[allowed], radius[allowed]
         return self._places, self._sizes
@@ -143,7 +145,7 @@ class _Event:
         state.mass.add("mass", source.masses(radius))
         state.last, state.events = self._system.step, state.events + 1
         columns = {
-            "position": self._positions[came], "radius": radius,
+            "position": self._positions[came], "radius": self._reaches[came], **source.turns(numbers),
             "material": np.full(len(numbers), source.material, np.int32),
             "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
             "liquid": liquid_in_quanta(self._system, source.liquid(radius)),

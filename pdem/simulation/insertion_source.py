@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.group_sizes import insertion_sizes, reach_of
+from pdem.case.initial_clusters import orientations
 from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
+from pdem.case.shapes import has_clusters
 from pdem.contact.law.carried_liquid import carried_by
 from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
@@ -124,7 +127,8 @@ class InsertionSource:
         assert density is not None, "a checked case has densities of all materials of particles"
         self.name, self.key = insertion.name, name_key(insertion.name)
         self.material = case.material_index(insertion.material)
-        self.attempts, self.sizes = insertion.attempts, insertion.sizes()
+        self.attempts, self.sizes = insertion.attempts, insertion_sizes(case, insertion)
+        self.reach, self._shapes = reach_of(case, insertion), list(case.shapes) if has_clusters(case) else []
         self.mean_mass = 4.0 / 3.0 * math.pi * density * self.sizes.mean_cube
         self._density, self._dimension, self._step = density, case.domain.dimension, step
         self._insertion, self._rate = insertion, rate_of(case, insertion)
@@ -192,6 +196,15 @@ class InsertionSource:
         """Return the angular velocities of particles by number (n, 3) [rad/s]."""
         return np.tile(self._insertion.angular_velocity, (len(numbers), 1))
 
+    def turns(self, numbers: Indices) -> dict[str, NDArray[Any]]:
+        """Return shapes, -1 for spheres, and orientations of particles by number; nothing if the case has no shapes."""
+        if not self._shapes:
+            return {}
+        name = self._insertion.shape
+        shape = -1 if name is None else self._shapes.index(name)
+        orientation = orientations(self._insertion, self.seed, numbers, self._dimension)
+        return {"shape": np.full(len(numbers), shape), "orientation": orientation}
+
     def ask(self, step: int) -> None:
         """Ask for what is due at a step: draw the sizes of particles until they reach the demand.
 
@@ -239,7 +252,7 @@ class InsertionSource:
 
     def most_at_once(self) -> int:
         """Return how many particles are tried at one event at most, but for those that wait already."""
-        cube = self.sizes.mean_cube
+        cube = self.reach**3 * self.sizes.mean_cube
         each = 4.0 / 3.0 * math.pi * cube if self._dimension == 3 else math.pi * cube ** (2.0 / 3.0)
         return int(min(FILLED * self.inlet.room / each + _SPARE, MOST_AT_ONCE))
 

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.initial_clusters import with_members
 from pdem.contact.law.dissipation import add_dissipated
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.errors import InputError
 from pdem.foundation.fields import FIELDS
+from pdem.simulation.cluster_energy import removed_energies
+from pdem.simulation.cluster_insertion import insert_clusters, numbers_of_members
+from pdem.simulation.cluster_steps import cluster_table, keep_clusters, whole_clusters
 from pdem.simulation.energy import particle_energies
 
 if TYPE_CHECKING:
@@ -30,7 +34,8 @@ RENEWAL_SHARE = 0.2
 
 def remove_escaped_particles(system: System) -> Records:
     """Remove the particles outside the box; return the remaining contacts. Collective."""
-    position, constants = system.particles.position, system.constants
+    own, constants, clusters = system.particles, system.constants, cluster_table(system)
+    position = own.position if clusters is None else clusters.centres(own)
     outside = ((position < constants.lowest) | (position > constants.highest)).any(axis=1)
     return remove_particles(system, system.particles.id[outside], 0.5 * constants.step)
 
@@ -38,11 +43,12 @@ def remove_escaped_particles(system: System) -> Records:
 def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float = 0.0) -> Records:
     """Remove particles of this rank by id; return the remaining contacts. Collective.
 
-    Their energy, and the elastic energy of their contacts, is added to ``outflow``; the contacts end. Lists have to be
-    rebuilt. `velocity_lag` is the time by which velocities are behind positions [s].
+    Of a cluster all members go. Their energy, and the elastic energy of their contacts, is added to ``outflow``; the
+    contacts end. Lists have to be rebuilt. `velocity_lag` is the time by which velocities are behind positions [s].
     """
-    removed = system.exchange.known_ids(ids)
     own = system.particles
+    ids = ids if system.clusters is None else whole_clusters(own, ids)
+    removed = system.exchange.known_ids(ids)
     pairs, walls = system.records()
     is_removed = np.isin(own.id, removed)
     _add_outflow(system, removed, is_removed, velocity_lag)
@@ -52,6 +58,7 @@ def remove_particles(system: System, ids: NDArray[np.int64], velocity_lag: float
     wall_contact_ends = np.isin(walls.id, removed)
     if system.wall_contacts is not None:
         system.wall_contacts.end(walls.history, _rows(wall_contact_ends), system.ended_energies)
+    keep_clusters(system, own.cluster[is_removed])
     own.replace({name: own[name][~is_removed] for name in FIELDS})
     system.population_change += int(system.exchange.add(np.array([len(ids)]))[0])
     return pairs.take(~pair_ends), walls.take(~wall_contact_ends)
@@ -72,6 +79,8 @@ def _add_outflow(
     columns = {name: own[name][is_removed] for name in FIELDS}
     columns["velocity"] += velocity_lag * constants.gravity * constants.free[:3]
     for values in particle_energies(columns, constants):
+        ended.add("outflow", values)
+    for values in removed_energies(system, columns["cluster"], velocity_lag):
         ended.add("outflow", values)
     pairs, column = system.pair_contacts, system.particles.column
     lower, higher = pairs.lower[pairs.touching], pairs.higher[pairs.touching]
@@ -96,16 +105,20 @@ def insert_particles(
 ) -> tuple[NDArray[np.int64], Records]:
     """Insert particles, the same columns on every rank; return their ids and all present contacts. Collective.
 
+    With ``shape`` and ``orientation`` among the columns (`pdem.case.initial_clusters.PLACED`) some may be clusters,
+    whose ids are those of their first members.
     Rank 0 owns them until they migrate. Lists have to be rebuilt.
     """
-    count = len(columns["radius"])
-    ids = system.next_id + np.arange(count)
-    system.next_id += count
-    system.population_change += count
+    numbers = numbers_of_members(system, columns)
+    ids = system.next_id + np.cumsum(numbers) - numbers
+    system.next_id += int(numbers.sum())
+    system.population_change += int(numbers.sum())
     records = system.records()
     if system.exchange.rank == 0:
-        new = {name: columns.get(name, field.allocate(count)) for name, field in FIELDS.items()} | {"id": ids}
-        for values in particle_energies(new, system.constants):
+        given = with_members(system.case, {**columns, "id": ids})
+        count = len(given["id"])
+        new = {name: given.get(name, field.allocate(count)) for name, field in FIELDS.items()}
+        for values in [*particle_energies(new, system.constants), *insert_clusters(system, given.clusters)]:
             system.ended_energies.add("outflow", -values)
         own = system.particles
         own.replace({name: np.concatenate((own[name], new[name])) for name in FIELDS})

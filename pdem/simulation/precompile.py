@@ -18,10 +18,12 @@ from pdem.case.initial import initial_particles
 from pdem.case.laws import law_of
 from pdem.case.model import Case
 from pdem.case.preflight import preflight
+from pdem.case.shapes import has_clusters
 from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
+from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.helper_process import HelperProcess
 from pdem.simulation.phases import Phases
@@ -77,6 +79,17 @@ positions = [[0.0139, 0.02, 0.00095]]
 velocity = [1.0, 0.0, 2.0]
 """
 """Two in lasting contact with each other and the floor, and some that separate from them."""
+
+_CLUSTERS = """
+[shapes.dumbbell]
+spheres = [[0.0, 0.0, 0.0, 0.002], [0.003, 0.0, 0.0, 0.002]]
+[[particles]]
+material = "grain"
+shape = "dumbbell"
+positions = [[0.03, 0.05, 0.00195], [0.03, 0.04, 0.03]]
+orientation = "aligned"
+velocity = [1.0, 0.0, 0.0]
+"""
 
 _BOX = f"""
 [domain]
@@ -189,14 +202,15 @@ class _Laws(NamedTuple):
             document["interactions"][f"other{number}-other{number}"] = table
         for pair in ("grain-grain", "grain-steel"):
             document["interactions"][pair] = tables[0]
-        return cls(tomli_w.dumps(document), "." if case is None else str(case.directory))
+        text = tomli_w.dumps(document) + (_CLUSTERS if case is not None and has_clusters(case) else "")
+        return cls(text, "." if case is None else str(case.directory))
 
 
 def _call_wall_kernels(system: System) -> None:
     """Call the kernels of wall contacts for particles without candidate facets."""
     assert system.wall_contacts is not None
     constants, walls = system.constants, system.wall_contacts
-    law = constants.parameters(0.0)
+    law = contact_parameters(system, 0.0)
     compute_wall_forces(system, system.pair_contacts.packed(system.particles.count), law, Phases())
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step)

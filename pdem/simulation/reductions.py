@@ -11,8 +11,8 @@ from pdem.containers.group import on_each_rank
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError
 from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
+from pdem.simulation.bodies import sphere_masses
 from pdem.simulation.contact_columns import gathered_contacts
-from pdem.simulation.sensor_events import masses_of
 from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ class Reductions:
 
     @property
     def masses(self) -> Floats:
-        """Masses of the particles this rank owns (n,) [kg]."""
-        return masses_of(self.system, slice(None))
+        """Masses of the particles this rank owns (n,) [kg]; of members of clusters those of their spheres."""
+        own = self.system.particles
+        return sphere_masses(own.radius, self.system.constants.density[own.material])
 
     def sum(self, values: ArrayLike = 1.0, where: ArrayLike | None = None) -> Any:
         """Return the sum of values over all particles; of columns (n, k) the sums (k,). Collective.

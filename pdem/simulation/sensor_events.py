@@ -6,12 +6,12 @@ depend on who owns a particle.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.bodies import bodies_of
 from pdem.simulation.insertion_checks import largest_present_speed
 from pdem.simulation.population import remove_particles
 from pdem.simulation.step import migrate_and_rebuild_lists
@@ -19,6 +19,7 @@ from pdem.simulation.step import migrate_and_rebuild_lists
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.simulation.bodies import Bodies
     from pdem.simulation.phases import Phases
     from pdem.simulation.sensor import SensorPlace
     from pdem.simulation.system import System
@@ -29,31 +30,26 @@ if TYPE_CHECKING:
 
 def act_sensors(system: System, phases: Phases) -> None:
     """Let all sensors act that are due at the present step. Collective, with columns that are up to date."""
-    gone = np.zeros(system.particles.count, np.bool_)
+    bodies = bodies_of(system)
+    gone = np.zeros(len(bodies.id), np.bool_)
     for place in system.sensors.places:
         if place.next_step > system.step:
             continue
         if place.section.region is None:
-            gone |= _pass(system, place, ~gone)
+            gone |= _pass(system, place, bodies, ~gone)
         else:
-            inside = place.inside(system.particles.position) & ~gone
+            inside = place.inside(bodies.position) & ~gone
             if place.section.residence:
-                _stay(system, place, inside)
+                _stay(system, place, bodies.id[inside])
             if place.section.remove:
-                _count_removed(system, place, inside)
+                _count_removed(system, place, bodies, inside)
                 gone |= inside
         place.state.last = system.step
     system.sensors.plan()
     phases.lap("sensors")
     if int(system.exchange.add(np.array([np.count_nonzero(gone)], np.int64))[0]):
-        contacts = remove_particles(system, system.particles.id[gone])
+        contacts = remove_particles(system, bodies.id[gone])
         migrate_and_rebuild_lists(system, contacts, phases)
-
-
-def masses_of(system: System, rows: Any) -> NDArray[np.float64]:
-    """Return the masses of some owned particles [kg]."""
-    own = system.particles
-    return system.constants.density[own.material[rows]] * (4.0 / 3.0 * math.pi) * own.radius[rows] ** 3
 
 
 def add_by_class(sums: ExactSums, kind: Indices, mass: NDArray[np.float64], classes: int) -> Indices:
@@ -66,13 +62,12 @@ def add_by_class(sums: ExactSums, kind: Indices, mass: NDArray[np.float64], clas
     return count
 
 
-def _count_removed(system: System, place: SensorPlace, inside: Booleans) -> None:
+def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: Booleans) -> None:
     """Count the particles that an outlet takes out. Collective."""
-    own, state = system.particles, place.state
+    state = place.state
     found = ExactSums(state.mass.names)
-    mass = masses_of(system, inside)
-    kind = place.class_of({"material": own.material[inside], "radius": own.radius[inside]})
-    count = add_by_class(found, kind, mass, len(state.count))
+    kind = place.class_of({"material": bodies.material[inside], "radius": bodies.radius[inside]})
+    count = add_by_class(found, kind, bodies.mass[inside], len(state.count))
     found.normalise()
     total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
     state.count += total[:, 0]
@@ -80,9 +75,9 @@ def _count_removed(system: System, place: SensorPlace, inside: Booleans) -> None
     state.mass.normalise()
 
 
-def _stay(system: System, place: SensorPlace, inside: Booleans) -> None:
+def _stay(system: System, place: SensorPlace, ids: Indices) -> None:
     """Note who has come into a region, and how long those stayed that have left it. Collective."""
-    found = system.exchange.collect({"id": system.particles.id[inside]})
+    found = system.exchange.collect({"id": ids})
     if found is None:
         return
     state, now = place.state, np.sort(found["id"])
@@ -103,15 +98,15 @@ def _look_up(known: Indices, ids: Indices) -> tuple[Indices, Booleans]:
     return at, known[at] == ids
 
 
-def _pass(system: System, place: SensorPlace, present: Booleans) -> Booleans:
+def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) -> Booleans:
     """Count the particles that have passed a plane since the last event; return which are taken out. Collective."""
-    own, exchange = system.particles, system.exchange
+    exchange = system.exchange
     distance, within = place.distance(own.position, system.constants.period)
     near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
     kind = place.class_of({"material": own.material[near], "radius": own.radius[near]})
     columns = {
         "id": own.id[near], "side": (distance[near] >= 0.0).astype(np.int64),
-        "within": within[near].astype(np.int64), "kind": kind, "mass": masses_of(system, near),
+        "within": within[near].astype(np.int64), "kind": kind, "mass": own.mass[near],
     }  # fmt: skip
     _warn_of_speed(system, place)
     joined = exchange.collect(columns)
@@ -119,7 +114,7 @@ def _pass(system: System, place: SensorPlace, present: Booleans) -> Booleans:
     state, ids = exchange.share(None if passed is None else (_public(place), passed))
     if exchange.rank:
         place.state.count, place.state.mass = state
-    taken = np.isin(own.id, ids) & present if place.section.remove else np.zeros(own.count, np.bool_)
+    taken = np.isin(own.id, ids) & present if place.section.remove else np.zeros(len(own.id), np.bool_)
     return np.asarray(taken)
 
 

@@ -13,7 +13,8 @@ from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
-from pdem.simulation.sensor_events import add_by_class, masses_of
+from pdem.simulation.bodies import bodies_of
+from pdem.simulation.sensor_events import add_by_class
 from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ def _passage(system: System, place: SensorPlace, line: bool) -> list[float]:
 
 def _of_region(system: System, place: SensorPlace) -> list[float]:
     """Return counts and masses by class, solid fraction and mean velocity of the particles in a region."""
-    own = system.particles
+    own = bodies_of(system)
     rows = np.flatnonzero(place.inside(own.position))
-    mass, radius = masses_of(system, rows), own.radius[rows]
+    mass, radius = own.mass[rows], own.radius[rows]
     kind = place.class_of({"material": own.material[rows], "radius": radius})
     classes = 1 + len(place.classes)
     sums = ExactSums([*(str(number) for number in range(classes)), *AXES, "solid"])
@@ -150,7 +151,7 @@ def _lacey(system: System, place: SensorPlace) -> float:
     mixing, region = place.section.mixing, place.section.region
     assert mixing is not None
     assert region is not None
-    own, (lower, upper) = system.particles, regions.bounds(region)
+    own, (lower, upper) = bodies_of(system), regions.bounds(region)
     cells, inside = np.array(mixing.cells), place.inside(own.position)
     counts = np.zeros((2, int(cells.prod())), np.int64)
     for number, name in enumerate(mixing.materials):

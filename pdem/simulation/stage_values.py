@@ -9,6 +9,8 @@ import numpy as np
 
 from pdem.case.stage_quantities import quantities_of
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.bodies import count_of_bodies
+from pdem.simulation.cluster_energy import cluster_motion_energies
 from pdem.simulation.energy import Measures, particle_energies
 from pdem.simulation.sensor_report import sensor_values
 from pdem.simulation.wall_output import loads_of_walls
@@ -50,7 +52,7 @@ def _of_load(system: System, wall: str, column: str) -> float:
 
 def _of_particles(system: System, name: str) -> float:
     """Return a mean over all particles, or their number; not a number where there are none."""
-    number = int(system.exchange.add(np.array([system.particles.count]))[0])
+    number = int(system.exchange.add(np.array([count_of_bodies(system)]))[0])
     if name == "particles":
         return float(number)
     if number == 0:
@@ -58,7 +60,10 @@ def _of_particles(system: System, name: str) -> float:
     if name == "contacts_per_particle":
         return Measures(system).contacts_per_particle
     sums = ExactSums(("kinetic",))
-    for energies in particle_energies(system.particles, system.constants)[:2]:
+    for energies in [
+        *particle_energies(system.particles, system.constants)[:2],
+        *cluster_motion_energies(system),
+    ]:
         sums.add("kinetic", energies)
     sums.normalise()
     return ExactSums(sums.names, system.exchange.add(sums.limbs)).values()["kinetic"] / number

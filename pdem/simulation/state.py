@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.containers.clusters import ParticleTable
 from pdem.containers.id_directory import IdDirectory
 from pdem.containers.records import PairRecords, WallRecords
 from pdem.foundation.fields import state_fields
@@ -14,6 +15,7 @@ from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.carried_liquid import kept_fields
+from pdem.simulation.cluster_state import cluster_groups, load_clusters
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     Groups = dict[str, dict[str, NDArray[Any]]]
 
 
-ORDER = {"particles": ("id",), "contacts": ("lower", "higher"), "wall_contacts": ("id",)}
+ORDER = {
+    "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
+}  # fmt: skip
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
@@ -49,6 +53,7 @@ def local_groups(system: System) -> Groups:
             field.name: system.particles[field.name].copy()
             for field in kept_fields(state_fields(), system.case)
         },
+        **cluster_groups(system),
         "contacts": {"lower": pairs.lower, "higher": pairs.higher, **columns_of(of_pairs, pairs.history)},
         "wall_contacts": {
             "id": walls.id, "kind": walls.kind, "feature": walls.feature, "facet": walls.facet,
@@ -82,6 +87,8 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
     total.normalise()
     tables = {}
     for name, keys in ORDER.items():
+        if name not in local:
+            continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
     for name in (GROUP, STATES, WAITING, SENSORS, SUMS, KNOWN, STAYS, STAGES, OBSERVERS, OBSERVED):
@@ -150,7 +157,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     """
     exchange, particles = system.exchange, groups["particles"]
     exchange.divide(particles["position"])
-    owner = exchange.owners(particles["position"])
+    owner = load_clusters(system, groups, exchange.owners(particles["position"]))
     owners = IdDirectory(exchange, particles["id"], owner)
     system.particles.replace(exchange.route(dict(particles), owner))
     particles.clear()
@@ -203,7 +210,8 @@ def history_names(law: ContactLaw) -> tuple[list[str], list[str]]:
 
 
 def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) -> StatePart:
-    """Return the state at time 0: particles of this rank without contacts. Collective."""
+    """Return the state at time 0: particles of this rank, clusters among them, without contacts. Collective."""
+    clusters = ParticleTable(particles).clusters
     empty = np.empty(0, np.int64)
     ids = np.asarray(particles.get("id", empty))
     next_id = int(exchange.largest(np.array([ids.max(initial=-1)]))[0]) + 1
@@ -213,6 +221,7 @@ def initial_groups(particles: Mapping[str, NDArray[Any]], exchange: Exchange) ->
                 field.name: np.asarray(particles.get(field.name, field.allocate(len(ids))), field.dtype)
                 for field in state_fields()
             },
+            **({"clusters": dict(clusters)} if clusters else {}),
             "contacts": {"lower": empty, "higher": empty},
             "wall_contacts": {"id": empty, "kind": np.empty(0, np.int8), "feature": empty, "facet": empty},
             "counters": {

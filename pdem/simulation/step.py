@@ -13,6 +13,12 @@ from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
 from pdem.simulation.carried_liquid import form_bridges
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
+from pdem.simulation.cluster_steps import (
+    cluster_table,
+    contact_parameters,
+    place_ghost_members,
+    states_to_share,
+)
 from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_walls
 from pdem.simulation.own_force_kicks import kick_own
 from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
@@ -62,7 +68,8 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
         sync_columns(system)
         detect(system, phases, stale == GONE)
     else:
-        system.exchange.begin_update(system.pair_contacts.rows_to_share(system.particles))
+        rows = system.pair_contacts.rows_to_share(system.particles)
+        system.exchange.begin_update(rows, states_to_share(system))
         phases.lap("exchange")
         refresh_facets(system)
         phases.lap("detect facets")
@@ -141,7 +148,7 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
 def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
     """Migrate particles and rebuild all lists; `contacts` are their contacts, None for those of the present lists."""
     records = system.records if contacts is None else lambda: contacts
-    migrated = system.exchange.migrate(system.particles, records) or contacts
+    migrated = system.exchange.migrate(system.particles, records, cluster_table(system)) or contacts
     phases.lap("migrate")
     if contacts is not None:
         renew_levels_if_due(system)
@@ -196,7 +203,7 @@ def rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> N
     system.detections += 1
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii)
+    system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii, cluster_table(system))
     phases.lap("exchange")
     system.measure_reaches()
     list_carried(system)
@@ -285,7 +292,7 @@ def compute_contact_forces(
     constants, particles, pairs = system.constants, system.particles, system.pair_contacts
     packed = pairs.begin(particles, constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
-    parameters = constants.parameters(dt)
+    parameters = contact_parameters(system, dt)
     wall = compute_wall_forces(system, packed, parameters, phases)
     system.columns_are_current = not ahead
     kick = kick_of(wall, 0.5 * dt, constants.motion, system.fixed_columns, ahead=ahead)
@@ -294,6 +301,7 @@ def compute_contact_forces(
     phases.lap("pairs")
     if same_lists:
         system.exchange.finish_update()
+        place_ghost_members(system)
         phases.lap("exchange")
     deep, other_code = pairs.evaluate(True, particles, system.box, parameters, system.ended_energies, kick)
     record_overlap_error(system, deep)

@@ -19,8 +19,8 @@ from pdem.case.stress_columns import COMPONENTS
 from pdem.foundation.sums import ExactSums
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
-from pdem.simulation.contact_numbers import contact_numbers, without_rattlers
-from pdem.simulation.sensor_events import masses_of
+from pdem.simulation.bodies import bodies_of
+from pdem.simulation.contact_numbers import contact_numbers, rows_of_bodies, without_rattlers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pdem.particles.regions import Region
     from pdem.simulation.acting_contacts import ActingContacts
+    from pdem.simulation.bodies import Bodies
     from pdem.simulation.system import System
 
     Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ class Stress(NamedTuple):
     pressure : float
         Mean of the diagonal of the total stress [Pa].
     particles, rattlers : int
-        Number of particles, and of those that do not carry: see `coordination_without_rattlers`.
+        Number of particles, and of those that do not carry: see `coordination_without_rattlers`. A cluster is one.
     coordination : float
         Contacts of a particle with particles and walls, in the mean.
     mechanical_coordination : float
@@ -94,22 +95,23 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
     `contacts` are those of `acting_contacts`, if they are known already.
     """
     contacts = acting_contacts(system) if contacts is None else contacts
-    inside, size = _inside(system, region)
+    bodies = bodies_of(system)
+    inside, size = _inside(system, bodies, region)
     contact, fabric = _of_contacts(system, contacts, region)
-    kinetic = _kinetic(system, inside)
+    kinetic = _kinetic(system, bodies.mass[inside], bodies.velocity[inside])
     counts = _coordination(system, contacts, inside)
     axes = system.dimension
     pressure = sum(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
     return Stress(contact / size, kinetic / size, fabric, pressure, *counts)
 
 
-def _inside(system: System, region: Region | None) -> tuple[NDArray[np.int64], float]:
-    """Return the rows of owned particles that count, and the volume [m^3]; in 2D the area [m^2]."""
+def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[NDArray[np.int64], float]:
+    """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
     domain = system.case.domain
     if region is None:
         size = np.prod(np.subtract(domain.upper, domain.lower)[: system.dimension])
-        return np.arange(system.particles.count), float(size)
-    inside = regions.inside(region, system.particles.position, system.dimension)
+        return np.arange(len(bodies.mass)), float(size)
+    inside = regions.inside(region, bodies.position, system.dimension)
     return np.flatnonzero(inside), regions.size(region, system.dimension)
 
 
@@ -145,7 +147,7 @@ def symmetric(components: Floats) -> Floats:
 def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
     """Return which share (n,) of each branch is in a region; what is beyond a periodic side is on the other one."""
     constants, size = system.constants, system.dimension
-    begin, way = contacts.centre, contacts.branch.copy()
+    begin, way = regions.wrap_positions(contacts.centre, system.case.domain), contacts.branch.copy()
     end = begin + way
     upper = constants.lower + constants.period
     beyond = np.where(end >= upper, 1, np.where(end < constants.lower, -1, 0)) * (constants.period > 0.0)
@@ -164,9 +166,8 @@ def _images(beyond: NDArray[np.int64]) -> Sequence[tuple[int, ...]]:
     return [steps for steps in product(*sides) if any(steps)]
 
 
-def _kinetic(system: System, rows: NDArray[np.int64]) -> Floats:
-    """Return the sum of m v_i v_j (3, 3) [J] of owned particles of all ranks, less their mean velocity. Collective."""
-    mass, velocity = masses_of(system, rows), system.particles.velocity[rows]
+def _kinetic(system: System, mass: Floats, velocity: Floats) -> Floats:
+    """Return the sum of m v_i v_j (3, 3) [J] of bodies of all ranks, less their mean velocity. Collective."""
     whole, *momentum = added(system, np.array([mass, *(mass * velocity.T)])).tolist()
     v = (velocity - np.array(momentum) / (whole or 1.0)).T
     return symmetric(added(system, np.array([mass * v[i] * v[j] for i, j in _HALF])))
@@ -175,8 +176,9 @@ def _kinetic(system: System, rows: NDArray[np.int64]) -> Floats:
 def _coordination(system: System, contacts: ActingContacts, rows: NDArray[np.int64]) -> tuple[Any, ...]:
     """Return numbers of particles and rattlers, and the three coordinations of `Stress`. Collective."""
     touching = contacts.take(contacts.overlap > 0.0)
-    every = contact_numbers(system, touching)[rows]
-    core, carries = without_rattlers(system, touching)
+    body = rows_of_bodies(system)
+    every = contact_numbers(system, touching, body)[rows]
+    core, carries = without_rattlers(system, touching, body)
     core, carries = core[rows], carries[rows]
     some = every >= 2
     mine = [len(rows), carries.sum(), every.sum(), some.sum(), every[some].sum(), core[carries].sum()]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.shapes import shapes_of
 from pdem.case.stress_columns import looks_at_contacts
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts
 from pdem.contact.walls.stages import wall_columns_of
+from pdem.containers.clusters import Clusters
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed
@@ -20,9 +22,11 @@ from pdem.detection.skins import Skins
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
+from pdem.particles.shapes import shape_arrays
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
+from pdem.simulation.rigid_clusters import RigidClusters
 from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
@@ -102,6 +106,8 @@ class System:
     carriers : Carriers or None
         Bodies that move particles in place of the forces on each, see `pdem.motion.carriers`; to be set before lists
         are built.
+    clusters : RigidClusters or None
+        The same, if these bodies are rigid clusters of spheres.
     insertions, sensors : Insertions, Sensors
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
     stages, gravity : Stages, Gravity or None
@@ -169,6 +175,10 @@ class System:
         self.pending_drift: int | None = None
         self.columns_are_current = True
         self.carriers: Carriers | None = None
+        self.clusters: RigidClusters | None = None
+        if constants.law.has_clusters:
+            shapes = shape_arrays(list(shapes_of(case).values()))
+            self.carriers = self.clusters = RigidClusters(Clusters(shapes), lambda: self.constants)
         self.insertions, self.sensors = Insertions(), Sensors()
         self.stages = Stages()
         self.gravity: Gravity | None = None
@@ -308,7 +318,6 @@ class System:
     def memory(self) -> int:
         """Return the bytes of particles, contacts and lists of this rank."""
         parts: list[Any] = [self.particles, self.pair_contacts, self.search]
-        if self.wall_contacts is not None:
-            parts.append(self.wall_contacts)
+        parts += [part for part in (self.wall_contacts, self.clusters) if part is not None]
         own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table)
         return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

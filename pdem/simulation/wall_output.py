@@ -9,6 +9,7 @@ import numpy as np
 from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
 from pdem.foundation.fields import Field
+from pdem.simulation.cluster_steps import contact_parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def measured_walls(system: System) -> WallContacts | None:
     walls, constants = system.wall_contacts, system.constants
     if walls is not None and not walls.measured:
         packed = system.pair_contacts.begin(system.particles, constants.density, packed=False)
-        walls.measure(system.particles, packed, constants.parameters(0.0), system.ended_energies)
+        walls.measure(system.particles, packed, contact_parameters(system, 0.0), system.ended_energies)
     return walls
 
 
@@ -54,7 +55,7 @@ def summed_loads(system: System, bodies: Bodies | None) -> NodalLoads | None:
     contacts = measured_walls(system)
     if contacts is None:
         return None
-    columns = contacts.loaded(system.particles, system.constants.parameters(system.constants.step))
+    columns = contacts.loaded(system.particles, contact_parameters(system, system.constants.step))
     shaped = {
         name: np.asarray(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in LOADED.items()
     }

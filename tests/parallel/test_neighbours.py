@@ -30,7 +30,7 @@ def check(communicator, name):
     most = largest(communicator, None if bed.has_large else found)
     print(f"\n{communicator.size} ranks, {name}: {most}")
     assert dict(most.calls) == AGREED
-    assert most.longest <= 8 * (6 + 2)
+    assert most.longest <= 8 * (6 + 1 + 2)
     assert most.partners <= min(PARTNERS[name], communicator.size - 1)
     # extents; copies, twice where there are two sizes; and what leaves: numbers, particles
     assert most.messages <= 6 * PARTNERS[name]

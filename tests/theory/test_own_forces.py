@@ -249,6 +249,7 @@ class Carried:
     def begin(self, particles, rows, dt):
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
+        return 0
 
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / MASS * particles.force[rows]

@@ -88,6 +88,7 @@ class AsIfFree:
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
         self.steps += 1
+        return 0
 
     def finish(self, particles, rows, half):
         radius, constants = particles.radius[rows, None], self.constants
@@ -149,6 +150,7 @@ class Plate:
     def begin(self, particles, rows, dt):
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
+        return 0
 
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / self.mass * particles.force[rows].sum(axis=0)

@@ -199,7 +199,9 @@ for index in range(3):
 {last}
 os.kill(os.getpid(), signal.SIGKILL)
 """
-IN_A_STEP = "points.commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
+IN_A_STEP = (
+    "points.commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
+)
 
 
 @pytest.mark.parametrize("last", ["", IN_A_STEP], ids=["between", "in a step"])

@@ -126,6 +126,8 @@ class ContactLaw:
         Whether contacts keep account of stored and lost energies.
     ages : bool
         Whether contacts remember for how many steps they have lasted.
+    clusters : bool
+        Whether particles may be members of rigid clusters, whose mass a contact feels depends on its direction.
 
     Attributes
     ----------
@@ -152,8 +154,10 @@ class ContactLaw:
         If pairs use tangential forces of different kinds, or there are too many coefficients.
     """
 
-    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True, ages: bool = False) -> None:
-        recipes = list(recipes)
+    def __init__(
+        self, recipes: Iterable[Recipe], *, energies: bool = True, ages: bool = False, clusters: bool = False
+    ) -> None:
+        recipes, self.has_clusters = list(recipes), clusters
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
         self.tangential: TangentialPart | None = _tangential(recipes)
@@ -309,9 +313,8 @@ class ContactLaw:
         elastics = [elastic_name(one) for one in self.elastics]
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
-        others += [
-            name for name, there in (("age", self.has(AGE.name)), ("ledger", self.has_ledger)) if there
-        ]
+        others += ["age"] * self.has(AGE.name) + ["ledger"] * self.has_ledger
+        others += ["clusters"] * self.has_clusters
         return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:

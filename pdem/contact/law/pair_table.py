@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw, Recipe
     from pdem.contact.law.parts import MaterialProperties
 
+NO_TENSORS = np.zeros(0)
+"""In place of inverse mass tensors, where all particles are single spheres."""
+
 
 class ContactParameters(NamedTuple):
     """What the contact law needs besides particles and contacts.
@@ -33,6 +36,8 @@ class ContactParameters(NamedTuple):
         Time by which histories grow, and time step [s].
     largest_overlap : float
         Over the smaller radius.
+    tensors : array
+        Inverse mass tensors of particles by row, flat, see `pdem.motion.rigid_clusters`; empty without clusters.
     """
 
     density: NDArray[np.float64]
@@ -41,6 +46,7 @@ class ContactParameters(NamedTuple):
     dt: float
     step: float
     largest_overlap: float
+    tensors: NDArray[np.float64] = NO_TENSORS
 
 
 def pair_table(

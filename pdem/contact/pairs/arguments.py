@@ -152,6 +152,8 @@ class StepParameters(NamedTuple):
         Number of materials.
     coefficients : array
         The pair table, flat.
+    tensors : array
+        Inverse mass tensors of particles by row, flat; empty without clusters.
     period, frequency : (3,) arrays
         Length of periodic axes [m], 0 on open ones, and its inverse or 0.
     """
@@ -161,6 +163,7 @@ class StepParameters(NamedTuple):
     largest_overlap: float
     materials: float
     coefficients: NDArray[np.float64]
+    tensors: NDArray[np.float64]
     period: NDArray[np.float64]
     frequency: NDArray[np.float64]
 
@@ -171,7 +174,7 @@ def parameters_of(
     """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
     return StepParameters(
         contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
-        contact.table.reshape(-1), *box,
+        contact.table.reshape(-1), contact.tensors, *box,
     )  # fmt: skip
 
 

@@ -142,7 +142,7 @@ class PairContacts:
 
         The energies of contacts that are no candidates any more go to `ended`.
         """
-        self._list_candidates(pairs, particles.column("id"), particles.count)
+        self._list_candidates(pairs, particles)
         self._force_index[: self.candidates] = 0
         neighbours.find_candidates(
             self.count, self._row, self._other, self._start, self.lower, self.higher, particles.column("id"),
@@ -168,14 +168,15 @@ class PairContacts:
             self.inner, self.candidates,
         )  # fmt: skip
 
-    def _list_candidates(self, pairs: NearPairs, ids: NDArray[np.int64], owned: int) -> None:
+    def _list_candidates(self, pairs: NearPairs, particles: Particles) -> None:
         """Write candidates and the rows of all owned particles."""
-        parts = min(threads(), neighbours.SEGMENTS)
+        parts, owned, ids = min(threads(), neighbours.SEGMENTS), particles.count, particles.column("id")
+        cluster = particles.column("cluster")[: None if self.law.has_clusters else 0]
         self._reserve_candidates(pairs.total, owned, parts)
-        neighbours.count_entries(parts, tuple(pairs), owned, self._kept, self._cursor)
+        neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, self._cursor)
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.write_rows(
-            parts, tuple(pairs), owned, self._kept, ids, self._cursor, self.lower, self.higher, self._entry,
+            parts, tuple(pairs), owned, self._kept, ids, cluster, self._cursor, self.lower, self.higher, self._entry,
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows

@@ -53,6 +53,7 @@ from pdem.contact.pairs.stages import (
     gather_particles,
     gather_positions,
     mark_candidates,
+    member_masses,
     scatter_forces,
 )
 from pdem.contact.pairs.stretched import lasts_of
@@ -203,7 +204,7 @@ def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> No
 
 def evaluation_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of all contacts of a chunk, stage by stage, a block at a time."""
-    stages, coefficients = stages_of(law), law.width
+    stages, coefficients, clusters = stages_of(law), law.width, law.has_clusters
 
     @inlined_closure
     def evaluate_law(
@@ -219,6 +220,8 @@ def evaluation_of(law: ContactLaw) -> Any:
             if block > 0:
                 scatter_forces(at, h - BLOCK - behind, BLOCK, work, contacts.forces)
             contact_geometry(at, many, parameters, work)
+            if clusters:
+                member_masses(at, h, many, candidates, contacts, parameters.tensors, work)
             if contact_kinematics(at, many, parameters, materials, work) > 0:
                 materials = gather_coefficients(at, many, coefficients, parameters.coefficients, work)
             stages(at, h, many, step, work, contacts.history)

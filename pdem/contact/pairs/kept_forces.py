@@ -100,6 +100,7 @@ def _copies(pairs: PairContacts, particles: Particles) -> Particles:
     count, column = len(rows), particles.column
     return Particles({
         "id": column("id")[:count], "radius": column("radius")[:count], "material": column("material")[:count],
+        "cluster": column("cluster")[:count],
         "position": rows[:, PLACE : PLACE + 3], "velocity": rows[:, SPEED : SPEED + 3],
         "angular_velocity": rows[:, SPIN : SPIN + 3],
     })  # fmt: skip

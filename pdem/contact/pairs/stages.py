@@ -54,10 +54,11 @@ from pdem.contact.pairs.layout import (
     X_J,
     row_of,
 )
-from pdem.foundation.geometry_kernels import SPHERE_INERTIA, nearest_image
+from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
+from pdem.motion.rigid_clusters import inverse_mass_along
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
@@ -175,6 +176,23 @@ def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDAr
         put3(work, w + MIDDLE_X, STRIDE, (m[0] * scale, m[1] * scale, m[2] * scale))
         put3(work, w + VELOCITY_X, STRIDE, v)
         work[w + OVERLAP_END], work[w + OVERLAP_MIDDLE] = reach - distance, reach - middle
+
+
+@inlined_geometry
+def member_masses(
+    at: int, first: int, count: int, candidates: Candidates, contacts: Contacts, tensors: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Write the inverse masses that particles show along the normals of contacts: with clusters, after the first stage.
+
+    `first` is the history index of the first contact. Compiled without contraction, as all that must not depend on
+    which contacts stand in a block together.
+    """
+    for c in range(count):
+        w, k = offset(at, c), contacts.candidate[offset(first, c)] & ROW
+        n = get3(work, w + NORMAL_X, STRIDE)
+        work[w + INVERSE_MASS_I] = inverse_mass_along(candidates.lower[k], n, tensors)
+        work[w + INVERSE_MASS_J] = inverse_mass_along(candidates.higher[k], n, tensors)
 
 
 @inlined

@@ -48,6 +48,8 @@ class WallParameters(NamedTuple):
         The pair table, flat.
     powers : array
         By row of that: with which power of the overlap elastic forces grow.
+    tensors : array
+        Inverse mass tensors of particles by row, flat; empty without clusters.
     """
 
     dt: float
@@ -57,6 +59,7 @@ class WallParameters(NamedTuple):
     materials: int
     coefficients: NDArray[np.float64]
     powers: NDArray[np.float64]
+    tensors: NDArray[np.float64]
 
 
 class WallMotion(NamedTuple):

@@ -27,6 +27,7 @@ from pdem.contact.walls.stages import (
     row3,
     scatter_of,
     scatter_wall_forces,
+    wall_member_masses,
 )
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, kernel, prange
@@ -46,8 +47,8 @@ LOADS = 7
 
 def evaluation_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of listed contacts, a block after the other."""
-    stages, gather, scatter, width, coefficients = (
-        stages_of(law), gather_of(law), scatter_of(law), law.columns, law.width
+    stages, gather, scatter, width, coefficients, clusters = (
+        stages_of(law), gather_of(law), scatter_of(law), law.columns, law.width, law.has_clusters
     )  # fmt: skip
 
     @inlined_closure
@@ -66,6 +67,8 @@ def evaluation_of(law: ContactLaw) -> Any:
             place, many = begin + block, min(BLOCK, whole_lanes(count - block))
             gather(at, history, place, many, near.packed, before, work)
             gather_geometry(at, place, many, found, work)
+            if clusters:
+                wall_member_masses(at, place, many, parameters.tensors, work)
             others = walls_kinematics(
                 at, history, place, many, materials, surface.facet_wall, found, parameters, motion, work
             )

@@ -49,6 +49,7 @@ from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED
+from pdem.motion.rigid_clusters import inverse_mass_along
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 
@@ -146,6 +147,15 @@ def gather_geometry(at: int, first: int, count: int, found: Found, work: WallWor
         put3(numbers, w + NORMAL_X, STRIDE, (normal[row, 0], normal[row, 1], normal[row, 2]))
         numbers[w + DEPTH], numbers[w + OVERLAP_ENERGETIC] = found.overlap[row], found.energetic[row]
         numbers[w + WEIGHT] = found.weight[row]
+
+
+@inlined_geometry
+def wall_member_masses(at: int, first: int, count: int, tensors: NDArray[np.float64], work: WallWork) -> None:
+    """Write the inverse masses that particles show along the normals of contacts, where there are clusters."""
+    numbers = work.columns
+    for c in range(count):
+        w, p = offset(at, c), work.particle[offset(first, c)]
+        numbers[w + INVERSE_MASS_J] = inverse_mass_along(p, get3(numbers, w + NORMAL_X, STRIDE), tensors)
 
 
 @inlined

@@ -1,0 +1,80 @@
+"""Sizes of the particles of groups and insertions, be they spheres or clusters.
+
+The radius of a cluster is that of the sphere of its volume, so that masses and numbers follow as for spheres. Where
+room is needed, what counts is how far it reaches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.shapes import shape_of
+from pdem.case.size_sections import sizes_of
+from pdem.containers.sizes import Constant
+
+if TYPE_CHECKING:
+    from pdem.case.insertion_sections import Insertion
+    from pdem.case.particles import ParticleGroup
+    from pdem.case.schema import CaseData
+    from pdem.containers.sizes import SizeDistribution
+
+    Group = ParticleGroup | Insertion
+
+
+def group_sizes(case: CaseData, group: Group) -> SizeDistribution | None:
+    """Return the distribution of the radii of a group, None if they come from a file.
+
+    Raises
+    ------
+    CaseError
+        If the file of its shape cannot be used.
+    InputError
+        If there is no such distribution.
+    """
+    if group.radius is not None:
+        return sizes_of(group.radius)
+    return None if group.shape is None else Constant(shape_of(case, group.shape).equivalent_radius)
+
+
+def insertion_sizes(case: CaseData, insertion: Insertion) -> SizeDistribution:
+    """Return the distribution of the radii of an insertion."""
+    sizes = group_sizes(case, insertion)
+    assert sizes is not None, "a checked insertion has a radius or a shape"
+    return sizes
+
+
+def reach_of(case: CaseData, group: Group) -> float:
+    """Return how far particles of a group reach from their centre, over their radius: 1 for spheres."""
+    if group.shape is None:
+        return 1.0
+    shape = shape_of(case, group.shape)
+    return shape.reach / shape.equivalent_radius
+
+
+def sphere_limits(case: CaseData, group: Group) -> tuple[float, float] | None:
+    """Return the smallest and the largest radius [m] of all spheres of a group; None if they come from a file."""
+    sizes = group_sizes(case, group)
+    if sizes is None:
+        return None
+    if group.shape is None:
+        return sizes.smallest, sizes.largest
+    shape = shape_of(case, group.shape)
+    scale = 1.0 / shape.equivalent_radius
+    return sizes.smallest * scale * float(shape.radius.min()), sizes.largest * scale * float(
+        shape.radius.max()
+    )
+
+
+def mass_shares(case: CaseData) -> dict[str, float]:
+    """Return for each material that clusters are of which part of its own mass a sphere shows at least.
+
+    A rigid body shows a contact no less mass than the sphere that is touched would by itself, but where many spheres
+    share the same material, and are touched at once, each shows less.
+    """
+    shares: dict[str, float] = {}
+    groups: list[Group] = [*case.particles, *case.insertions]
+    for group in groups:
+        if group.shape is not None:
+            share = shape_of(case, group.shape).mass_share
+            shares[group.material] = min(share, shares.get(group.material, 1.0))
+    return shares

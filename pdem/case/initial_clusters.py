@@ -1,0 +1,119 @@
+"""Clusters of spheres in the initial particles of a case."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.laws import material_properties
+from pdem.case.shape_sections import RandomTurn, Turn
+from pdem.case.shapes import has_clusters, shape_of, shapes_of
+from pdem.containers.clusters import Clusters, ParticleTable, states_of
+from pdem.containers.particles import Particles
+from pdem.motion.rigid_clusters import place_all_members
+from pdem.particles.cluster_members import cluster_columns, member_columns
+from pdem.particles.regions import wrap_positions
+from pdem.particles.shapes import random_orientations, shape_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.case.insertion_sections import Insertion
+    from pdem.case.model import Case
+    from pdem.case.particles import ParticleGroup
+    from pdem.case.schema import CaseData
+    from pdem.containers.exchange import Exchange
+    from pdem.particles.filling import PlacedGroup
+
+    Table = dict[str, NDArray[Any]]
+
+PLACED = ("id", "shape", "radius", "position", "velocity", "angular_velocity", "material", "orientation")
+"""Columns from which clusters are made, see `pdem.particles.cluster_members.cluster_columns`."""
+
+
+def members_of(case: CaseData, group: ParticleGroup | Insertion) -> int:
+    """Return the number of spheres of each particle of a group."""
+    return 1 if group.shape is None else len(shape_of(case, group.shape).radius)
+
+
+def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[NDArray[np.int64]]:
+    """Return the ids of the particles of each group, of clusters those of their first members. Collective.
+
+    Groups have been placed with one id for each cluster, in the same order.
+    """
+    found, before, first = [], 0, 0
+    for group, section in zip(groups, case.particles, strict=True):
+        members, many = members_of(case, section), int(over.add(np.array([len(group.radius)]))[0])
+        found.append(first + (group.ids - before) * members)
+        before, first = before + many, first + members * many
+    return found
+
+
+def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
+    """Return number of the shape, -1 for spheres, and orientation of all particles; nothing without clusters."""
+    if not has_clusters(case):
+        return {}
+    names, shape, orientation = list(case.shapes), [], []
+    for group, section in zip(groups, case.particles, strict=True):
+        number = -1 if section.shape is None else names.index(section.shape)
+        shape.append(np.full(len(group.radius), number))
+        seed = 0 if section.fill is None else section.fill.seed
+        orientation.append(orientations(section, seed, group.ids, case.domain.dimension))
+    none = np.zeros((0, 4))
+    return {
+        "shape": np.concatenate([np.zeros(0, np.int64), *shape]),
+        "orientation": np.concatenate([none, *orientation]),
+    }
+
+
+def orientations(
+    group: ParticleGroup | Insertion, seed: int, keys: NDArray[np.int64], dimension: int
+) -> NDArray[np.float64]:
+    """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn."""
+    wanted = group.orientation
+    if wanted == "random" or isinstance(wanted, RandomTurn):
+        return random_orientations(wanted.random if isinstance(wanted, RandomTurn) else seed, keys, dimension)
+    quaternion = np.array((1.0, 0.0, 0.0, 0.0))
+    if isinstance(wanted, Turn):
+        half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / math.hypot(*wanted.axis)
+        quaternion = np.concatenate(([math.cos(half)], math.sin(half) * axis))
+    return np.tile(quaternion, (len(keys), 1))
+
+
+def with_members(case: Case, table: Table) -> ParticleTable:
+    """Return particles with the members of clusters in place of these, sorted by id."""
+    shape = table.pop("shape", None)
+    orientation = table.pop("orientation", None)
+    if shape is None or orientation is None:
+        return ParticleTable(table)
+    is_cluster = shape >= 0
+    placed = {**table, "shape": shape, "orientation": orientation}
+    members, clusters = made_clusters(case, {name: column[is_cluster] for name, column in placed.items()})
+    single = {name: column[~is_cluster] for name, column in table.items()}
+    single["cluster"] = np.zeros(len(single["id"]), np.int64)
+    single["image"] = np.zeros((len(single["id"]), 3), np.int32)
+    joined = {name: np.concatenate((column, members[name])) for name, column in single.items()}
+    order = np.argsort(joined["id"])
+    return ParticleTable({name: column[order] for name, column in joined.items()}, clusters)
+
+
+def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
+    """Return the columns of the members of clusters, and those of the clusters, from the columns `PLACED`."""
+    shapes = list(shapes_of(case).values())
+    density = np.array([one.density for one in material_properties(case)])
+    clusters = cluster_columns(shapes, placed, density)
+    columns = member_columns(
+        shapes, clusters | {name: placed[name] for name in ("liquid",) if name in placed}
+    )
+    table, particles = Clusters(shape_arrays(shapes)), Particles(columns)
+    table.replace(clusters["number"], clusters["image"], states_of(clusters))
+    place_all_members(table, particles, density)
+    wrapped = wrap_positions(particles.position, case.domain)
+    period = np.where(case.domain.periodic, np.subtract(case.domain.upper, case.domain.lower), np.inf)
+    particles.image[:] = np.round((particles.position - wrapped) / period).astype(np.int32)
+    particles.position[:] = wrapped
+    return {name: particles[name].copy() for name in columns}, clusters

@@ -1,0 +1,64 @@
+"""Rules of shapes in a case file, and of their use."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pdem.case.messages import Problem, nearest_key_hint
+from pdem.case.shape_sections import MESH_ENDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.insertion_sections import Insertion
+    from pdem.case.particles import ParticleGroup
+    from pdem.case.schema import CaseData
+    from pdem.case.shape_sections import Shape
+
+    Location = tuple[str | int, ...]
+
+
+def shape_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of the sections of shapes, as far as they show without opening files."""
+    for name, shape in case.shapes.items():
+        yield from _of_one(shape, ("shapes", name), case.domain.dimension)
+
+
+def _of_one(shape: Shape, where: Location, dimension: int) -> Iterator[Problem]:
+    if (shape.spheres is None) == (shape.file is None):
+        found = "none of them" if shape.file is None else "both"
+        yield Problem(where, f"needs exactly one of spheres and file, has {found}")
+        return
+    is_mesh = shape.file is not None and PurePath(shape.file).suffix.lower() in MESH_ENDINGS
+    if is_mesh and shape.most_spheres is None:
+        yield Problem((*where, "most_spheres"), "is missing; a mesh is filled with at most so many spheres")
+    if not is_mesh and shape.most_spheres is not None:
+        yield Problem((*where, "most_spheres"), f"fills a mesh ({', '.join(MESH_ENDINGS)}); leave it out")
+    if dimension == 2 and shape.spheres is not None and any(one[2] != 0.0 for one in shape.spheres):
+        yield Problem(
+            (*where, "spheres"), "must have z = 0 in a case of dimension 2, which lies in the x-y plane"
+        )
+
+
+def shape_use_problems(
+    case: CaseData, group: ParticleGroup | Insertion, where: Location
+) -> Iterator[Problem]:
+    """Yield the problems of the shape of a group or an insertion."""
+    if group.shape is None:
+        if group.orientation != "random":
+            yield Problem(
+                (*where, "orientation"), "has no use: spheres look the same from all sides; give a shape"
+            )
+        return
+    if group.shape not in case.shapes:
+        names = list(case.shapes)
+        hint = nearest_key_hint(group.shape, names) if names else "the case has no [shapes.NAME]"
+        yield Problem((*where, "shape"), f"({group.shape!r}) is no shape of the case; {hint}")
+    if getattr(group, "file", None) is not None:
+        yield Problem((*where, "file"), "holds spheres, each for itself; for clusters give fill or positions")
+    axis = getattr(group.orientation, "axis", None)
+    if axis == (0.0, 0.0, 0.0):
+        yield Problem((*where, "orientation", "axis"), "has no direction; give one that is not 0")
+    elif axis is not None and case.domain.dimension == 2 and any(axis[:2]):
+        yield Problem((*where, "orientation", "axis"), "must be along z in a case of dimension 2")

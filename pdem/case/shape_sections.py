@@ -1,0 +1,119 @@
+"""The shapes of a case: rigid clusters of spheres."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from pdem.case.base import BRANCH, Name, Positive, Section, Seed, Vector
+
+_Sphere = Annotated[tuple[float, float, float, Positive], Field(strict=False)]
+
+MESH_ENDINGS = (".stl", ".obj", ".ply", ".vtk", ".vtp", ".vtu", ".msh")
+"""Endings of files that are meshes to be filled."""
+
+
+class GivenMass(Section):
+    """Volume, centre of mass and inertia of a shape as they are known from elsewhere.
+
+    Attributes
+    ----------
+    volume : float
+        In m^3; times the density of the material it is the mass.
+    centre : vector
+        Centre of mass in m, in the coordinates of the spheres after `scale`.
+    inertia : tuple of 6 float
+        Tensor of inertia about the centre of mass over the mass, in m^2: xx, yy, zz, xy, xz, yz; the last three are
+        those of the tensor, with its signs.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}table"
+    volume: Positive
+    centre: Vector = (0.0, 0.0, 0.0)
+    inertia: Annotated[tuple[float, float, float, float, float, float], Field(strict=False)]
+
+
+def _mass_branch(value: Any) -> str:
+    return GivenMass.branch if isinstance(value, (dict, GivenMass)) else f"{BRANCH}rule"
+
+
+MassProperties = Annotated[
+    Annotated[Literal["union", "sum", "file", "mesh"], Tag(f"{BRANCH}rule")]
+    | Annotated[GivenMass, Tag(GivenMass.branch)],
+    Discriminator(_mass_branch),
+]
+
+
+class Shape(Section):
+    """``[shapes.NAME]``: spheres that move as one rigid body.
+
+    Attributes
+    ----------
+    spheres : tuple of (x, y, z, radius) or None
+        The spheres, in m before `scale`. Their order is kept.
+    file : str or None
+        In place of `spheres`, relative to the folder of the case: a list of spheres (text, CSV, ``.clu``), or a closed
+        mesh that is filled with spheres.
+    scale : float
+        Length in m of one unit of the file or of `spheres`.
+    most_spheres : int or None
+        With a mesh: fill it with at most so many spheres.
+    error : float
+        With a mesh: spheres are added until the inertia is within this fraction of the mesh's.
+    mass_properties : {"union", "sum", "file", "mesh"} or GivenMass
+        Whose volume, centre and inertia count: of the union of the spheres; of all spheres, overlaps as often as they
+        are covered; of what a ``.clu`` file says; of the mesh; or given ones.
+    """
+
+    spheres: Annotated[tuple[_Sphere, ...], Field(strict=False, min_length=1)] | None = None
+    file: Name | None = None
+    scale: Positive = 1.0
+    most_spheres: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    error: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.02
+    mass_properties: MassProperties = "union"
+
+
+class Turn(Section):
+    """Each turned by `angle` degrees about `axis`.
+
+    Attributes
+    ----------
+    axis : vector
+        Of any length but 0.
+    angle : float
+        In degrees.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}turn"
+    axis: Vector
+    angle: float
+
+
+class RandomTurn(Section):
+    """Turned at random by another seed than that of the fill.
+
+    Attributes
+    ----------
+    random : int
+        The seed.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}seed"
+    random: Seed
+
+
+def _turn_branch(value: Any) -> str:
+    if isinstance(value, Section):
+        return value.branch
+    if isinstance(value, dict):
+        return RandomTurn.branch if "random" in value else Turn.branch
+    return f"{BRANCH}word"
+
+
+Orientation = Annotated[
+    Annotated[Literal["random", "aligned"], Tag(f"{BRANCH}word")]
+    | Annotated[Turn, Tag(Turn.branch)]
+    | Annotated[RandomTurn, Tag(RandomTurn.branch)],
+    Discriminator(_turn_branch),
+]

@@ -1,0 +1,64 @@
+"""The shapes of a case: their spheres, from the case or files, and their mass properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import CaseError, InputError, MeshError
+
+if TYPE_CHECKING:
+    from pdem.case.schema import CaseData
+    from pdem.containers.solid import Solid
+    from pdem.particles.shapes import ClusterShape
+
+
+def has_clusters(case: CaseData) -> bool:
+    """Tell whether any particles of a case are clusters."""
+    used = [*(one.shape for one in case.particles), *(one.shape for one in case.insertions)]
+    return any(shape is not None for shape in used)
+
+
+def shapes_of(case: CaseData) -> dict[str, ClusterShape]:
+    """Return the shapes of a case by name, none if no particles use them.
+
+    Raises
+    ------
+    CaseError
+        If a file cannot be used, or mass properties belong to no body.
+    """
+    return {name: shape_of(case, name) for name in case.shapes} if has_clusters(case) else {}
+
+
+def shape_of(case: CaseData, name: str) -> ClusterShape:
+    """Return one shape of a case.
+
+    Raises
+    ------
+    CaseError
+        See `shapes_of`.
+    """
+    return _made(case, name)[0]
+
+
+def shape_masses(case: CaseData, name: str) -> dict[str, Solid]:
+    """Return the mass properties of a shape by every rule there is for it, that of its union first.
+
+    Raises
+    ------
+    CaseError
+        See `shapes_of`.
+    """
+    return _made(case, name)[1]
+
+
+def _made(case: CaseData, name: str) -> tuple[ClusterShape, dict[str, Solid]]:
+    from pdem.case.shape_making import made_shape  # needs compiled code, which most cases do without
+
+    section, where = case.shapes[name], f"{case.source}: shapes.{name}"
+    path = None if section.file is None else case.file(section.file)
+    try:
+        return made_shape(section, path, None if path is None else path.stat().st_mtime_ns)
+    except OSError as error:
+        raise CaseError(f"{where}.file: {path}: cannot be read: {error.strerror}") from None
+    except (InputError, MeshError) as error:
+        raise CaseError(f"{where}: {error}") from None

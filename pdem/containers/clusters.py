@@ -1,0 +1,199 @@
+"""Rigid clusters of spheres: shapes, and the clusters of one rank.
+
+A cluster is one rigid body. Its spheres, the *members*, are particles as all others for detection and contacts; where
+they are and how they move follows from the state of their cluster, which its rank owns together with all of them. Their
+ids follow each other in the order of the spheres of the shape, and the number of a cluster is one more than the id of
+its first member, so that 0 is left for spheres that belong to none.
+
+The state of a cluster is one row of numbers, which goes to other ranks as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.particles import Particles
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+CENTRE, SPEED, ORIENTATION, MOMENTUM, SHAPE, SCALE, MATERIAL = 0, 3, 6, 10, 13, 14, 15
+"""Where parts of the state of a cluster begin: centre of mass (3) [m], its velocity (3) [m/s], unit quaternion
+w, x, y, z (4) that takes the principal axes of the shape to directions in space, angular momentum in space (3)
+[kg m^2/s], number of the shape, its scale, index of the material."""
+
+STATE = 16
+"""Numbers of the state of a cluster."""
+
+COLUMNS: Mapping[str, tuple[int, int]] = {
+    "position": (CENTRE, 3), "velocity": (SPEED, 3), "orientation": (ORIENTATION, 4),
+    "angular_momentum": (MOMENTUM, 3), "shape": (SHAPE, 1), "scale": (SCALE, 1), "material": (MATERIAL, 1),
+}  # fmt: skip
+"""First place and length of each part of a state, by the name that files have."""
+
+
+class ShapeArrays(NamedTuple):
+    """Shapes as kernels take them: spheres about their centre of mass, along their principal axes, for the scale 1.
+
+    Attributes
+    ----------
+    begin : (S + 1,) int64 array
+        Shape s has the spheres ``begin[s]`` to ``begin[s + 1]``.
+    offset : (N, 3) array
+        Centres [m].
+    radius : (N,) array
+        [m].
+    volume : (S,) array
+        [m^3].
+    moments : (S, 3) array
+        Principal moments for the density 1 [m^5].
+    reach : (S,) array
+        Largest distance of the surface from the centre of mass [m].
+    """
+
+    begin: Integers
+    offset: Floats
+    radius: Floats
+    volume: Floats
+    moments: Floats
+    reach: Floats
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of spheres of each shape."""
+        return np.diff(self.begin)
+
+    @property
+    def equivalent_radius(self) -> Floats:
+        """Radius (S,) of the sphere of the same volume as each shape [m]."""
+        return (0.75 / np.pi * self.volume) ** (1.0 / 3.0)
+
+
+class ParticleTable(dict[str, Any]):
+    """Columns of particles by name of the field, and of the clusters that some of them are members of.
+
+    Attributes
+    ----------
+    clusters : dict of ndarray
+        Columns of clusters, see `COLUMNS`; empty for a case without shapes.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Any], clusters: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
+        super().__init__(columns)
+        self.clusters = dict(getattr(columns, "clusters", {}) if clusters is None else clusters)
+
+
+class Clusters:
+    """The clusters of one rank, and behind them copies of those of other ranks.
+
+    Parameters
+    ----------
+    shapes : ShapeArrays
+        All shapes of the case.
+
+    Attributes
+    ----------
+    count, ghosts : int
+        Owned clusters and copies.
+    number : (n,) int64 array
+        Of the owned ones, rising; then of the copies.
+    image : (count, 3) int32 array
+        Lengths of the periodic box travelled along each axis.
+    """
+
+    def __init__(self, shapes: ShapeArrays) -> None:
+        self.shapes = shapes
+        self.count, self.ghosts = 0, 0
+        self.number = np.zeros(0, np.int64)
+        self.image = np.zeros((0, 3), np.int32)
+        self._states = np.zeros((0, STATE))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        """Return how many there are."""
+        return f"Clusters({self.count} owned, {self.ghosts} ghosts, {len(self.shapes.volume)} shapes)"
+
+    @property
+    def states(self) -> Floats:
+        """States of owned clusters, then of the copies, (n, `STATE`); a view."""
+        return self._states
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name.startswith("_") or name not in COLUMNS:
+            raise AttributeError(f"clusters have no {name!r}; there are {', '.join(COLUMNS)}")
+        begin, width = COLUMNS[name]
+        part = self._states[: self.count, begin : begin + width]
+        return part if width > 1 else part[:, 0]
+
+    def replace(self, number: Integers, image: NDArray[np.int32], states: Floats) -> None:
+        """Own exactly these clusters, in the order of their numbers; copies are dropped."""
+        order = np.argsort(number)
+        self.number, self.image = number[order], np.ascontiguousarray(image[order])
+        self._states = np.ascontiguousarray(states[order])
+        self.count, self.ghosts = len(order), 0
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Own only some of the clusters; `kept` (count,) says which."""
+        mine = slice(0, self.count)
+        self.replace(self.number[mine][kept], self.image[kept], self._states[mine][kept])
+
+    def chosen(self, kept: NDArray[np.bool_]) -> Clusters:
+        """Return a copy of some of the owned clusters; `kept` (count,) says which."""
+        copy, mine = Clusters(self.shapes), slice(0, self.count)
+        copy.replace(self.number[mine], self.image, self._states[mine])
+        copy.keep(kept)
+        return copy
+
+    def drop_ghosts(self) -> None:
+        """Have no copies any more."""
+        self.take_ghosts(np.zeros(0, np.int64))
+
+    def take_ghosts(self, number: Integers) -> None:
+        """Have copies of clusters with these numbers, whose states are still to come."""
+        states = np.zeros((self.count + len(number), STATE))
+        states[: self.count] = self._states[: self.count]
+        self._states, self.ghosts = states, len(number)
+        self.number = np.concatenate((self.number[: self.count], number))
+
+    def rows_of(self, number: Integers) -> Integers:
+        """Return the rows of clusters, owned or copies, by their numbers; -1 of those that are not here."""
+        order = np.argsort(self.number)
+        if not len(order):
+            return np.full(len(number), -1)
+        place = np.minimum(np.searchsorted(self.number, number, sorter=order), len(order) - 1)
+        rows = order[place]
+        return np.where(self.number[rows] == number, rows, -1)
+
+    def centres(self, particles: Particles) -> Floats:
+        """Return for each owned particle the place (n, 3) that decides who owns it: the centre of its cluster [m]."""
+        places = particles.position.copy()
+        members = np.flatnonzero(particles.cluster)
+        places[members] = self.position[self.rows_of(particles.cluster[members])]
+        return places
+
+    def as_columns(self) -> dict[str, NDArray[Any]]:
+        """Return copies of all that is to be known of the owned clusters, by name: see `COLUMNS`."""
+        columns: dict[str, NDArray[Any]] = {
+            "number": self.number[: self.count].copy(),
+            "image": self.image.copy(),
+        }
+        for name in COLUMNS:
+            columns[name] = np.ascontiguousarray(getattr(self, name))
+        return columns | {name: columns[name].astype(np.int32) for name in ("shape", "material")}
+
+
+def states_of(columns: Mapping[str, NDArray[Any]]) -> Floats:
+    """Return the states (n, `STATE`) of clusters from their columns, see `COLUMNS`."""
+    parts = [np.asarray(columns[name], np.float64).reshape(-1, width) for name, (_, width) in COLUMNS.items()]
+    return np.concatenate(parts, axis=1)

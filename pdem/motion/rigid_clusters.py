@@ -1,0 +1,396 @@
+"""The motion of rigid clusters of spheres, and where their members are.
+
+Forces and torques of the members, in their order, are those of the cluster; they and gravity, which acts at the centre
+of mass, kick velocity and angular momentum. In the drift the centre moves on and the orientation turns as without
+torque (`pdem.motion.rigid_rotation`). Members follow from the state: their velocities in a step are those of the
+middle of it, for which the orientation is turned back by half a step, so that each rank finds the same from the state
+alone.
+
+Contacts are damped by the mass that a member shows them. A force along n at a sphere whose centre is d away from the
+centre of mass accelerates that sphere along n by n . A n per force, with A = 1 / M + D^T I^-1 D and D n = d x n; the
+point of the contact lies on the normal, and changes nothing. A is kept for every particle, 1 / m for single spheres.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.clusters import CENTRE, MATERIAL, MOMENTUM, ORIENTATION, SCALE, SHAPE, ShapeArrays
+from pdem.containers.clusters import SPEED as CENTRE_SPEED
+from pdem.foundation.geometry_kernels import inlined_geometry, sphere_mass
+from pdem.foundation.kernels import plain, prange, threaded_kernel
+from pdem.foundation.vectors import exact_cross3, exact_dot3
+from pdem.motion.integration import (
+    FINE,
+    GONE,
+    PACKED,
+    PLACE,
+    SPEED,
+    SPIN,
+    Motion,
+    StepColumns,
+    move_along,
+    without_crawl,
+)
+from pdem.motion.rigid_rotation import angular_velocity, to_space, turned
+from pdem.simd.places import ROW
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.clusters import Clusters
+    from pdem.containers.particles import Particles
+    from pdem.foundation.vectors import Vector
+    from pdem.motion.rigid_rotation import Quaternion
+
+    Floats = NDArray[np.float64]
+
+TENSOR = 6
+"""Numbers of an inverse mass tensor: xx, yy, zz, xy, xz, yz [1/kg]."""
+
+
+class ClusterArrays(NamedTuple):
+    """The clusters of a rank for kernels.
+
+    Attributes
+    ----------
+    states : (n, `pdem.containers.clusters.STATE`) array
+        Of owned clusters and copies.
+    image : (count, 3) int32 array
+        Lengths of the periodic box travelled by owned clusters.
+    first : (count,) int64 array
+        Members of owned cluster c stand in `member` from ``first[c]`` on.
+    member : int32 array
+        Rows of the members of owned clusters, in the order of their shapes.
+    tensor : flat array
+        Inverse mass tensors of all particles by row, `TENSOR` numbers each; written.
+    """
+
+    states: Floats
+    image: NDArray[np.int32]
+    first: NDArray[np.int64]
+    member: NDArray[np.int32]
+    tensor: Floats
+
+
+class Body(NamedTuple):
+    """A cluster while its members are found: centre, velocity, orientation, inertia, and which spheres it has.
+
+    Attributes
+    ----------
+    centre, velocity : tuple of 3 float
+        [m, m/s].
+    orientation : tuple of 4 float
+        Unit quaternion.
+    momentum, inverse_inertia : tuple of 3 float
+        Angular momentum in space [kg m^2/s]; one over the principal moments [1/(kg m^2)].
+    inverse_mass, scale : float
+        One over the mass [1/kg]; scale of the shape.
+    begin, end : int
+        Spheres of the shape.
+    """
+
+    centre: Vector
+    velocity: Vector
+    orientation: Quaternion
+    momentum: Vector
+    inverse_inertia: Vector
+    inverse_mass: float
+    scale: float
+    begin: int
+    end: int
+
+
+@inlined_geometry
+def body_of(c: int, states: Floats, shapes: ShapeArrays, density: Floats) -> Body:
+    """Return the cluster in a row of states."""
+    shape, scale = int(states[c, SHAPE]), states[c, SCALE]
+    cube = density[int(states[c, MATERIAL])] * (scale * scale * scale)
+    fifth = cube * (scale * scale)
+    moments = shapes.moments
+    return Body(
+        (states[c, CENTRE], states[c, CENTRE + 1], states[c, CENTRE + 2]),
+        (states[c, CENTRE_SPEED], states[c, CENTRE_SPEED + 1], states[c, CENTRE_SPEED + 2]),
+        (states[c, ORIENTATION], states[c, ORIENTATION + 1], states[c, ORIENTATION + 2], states[c, ORIENTATION + 3]),
+        (states[c, MOMENTUM], states[c, MOMENTUM + 1], states[c, MOMENTUM + 2]),
+        (1.0 / (fifth * moments[shape, 0]), 1.0 / (fifth * moments[shape, 1]), 1.0 / (fifth * moments[shape, 2])),
+        1.0 / (cube * shapes.volume[shape]), scale, shapes.begin[shape], shapes.begin[shape + 1],
+    )  # fmt: skip
+
+
+@inlined_geometry
+def _offset(k: int, scale: float, shapes: ShapeArrays) -> Vector:
+    """Return where sphere k of all shapes is from the centre of mass, along principal axes [m]."""
+    return scale * shapes.offset[k, 0], scale * shapes.offset[k, 1], scale * shapes.offset[k, 2]
+
+
+@inlined_geometry
+def velocity_at(velocity: Vector, spin: Vector, arm: Vector) -> Vector:
+    """Return the velocity of a point of a body that is `arm` away from its centre [m/s]."""
+    swept = exact_cross3(spin, arm)
+    return velocity[0] + swept[0], velocity[1] + swept[1], velocity[2] + swept[2]
+
+
+@inlined_geometry
+def write_tensor(p: int, offset: Vector, body: Body, tensor: Floats) -> None:
+    """Write the inverse mass tensor of a member at `offset` along the principal axes: R (1 / M + D^T I^-1 D) R^T."""
+    (x, y, z), (a, b, c), own = offset, body.inverse_inertia, body.inverse_mass
+    xy, xz, yz = -x * y * c, -x * z * b, -y * z * a
+    q = body.orientation
+    r0 = to_space(q, (own + z * z * b + y * y * c, xy, xz))
+    r1 = to_space(q, (xy, own + z * z * a + x * x * c, yz))
+    r2 = to_space(q, (xz, yz, own + y * y * a + x * x * b))
+    t0, t1, t2 = (
+        to_space(q, (r0[0], r1[0], r2[0])),
+        to_space(q, (r0[1], r1[1], r2[1])),
+        to_space(q, (r0[2], r1[2], r2[2])),
+    )
+    at = TENSOR * (p & ROW)
+    tensor[at], tensor[at + 1], tensor[at + 2] = t0[0], t1[1], t2[2]
+    tensor[at + 3], tensor[at + 4], tensor[at + 5] = t0[1], t0[2], t1[2]
+
+
+@inlined_geometry
+def inverse_mass_along(p: int, n: Vector, tensor: Floats) -> float:
+    """Return one over the mass that particle p shows to a contact with the normal n [1/kg]."""
+    at = TENSOR * (p & ROW)
+    xx, yy, zz = tensor[at], tensor[at + 1], tensor[at + 2]
+    xy, xz, yz = tensor[at + 3], tensor[at + 4], tensor[at + 5]
+    return exact_dot3(
+        n,
+        (
+            xx * n[0] + xy * n[1] + xz * n[2],
+            xy * n[0] + yy * n[1] + yz * n[2],
+            xz * n[0] + yz * n[1] + zz * n[2],
+        ),
+    )
+
+
+@inlined_geometry
+def kick_cluster(
+    c: int,
+    half: float,
+    motion: Motion,
+    body: Body,
+    shapes: ShapeArrays,
+    clusters: ClusterArrays,
+    columns: StepColumns,
+) -> None:
+    """Let the forces on the members of a cluster, and gravity, act for a time `half` [s]."""
+    fx = fy = fz = tx = ty = tz = 0.0
+    force, torque = columns.force, columns.torque
+    for k in range(body.begin, body.end):
+        p = clusters.member[clusters.first[c] + k - body.begin] & ROW
+        f = force[p, 0], force[p, 1], force[p, 2]
+        turn = exact_cross3(to_space(body.orientation, _offset(k, body.scale, shapes)), f)
+        fx, fy, fz = fx + f[0], fy + f[1], fz + f[2]
+        tx, ty, tz = (
+            tx + (torque[p, 0] + turn[0]),
+            ty + (torque[p, 1] + turn[1]),
+            tz + (torque[p, 2] + turn[2]),
+        )
+    states, free, gravity = clusters.states, motion.free, motion.gravity
+    total, twist = (fx, fy, fz), (tx, ty, tz)
+    for axis in range(3):
+        push = half * (total[axis] * body.inverse_mass + gravity[axis])
+        states[c, CENTRE_SPEED + axis] = without_crawl(states[c, CENTRE_SPEED + axis] + free[axis] * push)
+        turning = free[3 + axis] * half * twist[axis]
+        states[c, MOMENTUM + axis] = without_crawl(states[c, MOMENTUM + axis] + turning)
+
+
+@inlined_geometry
+def drift_cluster(c: int, dt: float, motion: Motion, body: Body, clusters: ClusterArrays) -> int:
+    """Move the centre of a cluster on, and turn it; return `FINE` or `GONE`."""
+    states, code = clusters.states, FINE
+    for axis in range(3):
+        before = states[c, CENTRE + axis]
+        x, periods, _, left = move_along(axis, dt * body.velocity[axis], before, before, motion.sides)
+        states[c, CENTRE + axis] = x
+        clusters.image[c, axis] += int(periods)
+        code = GONE if left else code
+    q = turned(body.orientation, body.momentum, body.inverse_inertia, dt)
+    for part in range(4):
+        states[c, ORIENTATION + part] = q[part]
+    return code
+
+
+@inlined_geometry
+def middle_of(body: Body, back: float) -> tuple[Quaternion, Vector]:
+    """Return orientation and angular velocity [rad/s] of a cluster a time `back` [s] ago."""
+    then = turned(body.orientation, body.momentum, body.inverse_inertia, -back)
+    return then, angular_velocity(then, body.momentum, body.inverse_inertia)
+
+
+@inlined_geometry
+def place_members(
+    c: int, back: float, body: Body, shapes: ShapeArrays, clusters: ClusterArrays, columns: StepColumns
+) -> None:
+    """Write positions, which are not wrapped, velocities of a time `back` [s] ago, and tensors of all members."""
+    then, spin = middle_of(body, back)
+    for k in range(body.begin, body.end):
+        p = clusters.member[clusters.first[c] + k - body.begin] & ROW
+        offset = _offset(k, body.scale, shapes)
+        arm = to_space(body.orientation, offset)
+        velocity = velocity_at(body.velocity, spin, to_space(then, offset))
+        for axis in range(3):
+            columns.position[p, axis] = body.centre[axis] + arm[axis]
+            columns.image[p, axis] = clusters.image[c, axis]
+            columns.velocity[p, axis], columns.angular_velocity[p, axis] = velocity[axis], spin[axis]
+        write_tensor(p, offset, body, clusters.tensor)
+
+
+@inlined_geometry
+def begin_cluster(
+    c: int, dt: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    columns: StepColumns,
+) -> int:  # fmt: skip
+    """Begin the step of one cluster, as `begin_clusters` does; return `FINE` or `GONE`."""
+    states = clusters.states
+    kick_cluster(c, 0.5 * dt, motion, body_of(c, states, shapes, density), shapes, clusters, columns)
+    code = drift_cluster(c, dt, motion, body_of(c, states, shapes, density), clusters)
+    place_members(c, 0.5 * dt, body_of(c, states, shapes, density), shapes, clusters, columns)
+    return code
+
+
+@inlined_geometry
+def finish_cluster(
+    c: int, half: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    columns: StepColumns,
+) -> None:  # fmt: skip
+    """End the step of one cluster, as `finish_clusters` does."""
+    kick_cluster(c, half, motion, body_of(c, clusters.states, shapes, density), shapes, clusters, columns)
+    body = body_of(c, clusters.states, shapes, density)
+    spin = angular_velocity(body.orientation, body.momentum, body.inverse_inertia)
+    for k in range(body.begin, body.end):
+        p = clusters.member[clusters.first[c] + k - body.begin] & ROW
+        arm = to_space(body.orientation, _offset(k, body.scale, shapes))
+        velocity = velocity_at(body.velocity, spin, arm)
+        for axis in range(3):
+            columns.velocity[p, axis], columns.angular_velocity[p, axis] = velocity[axis], spin[axis]
+
+
+@threaded_kernel
+def begin_clusters(
+    count: int, dt: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    columns: StepColumns,
+) -> int:  # fmt: skip
+    """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the members.
+
+    Tuples are plain ones of their fields. Returns `FINE`, or `GONE` if the centre of a cluster has left the box.
+    """
+    worst = 0
+    for c in prange(count):
+        code = begin_cluster(
+            c,
+            dt,
+            Motion(*motion),
+            density,
+            ShapeArrays(*shapes),
+            ClusterArrays(*clusters),
+            StepColumns(*columns),
+        )
+        worst = max(worst, code)
+    return worst
+
+
+@threaded_kernel
+def finish_clusters(
+    count: int, half: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    columns: StepColumns,
+) -> None:  # fmt: skip
+    """Let the forces on the members act for half a step [s], and write the velocities of the members then."""
+    for c in prange(count):
+        finish_cluster(
+            c,
+            half,
+            Motion(*motion),
+            density,
+            ShapeArrays(*shapes),
+            ClusterArrays(*clusters),
+            StepColumns(*columns),
+        )
+
+
+@threaded_kernel
+def write_members(
+    count: int, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays, columns: StepColumns
+) -> None:
+    """Write positions, not wrapped, and velocities of the members of clusters between two steps, from their states."""
+    for c in prange(count):
+        body = body_of(c, clusters[0], ShapeArrays(*shapes), density)
+        place_members(c, 0.0, body, ShapeArrays(*shapes), ClusterArrays(*clusters), StepColumns(*columns))
+
+
+@inlined_geometry
+def place_ghost(
+    p: int, sphere: int, back: float, motion: Motion, body: Body, shapes: ShapeArrays, tensor: Floats, packed: Floats
+) -> None:  # fmt: skip
+    """Write what moves of the copy of a member into its packed row, and its tensor."""
+    then, spin = middle_of(body, back)
+    offset = _offset(body.begin + sphere, body.scale, shapes)
+    arm = to_space(body.orientation, offset)
+    velocity = velocity_at(body.velocity, spin, to_space(then, offset))
+    at = PACKED * (p & ROW)
+    for axis in range(3):
+        x = body.centre[axis] + arm[axis]
+        packed[at + PLACE + axis] = move_along(axis, 0.0, x, x, motion.sides)[0]
+        packed[at + SPEED + axis], packed[at + SPIN + axis] = velocity[axis], spin[axis]
+    write_tensor(p, offset, body, tensor)
+
+
+@threaded_kernel
+def place_ghosts(
+    first: int, row: NDArray[np.int64], sphere: NDArray[np.int64], back: float, motion: Motion, density: Floats,
+    shapes: ShapeArrays, clusters: ClusterArrays, packed: Floats,
+) -> None:  # fmt: skip
+    """Write what moves of the copies of members, and their tensors, from copies of states.
+
+    The particle `first` + g is the sphere ``sphere[g]`` of the cluster in row ``row[g]``, unless that is negative; the
+    others follow. Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
+    """
+    for g in prange(len(row)):
+        if row[g] >= 0:
+            body = body_of(row[g], clusters[0], ShapeArrays(*shapes), density)
+            place_ghost(
+                first + g, sphere[g], back, Motion(*motion), body, ShapeArrays(*shapes), clusters[4], packed
+            )
+
+
+@inlined_geometry
+def write_sphere_tensor(p: int, inverse_mass: float, tensor: Floats) -> None:
+    """Write the inverse mass tensor of a single sphere."""
+    at = TENSOR * (p & ROW)
+    for part in range(3):
+        tensor[at + part], tensor[at + 3 + part] = inverse_mass, 0.0
+
+
+@threaded_kernel
+def write_tensors(
+    count: int, row: NDArray[np.int64], sphere: NDArray[np.int64], radius: Floats, material: NDArray[np.int32],
+    density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+) -> None:  # fmt: skip
+    """Write the inverse mass tensors of all particles, owned and copies; `row` is -1 for single spheres."""
+    for p in prange(count):
+        if row[p] >= 0:
+            body = body_of(row[p], clusters[0], ShapeArrays(*shapes), density)
+            offset = _offset(body.begin + sphere[p], body.scale, ShapeArrays(*shapes))
+            write_tensor(p, offset, body, clusters[4])
+        else:
+            write_sphere_tensor(p, 1.0 / sphere_mass(density[material[p]], radius[p]), clusters[4])
+
+
+def members_in_order(clusters: Clusters, particles: Particles) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where the members of each owned cluster begin in a list of their rows, and that list."""
+    members = np.flatnonzero(particles.cluster)
+    sizes = clusters.shapes.sizes[clusters.shape.astype(np.int64)]
+    return np.cumsum(sizes) - sizes, members[np.argsort(particles.id[members])].astype(np.int32)
+
+
+def place_all_members(clusters: Clusters, particles: Particles, density: Floats) -> None:
+    """Write positions, which are not wrapped, images and velocities of all members between two steps."""
+    columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
+    tensor = np.zeros(TENSOR * (particles.count + particles.ghosts))
+    arrays = ClusterArrays(clusters.states, clusters.image, *members_in_order(clusters, particles), tensor)
+    write_members(*plain(clusters.count, density, clusters.shapes, arrays, columns))

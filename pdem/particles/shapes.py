@@ -1,0 +1,131 @@
+"""Shapes made of spheres as simulations take them, and orientations of clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pdem.containers.clusters import ShapeArrays
+from pdem.containers.principal_axes import principal_axes
+from pdem.foundation.random import keyed_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.solid import Solid
+
+    Floats = NDArray[np.float64]
+
+_ORIENTATION_STREAM = 64
+_ATTEMPTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterShape:
+    """A shape: its spheres as they were drawn, and what counts as its mass.
+
+    Attributes
+    ----------
+    centre, radius : (n, 3) and (n,) arrays
+        Of the spheres [m].
+    solid : Solid
+        Volume, centre of mass and inertia for the density 1.
+    moments : (3,) array
+        Principal moments for the density 1 [m^5].
+    axes : (3, 3) array
+        Principal axes in columns.
+    """
+
+    centre: Floats
+    radius: Floats
+    solid: Solid
+    moments: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, centre: Floats, radius: Floats, solid: Solid) -> ClusterShape:
+        """Return the shape of these spheres with the mass of a solid."""
+        return cls(centre, radius, solid, *principal_axes(solid.inertia))
+
+    @property
+    def offset(self) -> Floats:
+        """Where the spheres are from the centre of mass along the principal axes (n, 3) [m]."""
+        return (self.centre - self.solid.centre) @ self.axes
+
+    @property
+    def frame(self) -> Floats:
+        """Quaternion (4,), w first, that takes principal axes to directions of the drawing."""
+        return Rotation.from_matrix(self.axes).as_quat(canonical=True, scalar_first=True)
+
+    @property
+    def reach(self) -> float:
+        """Largest distance of the surface from the centre of mass [m]."""
+        return float((np.linalg.norm(self.offset, axis=1) + self.radius).max())
+
+    @property
+    def equivalent_radius(self) -> float:
+        """Radius of the sphere of the same volume [m]."""
+        return float((0.75 / np.pi * self.solid.volume) ** (1.0 / 3.0))
+
+    @property
+    def mass_share(self) -> float:
+        """Volume over that of all its spheres, at most 1: by how much a sphere may show less than its own mass."""
+        return min(1.0, self.solid.volume / float((4.0 / 3.0 * np.pi * self.radius**3).sum()))
+
+
+def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:
+    """Return shapes as kernels take them."""
+    sizes = [len(one.radius) for one in shapes]
+    return ShapeArrays(
+        np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64),
+        np.concatenate([np.zeros((0, 3)), *(one.offset for one in shapes)]),
+        np.concatenate([np.zeros(0), *(one.radius for one in shapes)]),
+        np.array([one.solid.volume for one in shapes], np.float64),
+        np.array([one.moments for one in shapes], np.float64).reshape(-1, 3),
+        np.array([one.reach for one in shapes], np.float64),
+    )  # fmt: skip
+
+
+def product(first: Floats, second: Floats) -> Floats:
+    """Return products (n, 4) of quaternions, w first: the turn of the second, then that of the first."""
+    (a, b, c, d), (e, f, g, h) = np.moveaxis(np.asarray(first), -1, 0), np.moveaxis(np.asarray(second), -1, 0)
+    parts = a * e - b * f - c * g - d * h, a * f + b * e + c * h - d * g, a * g - b * h + c * e + d * f
+    return np.stack((*parts, a * h + b * g - c * f + d * e), axis=-1)
+
+
+def conjugate(quaternion: Floats) -> Floats:
+    """Return the turns back (n, 4)."""
+    return np.asarray(quaternion) * np.array((1.0, -1.0, -1.0, -1.0))
+
+
+def random_orientations(seed: int, ids: NDArray[np.int64], dimension: int) -> Floats:
+    """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids.
+
+    Points in two discs, found by rejection (G. Marsaglia, Ann. Math. Stat. 43 (1972) 645): products and roots alone, so
+    that bits are the same on all processors.
+    """
+    (a, b), one = _points_in_disc(seed, _ORIENTATION_STREAM, ids)
+    if dimension == 2:
+        scale = 1.0 / np.sqrt(one)
+        return np.column_stack((a * scale, np.zeros((len(ids), 2)), b * scale))
+    (c, d), two = _points_in_disc(seed, _ORIENTATION_STREAM + 2 * _ATTEMPTS, ids)
+    scale = np.sqrt((1.0 - one) / two)
+    return np.column_stack((a, b, c * scale, d * scale))
+
+
+def _points_in_disc(seed: int, stream: int, ids: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return points (2, n) in the unit disc, keyed by ids, and the squares of their distances from its centre (n,)."""
+    found, pending = np.full((2, len(ids)), 0.5), np.arange(len(ids))
+    for attempt in range(_ATTEMPTS):
+        if not len(pending):
+            break
+        place = 2.0 * keyed_vectors(seed, stream + 2 * attempt, ids[pending], 2).T - 1.0
+        inside = place[0] * place[0] + place[1] * place[1] < 1.0
+        found[:, pending[inside]] = place[:, inside]
+        pending = pending[~inside]
+    return found, found[0] * found[0] + found[1] * found[1]

@@ -1,0 +1,75 @@
+"""Energies of rigid clusters for the ledger; their members have none of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.containers.clusters import Clusters
+    from pdem.simulation.setup import Constants
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+
+
+def cluster_masses(clusters: Clusters, constants: Constants) -> Floats:
+    """Return the masses (n,) of the owned clusters [kg]."""
+    shape, material = clusters.shape.astype(np.int64), clusters.material.astype(np.int64)
+    return constants.density[material] * clusters.shapes.volume[shape] * clusters.scale**3
+
+
+def cluster_spins(clusters: Clusters, constants: Constants) -> tuple[Floats, Floats]:
+    """Return angular momentum and angular velocity (n, 3) of the owned clusters along their principal axes."""
+    if not len(clusters):
+        return np.zeros((0, 3)), np.zeros((0, 3))
+    shape, material = clusters.shape.astype(np.int64), clusters.material.astype(np.int64)
+    moments = clusters.shapes.moments[shape] * (constants.density[material] * clusters.scale**5)[:, None]
+    turn = Rotation.from_quat(clusters.orientation, scalar_first=True)
+    momentum = turn.inv().apply(clusters.angular_momentum)
+    return momentum, momentum / moments
+
+
+def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:
+    """Return energies of owned clusters [J]: translation, rotation, and gravity along each axis that has gravity."""
+    mass, speed = cluster_masses(clusters, constants), clusters.velocity
+    momentum, spin = cluster_spins(clusters, constants)
+    turning = momentum * spin
+    return [
+        0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),
+        0.5 * (turning[:, 0] + turning[:, 1] + turning[:, 2]),
+        *_gravity(clusters, constants, mass),
+    ]
+
+
+def _gravity(clusters: Clusters, constants: Constants, mass: Floats) -> list[Floats]:
+    place = clusters.position + constants.period * clusters.image
+    axes = np.flatnonzero(constants.gravity * constants.free[:3])
+    return [-constants.gravity[axis] * mass * place[:, axis] for axis in axes]
+
+
+def cluster_motion_energies(system: System) -> list[Floats]:
+    """Return energies of translation and rotation of the clusters of a rank [J]."""
+    return [] if system.clusters is None else cluster_energies(system.clusters.table, system.constants)[:2]
+
+
+def cluster_gravity_energies(system: System) -> list[Floats]:
+    """Return energies of the clusters of a rank in gravity [J], for each axis along which gravity acts."""
+    if system.clusters is None:
+        return []
+    table = system.clusters.table
+    return _gravity(table, system.constants, cluster_masses(table, system.constants))
+
+
+def removed_energies(system: System, removed: NDArray[np.int64], velocity_lag: float) -> list[Floats]:
+    """Return the energies of clusters with these numbers; `velocity_lag` as in `remove_particles`."""
+    if system.clusters is None or not len(removed):
+        return []
+    clusters, constants = system.clusters.table, system.constants
+    gone = clusters.chosen(np.isin(clusters.number[: clusters.count], removed))
+    gone.velocity[:] += velocity_lag * constants.gravity * constants.free[:3]
+    return cluster_energies(gone, constants)

@@ -1,0 +1,52 @@
+"""What a step does with the rigid clusters of a system, if there are any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.containers.clusters import Clusters
+    from pdem.containers.particles import Particles
+    from pdem.simulation.system import System
+
+
+def cluster_table(system: System) -> Clusters | None:
+    """Return the clusters of this rank, None for a case without shapes."""
+    return None if system.clusters is None else system.clusters.table
+
+
+def contact_parameters(system: System, dt: float) -> ContactParameters:
+    """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
+    parameters = system.constants.parameters(dt)
+    return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
+
+
+def states_to_share(system: System) -> NDArray[np.float64] | None:
+    """Return the states of owned clusters and copies, which ranks refresh in a step; None without clusters."""
+    return None if system.clusters is None else system.clusters.table.states
+
+
+def place_ghost_members(system: System) -> None:
+    """Write the copies of members from the states of their clusters that have come."""
+    if system.clusters is not None and system.particles.ghosts:
+        packed = system.pair_contacts.packed(system.particles.count + system.particles.ghosts)
+        system.clusters.place_ghosts(system.particles.count, system.constants.step, packed)
+
+
+def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ids of particles of this rank with those of all members of their clusters."""
+    chosen = np.isin(particles.id, ids)
+    clusters = np.unique(particles.cluster[chosen])
+    return particles.id[chosen | np.isin(particles.cluster, clusters[clusters > 0])]
+
+
+def keep_clusters(system: System, removed: NDArray[np.int64]) -> None:
+    """Have no clusters any more that have one of these numbers; 0 is none."""
+    if system.clusters is not None and len(removed):
+        table = system.clusters.table
+        table.keep(~np.isin(table.number[: table.count], removed))

@@ -1,0 +1,118 @@
+"""The rigid clusters of a rank as carriers of their members: see `pdem.motion.rigid_clusters`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.arrays import line_zeros, room_for
+from pdem.foundation.kernels import plain
+from pdem.motion.integration import StepColumns
+from pdem.motion.rigid_clusters import (
+    TENSOR,
+    ClusterArrays,
+    begin_clusters,
+    finish_clusters,
+    members_in_order,
+    place_ghosts,
+    write_tensors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pdem.containers.clusters import Clusters
+    from pdem.containers.particles import Particles
+    from pdem.simulation.setup import Constants
+
+    Integers = NDArray[np.int64]
+
+
+class RigidClusters:
+    """Moves the members of clusters; implements `pdem.motion.carriers.Carriers`.
+
+    Parameters
+    ----------
+    table : Clusters
+        The clusters of this rank.
+    constants : callable
+        Returns the constants of the run as they are now.
+
+    Attributes
+    ----------
+    table : Clusters
+        The clusters.
+    tensors : flat array
+        Inverse mass tensors of all particles by row, see `pdem.motion.rigid_clusters`.
+    """
+
+    def __init__(self, table: Clusters, constants: Callable[[], Constants]) -> None:
+        self.table, self._constants = table, constants
+        self.tensors = np.zeros(0)
+        self._first, self._member = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self._ghost_row, self._ghost_sphere = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def rows(self, particles: Particles) -> NDArray[np.int32]:
+        """Return the rows of the members of owned clusters, and note where all members stand."""
+        rows = particles.count + particles.ghosts
+        if len(self.tensors) < TENSOR * rows:
+            self.tensors = line_zeros(TENSOR * room_for(rows, len(self.tensors) // TENSOR))
+        self._first, self._member = members_in_order(self.table, particles)
+        cluster, ids = particles.column("cluster")[:rows], particles.column("id")[:rows]
+        of_cluster = np.full(rows, -1)
+        members = np.flatnonzero(cluster)
+        of_cluster[members] = self.table.rows_of(cluster[members])
+        sphere = ids + 1 - cluster
+        self._ghost_row, self._ghost_sphere = of_cluster[particles.count :], sphere[particles.count :]
+        write_tensors(
+            *plain(
+                rows, of_cluster, sphere, particles.column("radius"), particles.column("material"),
+                self._constants().density, self.table.shapes, self._arrays,
+            )
+        )  # fmt: skip
+        return self._member
+
+    @property
+    def _arrays(self) -> ClusterArrays:
+        return ClusterArrays(self.table.states, self.table.image, self._first, self._member, self.tensors)
+
+    def _arguments(self, particles: Particles) -> tuple[Any, ...]:
+        columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
+        return self._constants().density, self.table.shapes, self._arrays, columns
+
+    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
+        """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
+        arguments = self._arguments(particles)
+        return int(begin_clusters(*plain(self.table.count, dt, self._constants().motion, *arguments)))
+
+    def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
+        """Let the forces on the members act for the other half of the step [s]."""
+        arguments = self._arguments(particles)
+        finish_clusters(*plain(self.table.count, half, self._constants().motion, *arguments))
+
+    def place_ghosts(self, first: int, dt: float, packed: NDArray[np.float64]) -> None:
+        """Write the copies of members, from the row `first` on, where the copies of their clusters are now."""
+        constants = self._constants()
+        place_ghosts(
+            *plain(
+                first, self._ghost_row, self._ghost_sphere, 0.5 * dt, constants.motion, constants.density,
+                self.table.shapes, self._arrays, packed,
+            )
+        )  # fmt: skip
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in arrays."""
+        arrays = (
+            self.tensors,
+            self._member,
+            self._first,
+            self.table.states,
+            self.table.image,
+            self.table.number,
+        )
+        return sum(array.nbytes for array in arrays)
