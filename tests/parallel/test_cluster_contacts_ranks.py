@@ -71,7 +71,7 @@ def test_stress_of_clusters_has_the_same_bits(ranks):
         found = []
         for kept in (True, False):
             run.system.keeps_forces = kept
-            run.advance(60)
+            run.advance(150)
             numbers = np.concatenate([np.ravel(one).astype(np.float64) for one in run.stress()])
             found.append((numbers, run.contacts()))
         return found
@@ -82,5 +82,5 @@ def test_stress_of_clusters_has_the_same_bits(ranks):
         for (numbers, contacts), (expected, those) in zip(shared, alone, strict=True):
             require_same_bits({"contacts": contacts}, {"contacts": those})
             assert numbers.tobytes() == expected.tobytes()
-            assert len(contacts["first"]) > 5
+        assert sum(len(contacts["first"]) for _, contacts in shared) > 5
     patient_barrier(comm)

@@ -92,9 +92,8 @@ def test_runs_write_the_same_contacts(ranks, tmp_path):
     comm = communicator()
     root = comm.bcast(tmp_path)
     text = KEPT.replace("end = 1.0", "end = 0.0024")
-    text = text.replace(
-        "stress = true\n", "stress = true\ncontacts_every = 4e-4\ncheckpoint_every = 8e-4\n", 1
-    )
+    every = "contacts_every = 4e-4\nseries_every = 4e-4\nfields_every = 4e-4\ncheckpoint_every = 8e-4\n"
+    text = text.replace("stress = true\n", f"stress = true\n{every}", 1)
     case = pdem.Case.from_text(text)
     case.override(f'output.folder="{root}/ranks"')
     run = pdem.Simulation(case, comm)
