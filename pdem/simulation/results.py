@@ -175,8 +175,18 @@ class Snapshot:
 
     @cached_property
     def contacts(self) -> dict[str, NDArray[Any]]:
-        """The contacts by the names of their columns, empty if the run has not written any: `Results.contacts_at`."""
-        return self._results.contacts_at(self.time)
+        """The contacts by the names of their columns, empty if the run has not written any at this time.
+
+        See `Results.contacts_at` for what they are.
+        """
+        times = self._results.contact_times
+        written = bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any())
+        return self._results.contacts_at(self.time) if written else {}
+
+    @property
+    def case(self) -> Case:
+        """The case of the run."""
+        return self._results.case
 
     def __repr__(self) -> str:
         """Return time, number of particles, and fields."""
@@ -277,9 +287,15 @@ class Results:
         ``normal``, ``force`` of the first on the second body [N], ``normal_force``, ``tangential_force``, ``overlap``,
         energies, ``age``.
         """
+        times = self.contact_times
         path = self.folder / CONTACT_FILE
-        times = vtkhdf.read_times(path) if path.exists() else np.zeros(0)
         return read_contacts(path, int(np.argmin(np.abs(times - time)))) if len(times) else {}
+
+    @property
+    def contact_times(self) -> NDArray[np.float64]:
+        """Times at which contacts have been written [s]."""
+        path = self.folder / CONTACT_FILE
+        return vtkhdf.read_times(path) if path.exists() else np.zeros(0)
 
     @cached_property
     def case(self) -> Case:
