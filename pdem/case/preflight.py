@@ -18,6 +18,7 @@ from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findin
 from pdem.case.population import Population
 from pdem.case.sections import OUTPUT_SHARES
 from pdem.case.sensor_preflight import sensor_findings
+from pdem.case.shape_preflight import shape_findings
 from pdem.case.stage_cases import walls_present
 from pdem.case.stage_preflight import stage_findings
 from pdem.case.surface_preflight import surface_findings
@@ -110,6 +111,7 @@ def preflight(
             *sensor_findings(case, step),
             *stage_findings(case, step),
             *force_findings(case, step),
+            *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),
             *_intervals(case, step),
             *_memory(population.count + inserted_number(case), meshes, ranks),
@@ -159,12 +161,16 @@ def _steps(case: Case, step: float, count: int) -> Iterator[Finding]:
 
 def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     """Report the largest overlap between particles. Collective; they must be in their ranks' parts of space."""
-    names, over = ("id", "radius", "position"), particles.over
+    columns, over = particles.columns, particles.over
+    given = {name: columns[name] for name in ("id", "radius", "position")}
+    given["cluster"] = columns.get("cluster", np.zeros(len(columns["id"]), np.int64))
     rows, ranks = over.near(particles["position"], 2.0 * particles["radius"])
     away = ranks != over.rank
-    copies = over.route({name: particles[name][rows[away]] for name in names}, ranks[away])
-    ids, radius, position = (np.concatenate((particles[name], copies[name])) for name in names)
+    copies = over.route({name: column[rows[away]] for name, column in given.items()}, ranks[away])
+    ids, radius, position, cluster = (np.concatenate((given[name], copies[name])) for name in given)
     pairs, overlaps = overlapping_pairs(position, radius, case.domain)
+    apart = (cluster[pairs[:, 0]] != cluster[pairs[:, 1]]) | (cluster[pairs[:, 0]] == 0)
+    pairs, overlaps = pairs[apart], overlaps[apart]
     # A pair is counted where its smaller particle is owned, which the copy of the larger one has reached.
     smaller = np.lexsort((ids[pairs], radius[pairs]), axis=1)[:, :1]
     mine = np.take_along_axis(pairs, smaller, axis=1)[:, 0] < len(particles["radius"])

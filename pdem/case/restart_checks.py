@@ -54,6 +54,12 @@ def check_continuable(old: Case, new: Case) -> None:
             f"{after:.6g} s; set time.step={before!r} as well, "
             "or begin a new run with the checkpoint as the file of its particles"
         )
+    names = list(old.shapes)
+    if [(name, new.shapes.get(name)) for name in list(new.shapes)[: len(names)]] != list(old.shapes.items()):
+        raise CaseError(
+            f"a restart keeps its shapes ({', '.join(names)}): clusters know theirs by number; others may only follow "
+            f"behind these; {_NEW_CASE}"
+        )
     if len(old.walls) != len(new.walls):
         raise CaseError(
             f"a restart keeps its {len(old.walls)} walls, and there would be {len(new.walls)}: contacts know facets "

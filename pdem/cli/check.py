@@ -14,7 +14,7 @@ from pdem.foundation.errors import Interrupted
 from pdem.foundation.signals import SignalFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pdem.case.findings import Finding
     from pdem.case.model import Case
@@ -77,12 +77,24 @@ def _check(
     findings += _prove_laws(case, *of_laws) if not any(one.level == "error" for one in findings) else []
     if table := contact_table(case):
         click.echo(table)
+    for line in _shape_tables(case):
+        click.echo(line)
     for finding in findings:
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)
     numbers = ", ".join(counted(count[level], level) for level in ("error", "warning"))
     click.echo(f"{counted(len(particles['id']), 'particle')}: {numbers}")
     return _WRONG_INPUT if count["error"] else 0
+
+
+def _shape_tables(case: Case) -> Iterator[str]:
+    """Yield the mass properties of the shapes that particles have, by all rules."""
+    from pdem.case.shapes import shape_masses, shapes_of
+    from pdem.cli.shape import mass_table
+
+    for name in shapes_of(case):
+        yield f"shape {name}:"
+        yield from mass_table(shape_masses(case, name))
 
 
 def _prove_laws(case: Case, wanted: bool | None, folder: Path | None) -> list[Finding]:

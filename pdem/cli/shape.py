@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from pdem.containers.sphere_lists import SphereList
     from pdem.particles.shape_files import ShapeFile
 
-_ROWS = {"union": "union", "sum": "sum of the spheres", "mesh": "the mesh", "file": "the file"}
+_ROWS = {
+    "union": "union",
+    "sum": "sum of the spheres",
+    "mesh": "the mesh",
+    "file": "the file",
+    "given": "given",
+}
 
 
 @click.command(short_help="Spheres for a shape, and its mass properties.")
@@ -66,7 +72,7 @@ def _shape(
         require_free(Path(output), overwrite=overwrite)
     found = _read(path, most, error, scale)
     listed, rules = found.spheres, mass_rules(found)
-    for line in _table({_ROWS[name]: solid for name, solid in rules.items()}):
+    for line in mass_table(rules):
         click.echo(line)
     for text in shape_warnings(listed.centre, listed.radius, rules["union"], rules.get("file")):
         echo_to_stderr(f"warning: {path}: {text}")
@@ -96,18 +102,19 @@ def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile
     return found
 
 
-def _table(rows: Mapping[str, Solid]) -> Iterator[str]:
+def mass_table(rules: Mapping[str, Solid]) -> Iterator[str]:
+    """Yield the lines of a table of mass properties by rule."""
     import numpy as np
 
     from pdem.containers.principal_axes import principal_axes
 
     yield f"{'':<20}{'volume [m3]':>14}   {'centre of mass [m]':<36}moments over mass [m2]"
-    for name, solid in rows.items():
+    for name, solid in rules.items():
         moments = principal_axes(solid.inertia)[0] / solid.volume
         noise = 1e-13 * solid.volume ** (1.0 / 3.0)
         middle = np.where(np.abs(solid.centre) < noise, 0.0, solid.centre)
         centre, inertia = ("".join(f"{value:<12.5g}" for value in values) for values in (middle, moments))
-        yield f"{name:<20}{solid.volume:>14.7g}   {centre}{inertia}".rstrip()
+        yield f"{_ROWS[name]:<20}{solid.volume:>14.7g}   {centre}{inertia}".rstrip()
 
 
 def _write(path: Path, listed: SphereList) -> None:

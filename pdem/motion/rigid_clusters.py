@@ -5,10 +5,6 @@ of mass, kick velocity and angular momentum. In the drift the centre moves on an
 torque (`pdem.motion.rigid_rotation`). Members follow from the state: their velocities in a step are those of the
 middle of it, for which the orientation is turned back by half a step, so that each rank finds the same from the state
 alone.
-
-Contacts are damped by the mass that a member shows them. A force along n at a sphere whose centre is d away from the
-centre of mass accelerates that sphere along n by n . A n per force, with A = 1 / M + D^T I^-1 D and D n = d x n; the
-point of the contact lies on the normal, and changes nothing. A is kept for every particle, 1 / m for single spheres.
 """
 
 from __future__ import annotations
@@ -21,12 +17,14 @@ from pdem.containers.clusters import CENTRE, MATERIAL, MOMENTUM, ORIENTATION, SC
 from pdem.containers.clusters import SPEED as CENTRE_SPEED
 from pdem.foundation.geometry_kernels import inlined_geometry, sphere_mass
 from pdem.foundation.kernels import plain, prange, threaded_kernel
-from pdem.foundation.vectors import exact_cross3, exact_dot3
+from pdem.foundation.vectors import exact_cross3
 from pdem.motion.integration import (
     FINE,
     GONE,
+    INVERSE_MASS,
     PACKED,
     PLACE,
+    SIZE,
     SPEED,
     SPIN,
     Motion,
@@ -34,6 +32,8 @@ from pdem.motion.integration import (
     move_along,
     without_crawl,
 )
+from pdem.motion.integration import MATERIAL as MATERIAL_PLACE
+from pdem.motion.inverse_masses import TENSOR, write_sphere_tensor, write_tensor
 from pdem.motion.rigid_rotation import angular_velocity, to_space, turned
 from pdem.simd.places import ROW
 
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from pdem.motion.rigid_rotation import Quaternion
 
     Floats = NDArray[np.float64]
-
-TENSOR = 6
-"""Numbers of an inverse mass tensor: xx, yy, zz, xy, xz, yz [1/kg]."""
 
 
 class ClusterArrays(NamedTuple):
@@ -86,8 +83,8 @@ class Body(NamedTuple):
         Unit quaternion.
     momentum, inverse_inertia : tuple of 3 float
         Angular momentum in space [kg m^2/s]; one over the principal moments [1/(kg m^2)].
-    inverse_mass, scale : float
-        One over the mass [1/kg]; scale of the shape.
+    inverse_mass, scale, material : float
+        One over the mass [1/kg]; scale of the shape; index of the material.
     begin, end : int
         Spheres of the shape.
     """
@@ -99,6 +96,7 @@ class Body(NamedTuple):
     inverse_inertia: Vector
     inverse_mass: float
     scale: float
+    material: float
     begin: int
     end: int
 
@@ -116,7 +114,8 @@ def body_of(c: int, states: Floats, shapes: ShapeArrays, density: Floats) -> Bod
         (states[c, ORIENTATION], states[c, ORIENTATION + 1], states[c, ORIENTATION + 2], states[c, ORIENTATION + 3]),
         (states[c, MOMENTUM], states[c, MOMENTUM + 1], states[c, MOMENTUM + 2]),
         (1.0 / (fifth * moments[shape, 0]), 1.0 / (fifth * moments[shape, 1]), 1.0 / (fifth * moments[shape, 2])),
-        1.0 / (cube * shapes.volume[shape]), scale, shapes.begin[shape], shapes.begin[shape + 1],
+        1.0 / (cube * shapes.volume[shape]), scale, states[c, MATERIAL], shapes.begin[shape],
+        shapes.begin[shape + 1],
     )  # fmt: skip
 
 
@@ -131,41 +130,6 @@ def velocity_at(velocity: Vector, spin: Vector, arm: Vector) -> Vector:
     """Return the velocity of a point of a body that is `arm` away from its centre [m/s]."""
     swept = exact_cross3(spin, arm)
     return velocity[0] + swept[0], velocity[1] + swept[1], velocity[2] + swept[2]
-
-
-@inlined_geometry
-def write_tensor(p: int, offset: Vector, body: Body, tensor: Floats) -> None:
-    """Write the inverse mass tensor of a member at `offset` along the principal axes: R (1 / M + D^T I^-1 D) R^T."""
-    (x, y, z), (a, b, c), own = offset, body.inverse_inertia, body.inverse_mass
-    xy, xz, yz = -x * y * c, -x * z * b, -y * z * a
-    q = body.orientation
-    r0 = to_space(q, (own + z * z * b + y * y * c, xy, xz))
-    r1 = to_space(q, (xy, own + z * z * a + x * x * c, yz))
-    r2 = to_space(q, (xz, yz, own + y * y * a + x * x * b))
-    t0, t1, t2 = (
-        to_space(q, (r0[0], r1[0], r2[0])),
-        to_space(q, (r0[1], r1[1], r2[1])),
-        to_space(q, (r0[2], r1[2], r2[2])),
-    )
-    at = TENSOR * (p & ROW)
-    tensor[at], tensor[at + 1], tensor[at + 2] = t0[0], t1[1], t2[2]
-    tensor[at + 3], tensor[at + 4], tensor[at + 5] = t0[1], t0[2], t1[2]
-
-
-@inlined_geometry
-def inverse_mass_along(p: int, n: Vector, tensor: Floats) -> float:
-    """Return one over the mass that particle p shows to a contact with the normal n [1/kg]."""
-    at = TENSOR * (p & ROW)
-    xx, yy, zz = tensor[at], tensor[at + 1], tensor[at + 2]
-    xy, xz, yz = tensor[at + 3], tensor[at + 4], tensor[at + 5]
-    return exact_dot3(
-        n,
-        (
-            xx * n[0] + xy * n[1] + xz * n[2],
-            xy * n[0] + yy * n[1] + yz * n[2],
-            xz * n[0] + yz * n[1] + zz * n[2],
-        ),
-    )
 
 
 @inlined_geometry
@@ -238,7 +202,7 @@ def place_members(
             columns.position[p, axis] = body.centre[axis] + arm[axis]
             columns.image[p, axis] = clusters.image[c, axis]
             columns.velocity[p, axis], columns.angular_velocity[p, axis] = velocity[axis], spin[axis]
-        write_tensor(p, offset, body, clusters.tensor)
+        write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, clusters.tensor)
 
 
 @inlined_geometry
@@ -327,7 +291,7 @@ def write_members(
 def place_ghost(
     p: int, sphere: int, back: float, motion: Motion, body: Body, shapes: ShapeArrays, tensor: Floats, packed: Floats
 ) -> None:  # fmt: skip
-    """Write what moves of the copy of a member into its packed row, and its tensor."""
+    """Write the packed row of the copy of a member, which lists may just have given it, and its tensor."""
     then, spin = middle_of(body, back)
     offset = _offset(body.begin + sphere, body.scale, shapes)
     arm = to_space(body.orientation, offset)
@@ -337,7 +301,12 @@ def place_ghost(
         x = body.centre[axis] + arm[axis]
         packed[at + PLACE + axis] = move_along(axis, 0.0, x, x, motion.sides)[0]
         packed[at + SPEED + axis], packed[at + SPIN + axis] = velocity[axis], spin[axis]
-    write_tensor(p, offset, body, tensor)
+    packed[at + SIZE], packed[at + MATERIAL_PLACE] = (
+        body.scale * shapes.radius[body.begin + sphere],
+        body.material,
+    )
+    packed[at + INVERSE_MASS] = body.inverse_mass  # that along the normal takes its place in contacts
+    write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, tensor)
 
 
 @threaded_kernel
@@ -345,7 +314,7 @@ def place_ghosts(
     first: int, row: NDArray[np.int64], sphere: NDArray[np.int64], back: float, motion: Motion, density: Floats,
     shapes: ShapeArrays, clusters: ClusterArrays, packed: Floats,
 ) -> None:  # fmt: skip
-    """Write what moves of the copies of members, and their tensors, from copies of states.
+    """Write the packed rows of the copies of members, and their tensors, from copies of states.
 
     The particle `first` + g is the sphere ``sphere[g]`` of the cluster in row ``row[g]``, unless that is negative; the
     others follow. Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
@@ -358,14 +327,6 @@ def place_ghosts(
             )
 
 
-@inlined_geometry
-def write_sphere_tensor(p: int, inverse_mass: float, tensor: Floats) -> None:
-    """Write the inverse mass tensor of a single sphere."""
-    at = TENSOR * (p & ROW)
-    for part in range(3):
-        tensor[at + part], tensor[at + 3 + part] = inverse_mass, 0.0
-
-
 @threaded_kernel
 def write_tensors(
     count: int, row: NDArray[np.int64], sphere: NDArray[np.int64], radius: Floats, material: NDArray[np.int32],
@@ -376,7 +337,7 @@ def write_tensors(
         if row[p] >= 0:
             body = body_of(row[p], clusters[0], ShapeArrays(*shapes), density)
             offset = _offset(body.begin + sphere[p], body.scale, ShapeArrays(*shapes))
-            write_tensor(p, offset, body, clusters[4])
+            write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, clusters[4])
         else:
             write_sphere_tensor(p, 1.0 / sphere_mass(density[material[p]], radius[p]), clusters[4])
 

@@ -79,7 +79,7 @@ class SnapshotFormat:
 
     Attributes
     ----------
-    particle_file, wall_file, contact_file : str
+    particle_file, wall_file, cluster_file, contact_file : str
         Names of its files in an output folder.
     particles, walls, contacts : callable
         Make the writers, with the arguments of `ParticleSnapshots`, `WallSnapshots` and `ContactSnapshots`.
@@ -89,6 +89,7 @@ class SnapshotFormat:
 
     particle_file: str
     wall_file: str
+    cluster_file: str
     contact_file: str
     particles: Callable[..., RowWriter]
     walls: Callable[..., WallWriter]
@@ -96,15 +97,19 @@ class SnapshotFormat:
     last_snapshot: Callable[[Path], tuple[int, float] | None]
 
     @property
-    def files(self) -> tuple[str, str, str]:
+    def files(self) -> tuple[str, ...]:
         """Names of all files."""
-        return self.particle_file, self.wall_file, self.contact_file
+        return self.particle_file, self.wall_file, self.cluster_file, self.contact_file
 
+
+CLUSTER_FILE = "clusters.vtkhdf"
+"""Name of the snapshots of rigid clusters as bodies; their members are among the particles."""
 
 FORMATS = {
     "vtkhdf": SnapshotFormat(
         PARTICLE_FILE,
         WALL_FILE,
+        CLUSTER_FILE,
         CONTACT_FILE,
         ParticleSnapshots,
         WallSnapshots,

@@ -1,15 +1,19 @@
-"""Energies of rigid clusters for the ledger; their members have none of their own."""
+"""Masses, spins and energies of rigid clusters; their members have none of their own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pdem.case.shapes import shapes_of
+from pdem.particles.shapes import conjugate, product
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.containers.clusters import Clusters
     from pdem.simulation.setup import Constants
     from pdem.simulation.system import System
@@ -32,6 +36,23 @@ def cluster_spins(clusters: Clusters, constants: Constants) -> tuple[Floats, Flo
     turn = Rotation.from_quat(clusters.orientation, scalar_first=True)
     momentum = turn.inv().apply(clusters.angular_momentum)
     return momentum, momentum / moments
+
+
+def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> dict[str, NDArray[Any]]:
+    """Return the columns of the owned clusters as users see them: orientations from how shapes are drawn."""
+    shape = clusters.shape.astype(np.int32)
+    frame = np.array([one.frame for one in shapes_of(case).values()])[shape]
+    _, spin = cluster_spins(clusters, constants)
+    orientation = np.ascontiguousarray(clusters.orientation)
+    turned = Rotation.from_quat(orientation, scalar_first=True).apply(spin) if len(clusters) else spin
+    return {
+        "cluster": clusters.number[: clusters.count].copy(), "shape": shape,
+        "material": clusters.material.astype(np.int32), "scale": clusters.scale.copy(),
+        "radius": clusters.shapes.equivalent_radius[shape] * clusters.scale,
+        "position": np.ascontiguousarray(clusters.position), "velocity": np.ascontiguousarray(clusters.velocity),
+        "angular_velocity": turned, "orientation": product(orientation, conjugate(frame)),
+        "image": clusters.image.copy(), "mass": cluster_masses(clusters, constants),
+    }  # fmt: skip
 
 
 def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:

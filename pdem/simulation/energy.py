@@ -17,6 +17,7 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.bodies import count_of_bodies
 from pdem.simulation.cluster_energy import cluster_energies
 
 if TYPE_CHECKING:
@@ -119,14 +120,14 @@ class Measures:
     energies : dict of str to float
         The terms of the ledger [J], see `terms_of`.
     particles, pair_contacts, wall_contacts : int
-        Numbers of them.
+        Numbers of them; a cluster is one particle.
     largest_overlap : float
         Over the smaller radius.
     """
 
     def __init__(self, system: System) -> None:
         sums, pairs, walls, largest = local_sums(system)
-        counts = np.array([[system.particles.count, pairs, walls]], np.int64)
+        counts = np.array([[count_of_bodies(system), pairs, walls]], np.int64)
         total = system.exchange.add(sums.limbs)
         self.particles, self.pair_contacts, self.wall_contacts = system.exchange.add(counts)[0].tolist()
         values = ExactSums(TERMS, total).values()

@@ -16,7 +16,6 @@ from tqdm import tqdm
 from pdem.case.stress_columns import stress_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
-from pdem.foundation.fields import written_fields
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
@@ -26,10 +25,11 @@ from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
-from pdem.simulation.carried_liquid import kept_fields, liquid_columns, liquid_values
+from pdem.simulation.carried_liquid import liquid_columns, liquid_values
 from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
+from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.state import local_groups, tables_of
@@ -105,12 +105,8 @@ class Outputs:
         self._observed = tuple(simulation.system.observed.columns)
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
-        self._fields = kept_fields(written_fields(), simulation.case)
         self._format = FORMATS[WRITTEN_FORMAT]
-        self._particles = self._format.particles(
-            self._folder / self._format.particle_file, self._fields, self._attributes,
-            resume_step=simulation.step or None, ranks=simulation.system.exchange,
-        )  # fmt: skip
+        self._particles = ParticleOutput(simulation, self._folder, self._attributes)
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
         self._contacts = contact_file_of(simulation, self._format, self._attributes)
         self._checkpoints = CheckpointFolder(self._folder)
@@ -136,7 +132,7 @@ class Outputs:
         columns = read_series_head(self._folder).columns
         if columns and columns != [name for name, *_ in self._columns()]:
             return f"{TABLE}.h5"
-        files = (self._particles, self._walls, self._contacts)
+        files = (*self._particles.files(), self._walls, self._contacts)
         return next((file.path.name for file in files if file is not None and file.conflict), None)
 
     def _file_attributes(self) -> dict[str, Any]:
@@ -299,10 +295,7 @@ class Outputs:
     def write_snapshot(self) -> None:
         """Write a snapshot of particles and walls. Collective."""
         simulation = self._simulation
-        own = simulation.particles
-        columns = {field.name: own[field.name] for field in self._fields}
-        rows = simulation.system.exchange.in_order([own.id])
-        self._particles.write(simulation.time, simulation.step, columns, rows)
+        self._particles.write()
         loads = simulation.wall_loads()
         nodal_loads = summed_loads(simulation.system, self._bodies)
         if not self._root:

@@ -27,7 +27,7 @@ _ALL = np.empty(0, np.int32)
 
 
 def kick_own(system: System, time: float, half: float) -> None:
-    """Let the own forces act on all particles that no carrier moves, for a time `half` [s].
+    """Let the own forces act on clusters, and on all particles that no carrier moves, for a time `half` [s].
 
     `time` [s] and positions are those between two steps.
     """
@@ -36,15 +36,25 @@ def kick_own(system: System, time: float, half: float) -> None:
         return
     is_all = system.carriers is None
     rows = _ALL if is_all else system.pair_contacts.free_rows
-    _call(system, own.kick, time, half, system.particles.count if is_all else len(rows), rows)
+    column = system.particles.column
+    columns = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
+    _call(system, own.kick, (time, half), system.particles.count if is_all else len(rows), rows, columns)
+    if system.clusters is not None:
+        bodies = system.clusters.as_spheres()
+        _call(system, own.kick, (time, half), len(bodies.id), _ALL, bodies)
+        system.clusters.set_velocities(system.particles, bodies.velocity)
 
 
 def add_to_carried(system: System, half: float) -> None:
-    """Add the own forces at the end of a step to the sums of the forces on particles that carriers move."""
+    """Add the own forces at the end of a step to the sums of the forces on particles that carriers move.
+
+    Clusters are kicked by themselves: to a force one is a sphere of its volume and mass at its centre.
+    """
     own = system.own_forces.all
-    if own is not None:
-        rows = system.pair_contacts.carried
-        _call(system, own.add, system.time, half, len(rows), rows)
+    if own is not None and system.clusters is None:
+        rows, column = system.pair_contacts.carried, system.particles.column
+        columns = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
+        _call(system, own.add, (system.time, half), len(rows), rows, columns)
 
 
 def compile_forces(case: Case) -> None:
@@ -64,13 +74,14 @@ def compile_forces(case: Case) -> None:
     made.kick(*plain(0.0, 0.0, 0, _ALL, own, shared, new_limbs(1), np.full(1, NONE_BAD)))
 
 
-def _call(system: System, kernel: Any, time: float, half: float, count: int, rows: NDArray[np.int32]) -> None:
-    column, constants, forces = system.particles.column, system.constants, system.own_forces
+def _call(
+    system: System, kernel: Any, times: tuple[float, float], count: int, rows: NDArray[np.int32], own: ForcedColumns
+) -> None:  # fmt: skip
+    constants, forces = system.constants, system.own_forces
     assert forces.all is not None
     limbs, bad = forces.scratch(threads())
-    own = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
     shared = ForceConstants(constants.density, constants.free, forces.all.table)
-    kernel(*plain(time, half, count, rows, own, shared, limbs, bad))
+    kernel(*plain(*times, count, rows, own, shared, limbs, bad))
     system.ended_energies.add_limbs(TERM, limbs)
     worst = int(bad.min())
     if worst != NONE_BAD:

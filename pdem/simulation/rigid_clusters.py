@@ -9,8 +9,9 @@ import numpy as np
 from pdem.foundation.arrays import line_zeros, room_for
 from pdem.foundation.kernels import plain
 from pdem.motion.integration import StepColumns
+from pdem.motion.inverse_masses import TENSOR
+from pdem.motion.own_forces import ForcedColumns
 from pdem.motion.rigid_clusters import (
-    TENSOR,
     ClusterArrays,
     begin_clusters,
     finish_clusters,
@@ -47,7 +48,7 @@ class RigidClusters:
     table : Clusters
         The clusters.
     tensors : flat array
-        Inverse mass tensors of all particles by row, see `pdem.motion.rigid_clusters`.
+        Inverse mass tensors of all particles by row, see `pdem.motion.inverse_masses`.
     """
 
     def __init__(self, table: Clusters, constants: Callable[[], Constants]) -> None:
@@ -93,6 +94,22 @@ class RigidClusters:
         """Let the forces on the members act for the other half of the step [s]."""
         arguments = self._arguments(particles)
         finish_clusters(*plain(self.table.count, half, self._constants().motion, *arguments))
+
+    def as_spheres(self) -> ForcedColumns:
+        """Return the clusters as own forces see them: spheres of their volume and mass; copies."""
+        table = self.table
+        radius = table.shapes.equivalent_radius[table.shape.astype(np.int64)] * table.scale
+        columns = {
+            "id": table.number[: table.count] - 1, "material": table.material.astype(np.int32), "radius": radius,
+            "position": np.ascontiguousarray(table.position), "velocity": table.velocity.copy(),
+            "force": np.zeros((table.count, 3)),
+        }  # fmt: skip
+        return ForcedColumns(*(columns[name] for name in ForcedColumns._fields))
+
+    def set_velocities(self, particles: Particles, velocity: NDArray[np.float64]) -> None:
+        """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""
+        self.table.velocity[:] = velocity
+        self.finish(particles, self._member, 0.0)
 
     def place_ghosts(self, first: int, dt: float, packed: NDArray[np.float64]) -> None:
         """Write the copies of members, from the row `first` on, where the copies of their clusters are now."""

@@ -15,7 +15,7 @@ from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.carried_liquid import kept_fields
-from pdem.simulation.cluster_state import cluster_groups, load_clusters
+from pdem.simulation.cluster_state import cluster_groups, load_clusters, shapes_digest
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
@@ -64,6 +64,7 @@ def local_groups(system: System) -> Groups:
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
+            **shapes_digest(system),
         },
     }  # fmt: skip
 

@@ -37,7 +37,7 @@ class ContactParameters(NamedTuple):
     largest_overlap : float
         Over the smaller radius.
     tensors : array
-        Inverse mass tensors of particles by row, flat, see `pdem.motion.rigid_clusters`; empty without clusters.
+        Inverse mass tensors of particles by row, flat, see `pdem.motion.inverse_masses`; empty without clusters.
     """
 
     density: NDArray[np.float64]

@@ -58,7 +58,7 @@ from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, n
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
 from pdem.motion.integration import PACKED
-from pdem.motion.rigid_clusters import inverse_mass_along
+from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 

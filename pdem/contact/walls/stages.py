@@ -49,7 +49,7 @@ from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
 from pdem.motion.integration import PACKED
-from pdem.motion.rigid_clusters import inverse_mass_along
+from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
 

@@ -1,0 +1,88 @@
+"""Snapshots of particles, and of clusters as bodies beside their members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.fields import FIELDS, Field, written_fields
+from pdem.output.formats import FORMATS, WRITTEN_FORMAT
+from pdem.simulation.carried_liquid import kept_fields
+from pdem.simulation.cluster_energy import cluster_columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pdem.output.formats import RowWriter
+    from pdem.output.storage import Attribute
+    from pdem.simulation.engine import Engine
+
+CLUSTER_FIELDS = (
+    Field("cluster", np.int64, (), "1", "number of the cluster, that of its members"),
+    Field("shape", np.int32, (), "1", "index of the shape in the case"),
+    FIELDS["material"],
+    Field("radius", np.float64, (), "m", "radius of the sphere of the same volume"),
+    Field("scale", np.float64, (), "1", "size over that in which the shape is drawn"),
+    Field("position", np.float64, (3,), "m", "centre of mass"),
+    Field("velocity", np.float64, (3,), "m/s", "velocity of the centre of mass"),
+    FIELDS["angular_velocity"],
+    Field("orientation", np.float64, (4,), "1", "unit quaternion w, x, y, z from how the shape is drawn"),
+    FIELDS["image"],
+    Field("mass", np.float64, (), "kg", "mass"),
+)
+"""Columns of the file of clusters."""
+
+
+class ParticleOutput:
+    """The files of particles and clusters of a run.
+
+    Parameters
+    ----------
+    simulation : Engine
+        What is written.
+    folder : Path
+        Of the output.
+    attributes : mapping
+        Of the files.
+    """
+
+    def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
+        self._simulation, form = simulation, FORMATS[WRITTEN_FORMAT]
+        self._fields = kept_fields(written_fields(), simulation.case)
+        given: dict[str, Any] = {
+            "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
+        }  # fmt: skip
+        self._particles = form.particles(folder / form.particle_file, self._fields, attributes, **given)
+        self._clusters: RowWriter | None = None
+        if simulation.system.clusters is not None:
+            self._clusters = form.particles(folder / form.cluster_file, CLUSTER_FIELDS, attributes, **given)
+
+    def files(self) -> Iterator[RowWriter]:
+        """Yield the files."""
+        yield self._particles
+        if self._clusters is not None:
+            yield self._clusters
+
+    def open(self) -> None:
+        """Cut existing files back to the step to continue from."""
+        for file in self.files():
+            file.open()
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self.files():
+            file.close()
+
+    def write(self) -> None:
+        """Append the particles and clusters of all ranks as they are now. Collective."""
+        simulation, system = self._simulation, self._simulation.system
+        own = simulation.particles
+        columns = {field.name: own[field.name] for field in self._fields}
+        self._particles.write(simulation.time, simulation.step, columns, system.exchange.in_order([own.id]))
+        if self._clusters is not None:
+            assert system.clusters is not None
+            bodies = cluster_columns_of(system.clusters.table, system.constants, simulation.case)
+            rows = system.exchange.in_order([bodies["cluster"]])
+            self._clusters.write(simulation.time, simulation.step, bodies, rows)
