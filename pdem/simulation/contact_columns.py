@@ -40,8 +40,8 @@ def fields_of_contacts(system: System) -> tuple[Field, ...]:
 def contact_columns(system: System) -> tuple[Columns, Rows]:
     """Return the contacts that this rank counts, and how those of all ranks get into the order of ids. Collective.
 
-    They have the columns `pdem.output.contact_snapshots.contact_fields` and ``ends``. The writer of a run and
-    `pdem replay` hand both to `pdem.output.contact_snapshots.ContactSnapshots.write`.
+    They have the columns `pdem.output.contact_snapshots.contact_fields` and ``ends``. Both are what
+    `pdem.output.contact_snapshots.ContactSnapshots.write` takes; `contact_file_of` makes such a file.
     """
     contacts = acting_contacts(system)
     mine = contacts.take(contacts.counted)

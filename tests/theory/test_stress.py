@@ -243,3 +243,15 @@ def test_a_bed_under_a_servo_has_the_stress_of_its_load(tmp_path):
     for begin, end in ((0.005, 0.02), (0.02, 0.045), (0.01, 0.05)):
         found = run.stress({"lower": [0.0, 0.0, begin], "upper": [PERIOD, PERIOD, end]})
         assert found.contact[2, 2] * PERIOD**2 == pytest.approx(load, rel=1e-5)
+
+
+@pytest.mark.parametrize(("share", "stage"), [(0.9, "after"), (1.1, "before")])
+def test_a_stage_waits_for_a_stress(tmp_path, share, stage):
+    """A column rests with a known stress: a stage that waits for less ends soon, one that waits for more does not."""
+    low = layer(0.0, 0.05, "low", stress=True)
+    stress = column_at_rest(tmp_path)[0].stress(low["region"]).total[2, 2]
+    until = {"quantity": "low_stress_zz", "above": share * stress, "for": 1e-4, "every": 5e-5, "latest": 1.0}
+    stages = [{"name": "before", "until": until}, {"name": "after", "end": 2.0}]
+    run, _ = column_at_rest(tmp_path, sensors=[low], stages=stages)
+    run.advance(200)
+    assert run.stage == stage
