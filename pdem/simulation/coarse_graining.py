@@ -20,9 +20,12 @@ import numpy as np
 
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
+from pdem.output.images import write_image
 from pdem.simulation.bodies import sphere_masses
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from pdem.simulation.results import Snapshot
@@ -101,7 +104,7 @@ class ContinuumFields:
         steps = [np.arange(count) + 0.5 for count in grid.cells]
         places = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1)
         self.centres: Floats = grid.lower + places * grid.size
-        self.cell_volume, self._dimension = grid.volume, grid.dimension
+        self.cell_volume, self._grid = grid.volume, grid
         shape, fields = tuple(grid.cells.tolist()), sums / grid.volume
         self.density: Floats = fields[0].reshape(shape)
         self.momentum: Floats = np.moveaxis(fields[1:4], 0, -1).reshape(*shape, 3)
@@ -114,6 +117,20 @@ class ContinuumFields:
     def __repr__(self) -> str:
         """Return the number of cells."""
         return f"ContinuumFields({' x '.join(map(str, self.density.shape))} cells)"
+
+    def write(self, path: str | Path) -> None:
+        """Write all fields into a file (VTI) that ParaView and VTK open: an image whose cells have them.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in .vti, or the file cannot be written.
+        """
+        names = (
+            "density", "momentum", "velocity", "contact_stress", "kinetic_stress", "stress", "wall_force",
+            "granular_temperature",
+        )  # fmt: skip
+        write_image(path, self._grid.lower, self._grid.size, {name: getattr(self, name) for name in names})
 
     @property
     def velocity(self) -> Floats:
@@ -131,10 +148,10 @@ class ContinuumFields:
     @property
     def granular_temperature(self) -> Floats:
         """Mean square of a component of the velocity less the mean one (nx, ny, nz) [m^2/s^2]."""
-        trace = sum(self.kinetic_stress[..., axis, axis] for axis in range(self._dimension))
+        trace = sum(self.kinetic_stress[..., axis, axis] for axis in range(self._grid.dimension))
         there = self.density > 0.0
         found = np.full(self.density.shape, np.nan)
-        return np.divide(trace / self._dimension, self.density, out=found, where=there)
+        return np.divide(trace / self._grid.dimension, self.density, out=found, where=there)
 
 
 def coarse_grain(

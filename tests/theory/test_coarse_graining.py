@@ -177,3 +177,32 @@ def test_snapshots_and_contacts_have_to_be_there(bed, tmp_path):
             pdem.coarse_grain(results[-1])
     finally:
         (tmp_path / "aside").rename(results.folder / "contacts.vtkhdf")
+
+
+def test_paraview_reads_the_fields(bed, tmp_path):
+    xml, numpy_support = (
+        pytest.importorskip("vtkmodules.vtkIOXML"), pytest.importorskip("vtkmodules.util.numpy_support")
+    )  # fmt: skip
+    fields = pdem.coarse_grain(
+        bed[0][-1], cells=(3, 4, 5), width=0.006, lower=[0.0, 0.01, 0.0], upper=[SIDE] * 3
+    )
+    fields.write(tmp_path / "fields.vti")
+    reader = xml.vtkXMLImageDataReader()
+    reader.SetFileName(str(tmp_path / "fields.vti"))
+    reader.Update()
+    image = reader.GetOutput()
+    assert image.GetNumberOfCells() == 60
+    np.testing.assert_allclose(image.GetBounds(), [0.0, SIDE, 0.01, SIDE, 0.0, SIDE])
+    for name in ("density", "velocity", "stress", "granular_temperature"):
+        column = numpy_support.vtk_to_numpy(image.GetCellData().GetArray(name))
+        expected = getattr(fields, name)
+        for x, y, z in ((0, 0, 0), (2, 1, 4), (1, 3, 2)):
+            cell = image.GetCell(x + 3 * (y + 4 * z))
+            np.testing.assert_allclose(
+                np.array(cell.GetBounds()).reshape(3, 2).mean(axis=1), fields.centres[x, y, z]
+            )
+            np.testing.assert_array_equal(column[x + 3 * (y + 4 * z)], np.ravel(expected[x, y, z]).squeeze())
+    with pytest.raises(InputError, match=r"end the name in \.vti"):
+        fields.write(tmp_path / "fields.vtk")
+    with pytest.raises(InputError, match="cannot be written"):
+        fields.write(tmp_path / "nowhere" / "fields.vti")
