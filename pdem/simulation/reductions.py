@@ -215,8 +215,8 @@ class Reductions:
 
         The columns are those of `pdem.simulation.results.Results.contacts_at`. Where the case looks at contacts
         (``stress``, ``contacts_every``), forces are those of the last step, whose sums are the column ``force`` of
-        particles. Elsewhere, and after particles have come or gone, they are evaluated anew for the present velocities,
-        which are half a step later than those that damping has seen.
+        particles. Elsewhere, before the first step after a restart, and where particles have come or gone, they are
+        evaluated anew for the present velocities, which are half a step later than those that damping has seen.
         """
         return gathered_contacts(self.system)
 
