@@ -62,7 +62,7 @@ def test_two_clusters_across_a_periodic_side_are_as_by_hand(ranks):
     )
 
 
-@pytest.mark.ranks(2, 3, timeout=300)
+@pytest.mark.ranks(2, timeout=300)
 def test_stress_of_clusters_has_the_same_bits(ranks):
     """With forces of the last step, and such as are evaluated anew."""
     case, comm = pdem.Case.from_text(FRICTION.replace(PARTICLES, FILLED)), communicator()
