@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
+    from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -42,6 +43,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
+    "ContinuumFields": "pdem.simulation.coarse_graining",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -56,6 +58,7 @@ _HOMES = {
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
+    "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
@@ -68,6 +71,7 @@ __all__ = [
     "CaseError",
     "CellSizes",
     "CheckpointError",
+    "ContinuumFields",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -82,6 +86,7 @@ __all__ = [
     "Results",
     "Simulation",
     "cell_sizes",
+    "coarse_grain",
     "contact_law",
     "every",
     "find_pairs",

@@ -52,6 +52,8 @@ class Schedule:
         Step at which the run ends.
     fields, series, checkpoint, progress : int
         Steps between outputs.
+    contacts : int
+        Steps between two outputs of contacts, 0 for none.
     """
 
     def __init__(self, simulation: Engine) -> None:
@@ -60,11 +62,13 @@ class Schedule:
         self.fields = max(1, round(output.fields_every / step))
         self.series = max(1, round(output.series_every / step))
         self.checkpoint = max(1, round(output.checkpoint_every / step))
+        every = output.contacts_every
+        self.contacts = 0 if every is None else max(1, round(every / step))
         self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = (self.fields, self.series, self.checkpoint, self.progress)
+        intervals = (self.fields, self.series, self.checkpoint, self.progress, self.contacts or self.last)
         return min(self.last, *((step // every + 1) * every for every in intervals))
 
 
@@ -234,6 +238,8 @@ class _Run:
             self.outputs.show_progress(*self._since_warm_up())
         if step % schedule.fields == 0 or last or asked.snapshot:
             self.outputs.write_snapshot()
+        if (schedule.contacts and step % schedule.contacts == 0) or last or asked.snapshot:
+            self.outputs.write_contacts()
         if asked.checkpoint or (not first and (step % schedule.checkpoint == 0 or last or stages.is_over)):
             self.outputs.flush()
             self._write_checkpoint(local_groups(self.simulation.system))
