@@ -1,0 +1,67 @@
+"""The study of rigid clusters finds what the theory of rigid bodies says, and tells what is off."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pdem.verification import cluster_checks, clusters
+from pdem.verification.cluster_heap import slope_of
+from pdem.verification.studies import find_study
+from pdem.verification.study import Notebook
+
+
+def findings_of(name, folder):
+    """Return the findings of one check, and see that it has drawn them."""
+    notebook = Notebook(folder)
+    (check,) = (one for one in clusters.CHECKS if one.name == name)
+    with notebook.plot(name) as axes:
+        findings = check.run(axes, notebook.full)
+    assert (folder / f"{name}.png").stat().st_size > 1000
+    return findings
+
+
+@pytest.mark.parametrize("check", clusters.CHECKS, ids=lambda one: one.name)
+def test_all_quick_checks(check, tmp_path):
+    findings = findings_of(check.name, tmp_path)
+    assert len([one for one in findings if one.passed]) > 2
+    assert all(one.passed in (True, None) for one in findings), [one for one in findings if not one.passed]
+
+
+def test_the_study_has_a_table_for_each_check_and_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "CHECKS", clusters.CHECKS[3:4])
+    (table,) = find_study("clusters").run(Notebook(tmp_path))
+    assert table.failed == 0
+    assert "several contacts" in str(table)
+
+
+def test_what_is_off_is_told(tmp_path, monkeypatch):
+    """The same contacts beside the theory of a damping 2 % larger, and of a top with other moments."""
+    true = cluster_checks.damping_factor
+    monkeypatch.setattr(cluster_checks, "damping_factor", lambda *given, **more: 1.02 * true(*given, **more))
+    assert not any(one.passed for one in findings_of("several", tmp_path))
+    monkeypatch.setattr(cluster_checks, "_PARAMETER", 0.34)
+    off = [one.name for one in findings_of("top", tmp_path) if not one.passed]
+    assert "period [s]" in off
+    assert "largest error at a step of 0.01 s [rad/s]" in off
+
+
+@pytest.mark.parametrize("slope", [10.0, 35.0])
+def test_the_slope_of_a_cone_is_found(slope):
+    """Grains fill it evenly: below a fraction h of its height lies 1 - (1 - h)^3 of its volume."""
+    rng = np.random.default_rng(1)
+    low = 1.0 - rng.random(200_000) ** (1.0 / 3.0)
+    aside = 0.05 * (1.0 - low) * np.sqrt(rng.random(low.size))
+    angle = 2.0 * math.pi * rng.random(low.size)
+    height = 0.05 * math.tan(math.radians(slope)) * low
+    places = np.stack([0.07 + aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
+    assert slope_of(places) == pytest.approx(slope, rel=0.01)
+
+
+@pytest.mark.slow
+def test_the_study_with_long_runs(tmp_path):
+    tables = list(clusters.run(Notebook(tmp_path, full=True)))
+    assert [table.title for table in tables if table.failed] == []
+    assert "tetrapods" in tables[-1].title
