@@ -56,8 +56,10 @@ def test_the_slope_of_a_cone_is_found(slope):
     aside = 0.05 * (1.0 - low) * np.sqrt(rng.random(low.size))
     angle = 2.0 * math.pi * rng.random(low.size)
     height = 0.05 * math.tan(math.radians(slope)) * low
-    places = np.stack([0.07 + aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
-    assert slope_of(places) == pytest.approx(slope, rel=0.01)
+    places = np.stack([aside * np.cos(angle), aside * np.sin(angle), height], axis=1)
+    assert slope_of(places, 0.05) == pytest.approx(slope, rel=0.01)
+    places[:100] += (0.0, 0.2, 0.01)  # what has rolled away does not count
+    assert slope_of(places, 0.05) == pytest.approx(slope, rel=0.01)
 
 
 @pytest.mark.slow
