@@ -229,3 +229,4 @@ def test_pdem_check_shows_mass_properties_and_counts_clusters(tmp_path, capsys):
     assert "shape pair:" in out
     assert "union" in out
     assert "sum of the spheres" in out
+    assert out.rstrip().endswith("1 particle: 0 errors, 0 warnings")
