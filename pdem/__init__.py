@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
+    from pdem.replay.replay import Replayed, replay
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -53,12 +54,14 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
+    "Replayed": "pdem.replay.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
+    "replay": "pdem.replay.replay",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
@@ -79,12 +82,14 @@ __all__ = [
     "PairSearch",
     "Particles",
     "PdemError",
+    "Replayed",
     "Results",
     "Simulation",
     "cell_sizes",
     "contact_law",
     "every",
     "find_pairs",
+    "replay",
     "wall_contacts",
 ]
 
