@@ -21,7 +21,7 @@ def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
     done = pdem.replay(shared_path / "run", 2.5e-3, 3.5e-3, output=shared_path / "again", comm=comm)
     assert done.proved, str(done)
     assert (done.started, done.same) == (100, (200,))
-    with pytest.raises(InputError, match="reaches from 0 to 0.006 s"):
+    with pytest.raises(InputError, match=r"reaches from 0 to 0\.006 s"):
         pdem.replay(shared_path / "run", 2.5e-3, 3.5, output=shared_path / "none", comm=comm)
     if comm.rank == 0:
         assert pdem.replay(shared_path / "run", 1e-3, 3e-3, output=shared_path / "alone").same == (100, 200)

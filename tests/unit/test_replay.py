@@ -11,7 +11,7 @@ import pytest
 from folders import CASE, PLATE, command
 
 import pdem
-from pdem.foundation.errors import CaseError, InputError
+from pdem.foundation.errors import BlowUpError, CaseError, InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder, steps_to_keep
 from pdem.output.compare import compare
@@ -100,6 +100,23 @@ def test_without_a_later_digest_nothing_is_proved(finished_copy, tmp_path):
     done = pdem.replay(finished_copy, 0.0035, 0.0036, output=tmp_path / "again")
     assert not done.proved
     assert "not proved" in str(done)
+
+
+def test_a_run_that_blew_up_does_so_again_after_a_snapshot_of_each_step(tmp_path):
+    (tmp_path / "plate.stl").write_text(PLATE)
+    case = pdem.Case.from_text(CASE, tmp_path)
+    case.override(f"output.folder={tmp_path / 'run'}")
+    case.override("particles.0.positions=[[0.0, 0.0, 0.05]]")
+    case.override("particles.0.velocity=[0.0, 0.0, -400.0]")
+    with pytest.raises(BlowUpError) as first:
+        pdem.Simulation(case).run()
+    with pytest.raises(BlowUpError) as again:
+        pdem.replay(tmp_path / "run", 0.0, 0.004, output=tmp_path / "again", fields_every=STEP)
+    where, _, _ = str(first.value).partition(";")
+    assert "inside wall plate" in where
+    assert str(again.value).startswith(where)
+    steps = round(pdem.Results(tmp_path / "again").times[-1] / STEP)
+    assert where.startswith(f"step {steps + 1} "), where
 
 
 def test_another_version_is_said(finished_copy, tmp_path):
