@@ -27,6 +27,7 @@ _OPEN_MPI = _LAUNCHERS[0][0]
 # How names of variables begin that are for the started process alone, not for what that starts.
 _PRIVATE = ("OMPI_", "ORTE_", "PRTE_", "PMIX_", "PMI_", "MPI_LOCAL", "MV2_", "HYDI_", "PALS_", "SLURM_")
 _YIELD = "MPIR_CVAR_ENABLE_HEAVY_YIELD"
+_OFF = "", "0", "no", "false", "off"
 
 
 class ForeignLauncherError(LaunchError):
@@ -125,9 +126,9 @@ def yield_when_crowded(
 ) -> bool:
     """Make waiting ranks of MPICH give up their core if this node has more busy threads than cores.
 
-    A waiting rank otherwise spins on the core that the rank it waits for needs: some 5 ms per small message
-    in place of 0.7 ms. Where there is a core for everyone, spinning is several times faster, so nothing is
-    set. To be called before MPI starts; a setting of the user stands.
+    A waiting rank otherwise spins on the core that the rank it waits for needs: some 8 ms per sum over all ranks
+    in place of 0.6 ms. Where there is a core for everyone, spinning is several times faster, so nothing is
+    set. To be called before MPI starts, which has to be started as `waits_yield` says; a setting of the user stands.
 
     Returns
     -------
@@ -141,6 +142,18 @@ def yield_when_crowded(
     if crowded:
         environment[_YIELD] = "1"
     return crowded
+
+
+def waits_yield(library: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Tell whether ranks shall give up their core while they wait, and MPI has to be started so that they do.
+
+    Open MPI needs nothing for it.
+
+    MPICH looks at that setting only where several threads may call it (``MPI_THREAD_MULTIPLE``), since it gives up the
+    core where it would let another thread in. This costs some locks per message, so it is asked for here alone.
+    """
+    environment = os.environ if environment is None else environment
+    return "Open MPI" not in library and environment.get(_YIELD, "0").strip().lower() not in _OFF
 
 
 def _largest_number(text: str | None) -> int | None:

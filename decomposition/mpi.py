@@ -22,6 +22,7 @@ from decomposition.launch import (
     check_size,
     launched_ranks,
     read_launch,
+    waits_yield,
     yield_when_crowded,
 )
 from decomposition.nodes import Node
@@ -192,12 +193,14 @@ def load_mpi(launch: Launch | None = None) -> Any:
     """
     MPI = _import_mpi()
     if not MPI.Is_initialized():
-        check_library(MPI.Get_library_version(), launch)
+        library = MPI.Get_library_version()
+        check_library(library, launch)
         faulthandler.enable()  # a crash in a kernel or in MPI then says where it was
         with warnings.catch_warnings():
             # mpi4py warns about a foreign launcher on every rank; `check_size` says so once and stops
             warnings.simplefilter("ignore", RuntimeWarning)
-            MPI.Init_thread(MPI.THREAD_FUNNELED)  # kernels are threaded, only the main thread talks to MPI
+            # kernels are threaded, only the main thread talks to MPI; but MPICH yields only to several that may
+            MPI.Init_thread(MPI.THREAD_MULTIPLE if waits_yield(library) else MPI.THREAD_FUNNELED)
     return MPI
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         PdemError,
     )
     from pdem.replay.replay import Replayed, replay
+    from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -43,6 +44,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
+    "ContinuumFields": "pdem.simulation.coarse_graining",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -58,6 +60,7 @@ _HOMES = {
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
+    "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
@@ -71,6 +74,7 @@ __all__ = [
     "CaseError",
     "CellSizes",
     "CheckpointError",
+    "ContinuumFields",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -86,6 +90,7 @@ __all__ = [
     "Results",
     "Simulation",
     "cell_sizes",
+    "coarse_grain",
     "contact_law",
     "every",
     "find_pairs",

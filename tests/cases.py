@@ -66,13 +66,16 @@ def make_case(
 ) -> Case:
     """Write what the case needs into a folder and return it.
 
-    Every two materials interact by `law` unless `interactions` holds them; walls are ``dict(mesh=Mesh, ...)`` or
+    Every two materials interact by `law` unless `interactions` holds them (beside linear springs there are Hertzian
+    ones with friction between walls, so that tests of them share kernels); walls are ``dict(mesh=Mesh, ...)`` or
     ``dict(shape=..., ...)`` with the keys of a case, made of rigid "steel" unless they say otherwise. `more` are
     further sections, or further keys of one.
     """
     materials = materials or {"grain": GRAIN, "steel": RIGID}
     names = list(materials)
     pairs = {f"{a}-{b}": dict(law or ELASTIC) for i, a in enumerate(names) for b in names[i:]}
+    if law and law.get("law") == "linear":  # one law, which tests share: walls do not touch each other
+        pairs["steel-steel"] = dict(USUAL)
     pairs.update(interactions or {})
     particles = []
     for number, group in enumerate(groups):

@@ -6,6 +6,7 @@ room is needed, what counts is how far it reaches.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pdem.case.shapes import shape_of
@@ -78,3 +79,9 @@ def mass_shares(case: CaseData) -> dict[str, float]:
             share = shape_of(case, group.shape).mass_share
             shares[group.material] = min(share, shares.get(group.material, 1.0))
     return shares
+
+
+def least_mass(case: CaseData, material: str, radius: float) -> float:
+    """Return the least mass [kg] that a sphere of a material and radius [m] shows, see `mass_shares`."""
+    density, share = case.materials[material].density or 0.0, mass_shares(case).get(material, 1.0)
+    return density * 4.0 / 3.0 * math.pi * radius**3 * share

@@ -264,8 +264,10 @@ def law_of(case: CaseData) -> ContactLaw:
         See `recipe_of`.
     """
     made = [recipe for one in cases_of_stages(case) for recipe in recipes_of(one).values()]
-    made = made or [Recipe(PartUse(LAWS["linear"].normal))]
-    return ContactLaw(made, energies=case.output.energies, clusters=has_clusters(case))
+    recipes, output = made or [Recipe(PartUse(LAWS["linear"].normal))], case.output
+    return ContactLaw(
+        recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case)
+    )
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

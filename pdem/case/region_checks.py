@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from pdem.case.messages import Problem
 from pdem.case.particles import BoxRegion, CylinderRegion
+from pdem.case.particles import Region as GivenRegion
 from pdem.case.value_rules import direction_problems
+from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pdem.particles.regions import Region
 
 
 def region_problems(region: Any, where: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -21,3 +27,21 @@ def region_problems(region: Any, where: tuple[str | int, ...]) -> Iterator[Probl
                 yield Problem((*where, "upper", axis), text)
     if isinstance(region, CylinderRegion):
         yield from direction_problems(region.axis, (*where, "axis"))
+
+
+def region_of(region: Any) -> Region:
+    """Return a region that a script has given: a region of a case, or a mapping with the keys of one.
+
+    Raises
+    ------
+    InputError
+        If it is no region.
+    """
+    try:
+        checked: Region = TypeAdapter(GivenRegion).validate_python(region)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{region!r} is no region: {first['msg']}; give one as in a fill") from None
+    for problem in region_problems(checked, ()):
+        raise InputError(f"{region!r} is no region: {'.'.join(map(str, problem.location))} {problem.text}")
+    return checked

@@ -158,6 +158,14 @@ class Output(Section):
     energies : bool
         Whether contacts keep accounts of stored and lost energies. If not, only energies that follow from the state are
         written, histories are shorter, and the run is faster. The motion has the same bits.
+    stress : bool
+        Whether the series has stress, fabric and coordination of all particles, over the volume of the domain;
+        ``[[sensors]]`` have those of regions.
+    contacts_every : float or None
+        Interval, in s, at which all contacts are written into ``contacts.vtkhdf``, with their forces; by default never.
+    contact_ages : bool
+        Whether contacts remember for how long they have lasted: a number more for each, and kernels of its own. The
+        motion has the same bits.
     """
 
     folder: Annotated[str, Field(min_length=1)] = "results"
@@ -166,6 +174,9 @@ class Output(Section):
     checkpoint_every: Positive
     checkpoints_kept: Annotated[int, Field(ge=1)] = 6
     energies: bool = True
+    stress: bool = False
+    contacts_every: Positive | None = None
+    contact_ages: bool = False
 
 
 OUTPUT_SHARES = {"fields_every": 100, "series_every": 500, "checkpoint_every": 10}

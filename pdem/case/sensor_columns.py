@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pdem.case.sensor_sections import SizeClasses
+from pdem.case.stress_columns import stress_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,11 @@ def counts_passage(sensor: Sensor) -> bool:
     return sensor.region is None or sensor.remove
 
 
-def columns_of_sensor(sensor: Sensor, materials: Iterable[str]) -> list[Column]:
-    """Return names, units and types of the columns of a sensor in the series of a case of some materials."""
+def columns_of_sensor(sensor: Sensor, materials: Iterable[str], dimension: int = 3) -> list[Column]:
+    """Return names, units and types of the columns of a sensor in the series of a case of some materials.
+
+    `dimension` is that of the case.
+    """
     kinds = ["", *(f"_{name}" for name in classes_of(sensor, materials))]
     found: list[Column] = []
     if sensor.region is not None:
@@ -50,4 +54,6 @@ def columns_of_sensor(sensor: Sensor, materials: Iterable[str]) -> list[Column]:
         found += [("stays", "1", "i8"), ("mean_stay", "s", "f8")]
     if sensor.mixing is not None:
         found += [("lacey", "1", "f8"), ("unlike_contacts", "1", "f8")]
+    if sensor.stress:
+        found += stress_columns(dimension)
     return [(f"{sensor.name}_{name}", unit, kind) for name, unit, kind in found]

@@ -12,6 +12,7 @@ from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_sections import SizeClasses
+from pdem.case.stress_columns import RESERVED
 from pdem.case.value_rules import direction_problems
 from pdem.foundation.errors import InputError
 from pdem.particles import regions
@@ -32,6 +33,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all sensors."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
+    taken |= dict.fromkeys(RESERVED if case.output.stress else (), "columns of output.stress")
     for index, sensor in enumerate(case.sensors):
         where = ("sensors", index)
         yield from column_name_problems(sensor.name, where, taken)
@@ -109,7 +111,7 @@ def _classes(sensor: Sensor, where: Location) -> Iterator[Problem]:
 
 def _of_regions(case: CaseData, sensor: Sensor, where: Location) -> Iterator[Problem]:
     if sensor.region is None:
-        for key in ("residence", "mixing"):
+        for key in ("residence", "mixing", "stress"):
             if getattr(sensor, key):
                 yield Problem((*where, key), "is measured in a region; give region in place of the plane")
         return

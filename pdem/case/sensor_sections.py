@@ -77,6 +77,9 @@ class Sensor(Section):
         Regions: measures how long particles stay.
     mixing : Mixing or None
         Regions: measures how well two materials are mixed.
+    stress : bool
+        Regions: measures stress (of contacts, kinetic, and both), fabric, and coordination with and without rattlers.
+        A contact counts by the share of the way between both centres that is in the region.
     every : float or None
         Interval, in s, at which particles are looked for that pass, enter, leave or are taken out. By default the time
         in which the fastest that are expected move by the smallest diameter.
@@ -90,6 +93,7 @@ class Sensor(Section):
     remove: bool = False
     residence: bool = False
     mixing: Mixing | None = None
+    stress: bool = False
     every: Positive | None = None
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from pdem.case.checks import contact_pairs
 from pdem.case.gravity import largest_gravity
-from pdem.case.group_sizes import mass_shares
+from pdem.case.group_sizes import least_mass
 from pdem.case.laws import material_properties, recipe_by_key
 from pdem.case.moving_surfaces import surface_course
 from pdem.case.particle_sources import largest_first_speed, smallest_radii
@@ -227,11 +227,6 @@ def _step_without_particles(case: CaseData) -> float:
     )
 
 
-def _mass(case: CaseData, material: str, radius: float) -> float:
-    density, share = case.materials[material].density or 0.0, mass_shares(case).get(material, 1.0)
-    return density * 4.0 / 3.0 * math.pi * radius**3 * share
-
-
 def _rayleigh_limits(case: CaseData, conditions: ImpactConditions) -> Iterator[StepLimit]:
     hertzian = {
         name
@@ -265,11 +260,11 @@ def effective_mass_and_radius(
 ) -> tuple[float, float]:
     """Return effective mass [kg] and radius [m] of an impact of two radii [m]; `other` is None for a wall."""
     first, second = pair
-    inverse_mass, inverse_radius = 1.0 / _mass(case, first, radius), 1.0 / radius
+    inverse_mass, inverse_radius = 1.0 / least_mass(case, first, radius), 1.0 / radius
     if other is None:
         inverse_mass += _largest_inverse_body_mass(case, second)
     else:
-        inverse_mass += 1.0 / _mass(case, second, other)
+        inverse_mass += 1.0 / least_mass(case, second, other)
         inverse_radius += 1.0 / other
     return 1.0 / inverse_mass, 1.0 / inverse_radius
 

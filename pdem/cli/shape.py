@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pdem.case.shape_sections import MESH_ENDINGS
 from pdem.cli.common import echo_to_stderr, overwrite_option, require_free, serial
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def _shape(
 
 def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile:
     """Return what a file says of a shape, and tell what has been read."""
+    from pdem.case.shape_sections import MESH_ENDINGS
     from pdem.foundation.errors import InputError
     from pdem.particles.shape_files import read_shape
 

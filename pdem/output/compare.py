@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STATE_ATTRIBUTES = ("step", "time")
 """Attributes that belong to the state; others (versions, ranks) are mentioned and do not count."""
 
-_KEYS = (("id", "kind", "feature"), ("lower_id", "upper_id"), ("id",))
+_KEYS = (("first", "second", "wall"), ("id", "kind", "feature"), ("lower_id", "upper_id"), ("id",))
 _MENTIONED_ROWS = 3
 _LONGEST_VALUE = 40
 
@@ -165,7 +165,8 @@ def _read(path: Path, time: float | None) -> tuple[dict[str, _Columns], Mapping[
     step = vtkhdf.read_step(path, step_index(path, time))
     data: dict[str, _Columns] = {"particles": {"position": step.points, **step.point_data}}
     if "id" not in step.point_data:
-        data = {"vertices": data["particles"], "facets": step.cell_data, "loads": step.step_data}
+        kind = "contacts" if "first" in step.cell_data else "facets"
+        data = {"vertices": data["particles"], kind: step.cell_data, "loads": step.step_data}
     return data, {**step.attributes, "time": step.time, "step": step.step}
 
 

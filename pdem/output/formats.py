@@ -8,13 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pdem.output.snapshots import (
-    PARTICLE_FILE,
-    WALL_FILE,
-    ParticleSnapshots,
-    WallSnapshots,
-    last_snapshot,
-)
+from pdem.output.contact_snapshots import CONTACT_FILE, ContactSnapshots
+from pdem.output.growing_snapshots import last_snapshot
+from pdem.output.snapshots import PARTICLE_FILE, WALL_FILE, ParticleSnapshots, WallSnapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,11 +49,11 @@ class SnapshotFile(Protocol):
         ...
 
 
-class ParticleWriter(SnapshotFile, Protocol):
-    """A file of particles, see `pdem.output.snapshots.ParticleSnapshots`."""
+class RowWriter(SnapshotFile, Protocol):
+    """A file of particles or contacts, see `pdem.output.snapshots.ParticleSnapshots`."""
 
     def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
-        """Append the particles at `time` (s); snapshots of this or a later step are replaced. Collective."""
+        """Append the rows at `time` (s); those of this or a later step are replaced. Collective."""
         ...
 
 
@@ -83,10 +79,10 @@ class SnapshotFormat:
 
     Attributes
     ----------
-    particle_file, wall_file, cluster_file : str
+    particle_file, wall_file, cluster_file, contact_file : str
         Names of its files in an output folder.
-    particles, walls : callable
-        Make the writers, with the arguments of `ParticleSnapshots` and `WallSnapshots`.
+    particles, walls, contacts : callable
+        Make the writers, with the arguments of `ParticleSnapshots`, `WallSnapshots` and `ContactSnapshots`.
     last_snapshot : callable
         Returns step and time [s] of the last snapshot in a file, None if there is none.
     """
@@ -94,14 +90,16 @@ class SnapshotFormat:
     particle_file: str
     wall_file: str
     cluster_file: str
-    particles: Callable[..., ParticleWriter]
+    contact_file: str
+    particles: Callable[..., RowWriter]
     walls: Callable[..., WallWriter]
+    contacts: Callable[..., RowWriter]
     last_snapshot: Callable[[Path], tuple[int, float] | None]
 
     @property
     def files(self) -> tuple[str, ...]:
         """Names of all files."""
-        return self.particle_file, self.wall_file, self.cluster_file
+        return self.particle_file, self.wall_file, self.cluster_file, self.contact_file
 
 
 CLUSTER_FILE = "clusters.vtkhdf"
@@ -109,7 +107,14 @@ CLUSTER_FILE = "clusters.vtkhdf"
 
 FORMATS = {
     "vtkhdf": SnapshotFormat(
-        PARTICLE_FILE, WALL_FILE, CLUSTER_FILE, ParticleSnapshots, WallSnapshots, last_snapshot
+        PARTICLE_FILE,
+        WALL_FILE,
+        CLUSTER_FILE,
+        CONTACT_FILE,
+        ParticleSnapshots,
+        WallSnapshots,
+        ContactSnapshots,
+        last_snapshot,
     )
 }
 """Formats by name."""

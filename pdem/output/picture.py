@@ -30,6 +30,9 @@ _FILLED_HEIGHT, _FILLED_WIDTH = 0.8, 0.8  # below the text
 _SHIFT_LEFT, _SHIFT_DOWN = 0.06, 0.05
 _REFERENCE_HEIGHT = 960
 _SHADOW_SAMPLES = 16
+_THINNEST, _THICK = 0.03, 0.5  # radii of tubes over the median radius of particles
+_THICKEST = 99.5  # percentile of forces
+_TUBE_SIDES = 12
 _SHADOW_RADIUS = 6.0
 _LIGHTS = (((-0.6, 0.9, 1.0), 0.75), ((0.9, 0.1, 0.8), 0.3), ((0.0, 0.3, 1.0), 0.2))
 
@@ -131,7 +134,10 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
             plotter.add_light(
                 pyvista.Light(position=position, light_type="camera light", intensity=intensity)
             )
-        _add_particles(plotter, frame, camera, look)
+        if frame.contacts is None:
+            _add_particles(plotter, frame, camera, look)
+        else:
+            _add_chains(plotter, frame, camera, look)
         if frame.walls is None:
             _add_outline(plotter, camera, look)
         elif look.wall_opacity > 0:
@@ -139,7 +145,8 @@ def draw(frame: Frame, camera: Camera, look: Look) -> NDArray[np.uint8]:
         _add_scale(plotter, look)
         _add_text(plotter, frame, look)
         _place_camera(plotter, camera, look)
-        _add_shadows(plotter, frame)
+        if frame.contacts is None:
+            _add_shadows(plotter, frame)
         return _downsampled(plotter.screenshot(return_img=True), look.size)
     finally:
         plotter.close()
@@ -172,6 +179,28 @@ def _add_particles(plotter: Any, frame: Frame, camera: Camera, look: Look) -> No
     surface.SetSpecular(0.2)
     surface.SetSpecularPower(30)
     plotter.add_actor(actor)
+
+
+def _add_chains(plotter: Any, frame: Frame, camera: Camera, look: Look) -> None:
+    """Add a tube along each contact, as thick as its normal force is large beside the largest ones."""
+    from matplotlib import colormaps
+
+    assert frame.contacts is not None
+    force = np.abs(frame.contacts["normal_force"])
+    if not len(force) or not force.any():
+        return
+    begin = frame.contacts["centre"] - camera.centre
+    ends = np.stack((begin, begin + frame.contacts["branch"]), axis=1).reshape(-1, 3)
+    lines = np.column_stack((np.full(len(force), 2), np.arange(len(ends)).reshape(-1, 2)))
+    low, high = look.limits
+    fractions = np.clip((frame.values(look.colour_by) - low) / (high - low), 0, 1)
+    share = np.minimum(force / np.percentile(force, _THICKEST), 1.0)
+    radius = float(np.median(frame.columns["radius"])) * (_THINNEST + (_THICK - _THINNEST) * share)
+    mesh = import_pyvista().PolyData(ends, lines=lines.ravel())
+    mesh["width"] = np.repeat(radius, 2)
+    mesh["colour"] = np.repeat(colormaps[look.colour_map](fractions, bytes=True)[:, :3], 2, axis=0)
+    tubes = mesh.tube(scalars="width", absolute=True, n_sides=_TUBE_SIDES, capping=True)
+    plotter.add_mesh(tubes, scalars="colour", rgb=True, ambient=0.3, diffuse=0.8, specular=0.2)
 
 
 def _add_walls(plotter: Any, walls: Walls, camera: Camera, look: Look) -> None:

@@ -45,8 +45,8 @@ class LookOptions(TypedDict, total=False):
     ----------
     size : tuple of int
         Width and height in pixels.
-    colour_by : str
-        ``speed`` or a field; of vectors the length.
+    colour_by : str, optional
+        ``speed`` or a field; of vectors the length. Of contacts one of their columns.
     colour_map : str
         A colour map of matplotlib.
     limits : tuple of float, optional
@@ -56,14 +56,14 @@ class LookOptions(TypedDict, total=False):
     """
 
     size: tuple[int, int]
-    colour_by: str
+    colour_by: str | None
     colour_map: str
     limits: tuple[float, float] | None
     wall_opacity: float
 
 
 DEFAULT_LOOK = LookOptions(
-    size=(1280, 960), colour_by="speed", colour_map="viridis", limits=None, wall_opacity=0.15
+    size=(1280, 960), colour_by=None, colour_map="viridis", limits=None, wall_opacity=0.15
 )
 """Default options of a picture."""
 
@@ -74,6 +74,7 @@ def render(
     *,
     time: float | None = None,
     every: bool = False,
+    contacts: bool = False,
     view: str | tuple[float, float, float] | None = None,
     frames_per_second: float = 20.0,
     say: Callable[[str], object] | None = None,
@@ -91,6 +92,9 @@ def render(
         Which snapshot, by simulated time (s); the nearest is taken, the last if None.
     every : bool
         Draw all snapshots; with a ``.png`` they are numbered ``NAME-0000.png``, ...
+    contacts : bool
+        Draw force chains in place of particles: tubes along the contacts, as thick as their normal forces are large.
+        They are coloured by `colour_by`, a column of contacts, by default ``normal_force``.
     view : str or tuple of float, optional
         A name of VIEWS, or the direction from the scene towards the camera. If None, flat systems are seen
         from the top and all others from the front, a little from the right and above.
@@ -119,17 +123,18 @@ def render(
     ending = output.suffix.lower()
     if ending not in (".png", *FILMS):
         raise InputError(f"{output}: no such picture format; end the output in .png, .gif or .mp4")
-    options = _complete_look(look)
+    options = _complete_look(look, contacts)
     _check_colours(options["colour_map"], options["limits"])
-    scene = open_scene(source)
+    scene = open_scene(source, contacts=contacts)
     if ending == ".mp4":
         _import_imageio()
     report = say or (lambda _: None)
     indices = range(len(scene.times)) if every or ending in FILMS else [_snapshot_index(scene, time, report)]
     camera = _camera(scene, indices, view)
-    colours = options["limits"] or _limits(scene, indices, options["colour_by"])
+    colour_by = options["colour_by"] or ""
+    colours = options["limits"] or _limits(scene, indices, colour_by)
     picture = Look(
-        options["size"], options["colour_by"], options["colour_map"], colours, options["wall_opacity"],
+        options["size"], colour_by, options["colour_map"], colours, options["wall_opacity"],
         1 if ending in FILMS else 2,
     )  # fmt: skip
     pictures = (draw(scene.frame(index), camera, picture) for index in _with_progress(indices, report))
@@ -141,8 +146,8 @@ def render(
     return _write_pictures(output, pictures, numbered=every)
 
 
-def _complete_look(given: LookOptions) -> LookOptions:
-    """Return the options with defaults filled in.
+def _complete_look(given: LookOptions, contacts: bool) -> LookOptions:
+    """Return the options with defaults filled in, for particles or contacts.
 
     Raises
     ------
@@ -152,7 +157,10 @@ def _complete_look(given: LookOptions) -> LookOptions:
     unknown = sorted(set(given) - set(DEFAULT_LOOK))
     if unknown:
         raise TypeError(f"render() got an unexpected keyword argument {unknown[0]!r}")
-    return {**DEFAULT_LOOK, **given}
+    options: LookOptions = {**DEFAULT_LOOK, **given}
+    if options["colour_by"] is None:
+        options["colour_by"] = "normal_force" if contacts else "speed"
+    return options
 
 
 def _snapshot_index(scene: Scene, time: float | None, say: Callable[[str], object]) -> int:

@@ -14,6 +14,7 @@ from pdem.output import vtkhdf
 from pdem.output.checkpoint import Checkpoint, read_checkpoint
 from pdem.output.checkpoint_folder import latest_checkpoint
 from pdem.output.compare import step_index
+from pdem.output.contact_snapshots import CONTACT_FILE, contact_fields, read_contacts
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 
 if TYPE_CHECKING:
@@ -57,15 +58,20 @@ class Frame:
         Particle fields by name, ``position (n, 3)`` and ``radius (n,)`` among them.
     walls : Walls or None
         The walls, if the run wrote any.
+    contacts : dict of ndarray or None
+        Contacts, as `pdem.output.contact_snapshots.read_contacts` returns them, if these are to be drawn.
     """
 
     time: float
     title: str
     columns: dict[str, NDArray[Any]]
     walls: Walls | None
+    contacts: dict[str, NDArray[Any]] | None = None
 
     def values(self, name: str) -> NDArray[np.float64]:
-        """Return a number per particle (n,): a field, the length of a vector field, or ``speed``.
+        """Return a number per particle, or per contact if these are drawn (n,).
+
+        It is a field, the length of a vector field, or ``speed``.
 
         Raises
         ------
@@ -73,11 +79,11 @@ class Frame:
             When the snapshot has no such field.
         """
         field = "velocity" if name == _SPEED else name
-        if field not in self.columns:
-            raise InputError(
-                f"no field {name!r} to colour by; the snapshot has {', '.join(sorted(self.columns))}"
-            )
-        column = np.asarray(self.columns[field], dtype=np.float64)
+        columns = self.columns if self.contacts is None else self.contacts
+        if field not in columns:
+            what = "snapshot has" if self.contacts is None else "contacts have"
+            raise InputError(f"no field {name!r} to colour by; the {what} {', '.join(sorted(columns))}")
+        column = np.asarray(columns[field], dtype=np.float64)
         return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
     def outline(self) -> NDArray[np.float64]:
@@ -118,11 +124,12 @@ class Scene(Protocol):
 
 
 class SnapshotScene:
-    """The snapshots of a particle file and of the wall file beside it."""
+    """The snapshots of a particle file, of the wall file beside it, and maybe of a file of contacts."""
 
-    def __init__(self, particles: Path, walls: Path) -> None:
+    def __init__(self, particles: Path, walls: Path, contacts: Path | None = None) -> None:
         self._particles = particles
         self._walls = walls
+        self._contacts = contacts
         self.times: Sequence[float] = vtkhdf.read_times(particles).tolist()
         step_index(particles, None)
 
@@ -130,9 +137,9 @@ class SnapshotScene:
         """Return the frame of one snapshot."""
         step = vtkhdf.read_step(self._particles, index)
         columns = {"position": step.points, **step.point_data}
-        return Frame(
-            step.time, str(step.attributes.get(_TITLE, "")), columns, walls_at(self._walls, step.time)
-        )
+        contacts = None if self._contacts is None else _contacts_at(self._contacts, step.time)
+        title, walls = str(step.attributes.get(_TITLE, "")), walls_at(self._walls, step.time)
+        return Frame(step.time, title, columns, walls, contacts)
 
 
 class CheckpointScene:
@@ -148,6 +155,11 @@ class CheckpointScene:
         time = self.times[index]
         title = str(self._checkpoint.attributes.get(_TITLE, ""))
         return Frame(time, title, self._checkpoint.groups["particles"], walls_at(self._walls, time))
+
+
+def _contacts_at(path: Path, time: float) -> dict[str, NDArray[Any]]:
+    """Return the contacts that were written nearest to `time` (s)."""
+    return read_contacts(path, int(np.argmin(np.abs(vtkhdf.read_times(path) - time))))
 
 
 def walls_at(path: Path, time: float) -> Walls | None:
@@ -166,13 +178,15 @@ def walls_at(path: Path, time: float) -> Walls | None:
     return walls if present is None else walls.only(present.astype(np.bool_))
 
 
-def open_scene(source: Path | str) -> Scene:
+def open_scene(source: Path | str, *, contacts: bool = False) -> Scene:
     """Return the scene of a folder or file.
 
     Parameters
     ----------
     source : path
         An output folder, a particle snapshot file or a checkpoint.
+    contacts : bool
+        Contacts are to be drawn in place of particles.
 
     Raises
     ------
@@ -182,6 +196,8 @@ def open_scene(source: Path | str) -> Scene:
         When there is no snapshot in it.
     """
     source = Path(source)
+    if contacts:
+        return _scene_of_contacts(source)
     if source.suffix == ".vtkhdf":
         return SnapshotScene(source, source.with_name(WALL_FILE))
     if not source.is_dir():
@@ -195,6 +211,16 @@ def open_scene(source: Path | str) -> Scene:
     )
 
 
+def _scene_of_contacts(source: Path) -> SnapshotScene:
+    folder = source if source.is_dir() else source.parent
+    path = folder / CONTACT_FILE
+    if not path.exists() or not len(vtkhdf.read_times(path)):
+        raise InputError(
+            f"{folder}: holds no contacts to draw; run the case with output.contacts_every, an interval in s"
+        )
+    return SnapshotScene(folder / PARTICLE_FILE, folder / WALL_FILE, path)
+
+
 def nearest_frame(scene: Scene, time: float | None) -> int:
     """Return the index of the frame nearest to `time` (s); None gives the last."""
     if time is None:
@@ -204,6 +230,7 @@ def nearest_frame(scene: Scene, time: float | None) -> int:
 
 def field_label(name: str) -> str:
     """Return a field with its unit, for a scale: ``speed [m/s]``."""
-    field = FIELDS.get("velocity" if name == _SPEED else name)
+    of_contacts = {one.name: one for one in contact_fields(energies=True, ages=True)}
+    field = FIELDS.get("velocity" if name == _SPEED else name) or of_contacts.get(name)
     words = name.replace("_", " ")
     return f"{words} [{field.unit}]" if field is not None and field.unit != "1" else words

@@ -9,10 +9,7 @@ because network file systems do not keep caches of nodes consistent. In this pro
 
 from __future__ import annotations
 
-import logging
 import math
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +19,13 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.fields import Field, written_fields
 from pdem.output import vtkhdf
 from pdem.output.growing_datasets import AllocatedRows, write_rows
+from pdem.output.growing_snapshots import REMEDY, GrowingSnapshots, full_name
 from pdem.output.parallel_hdf5 import ALONE, RankWriter, on_rank_0
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
-from pdem.output.vtkhdf_writer import Writer
+from pdem.output.storage import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     import h5py
     from numpy.typing import NDArray
@@ -58,126 +56,11 @@ PRESENT = Field(
     "present", np.uint8, (), "1", "1 for a facet of a wall that is there, 0 if a stage has taken it out"
 )
 
-_REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
-_BYTES_PER_STEP = 1 << 14
 _POINT_BYTES, _NUMBER_BYTES = 24, 8
 _OFFSETS, _CONNECTIVITY = f"{vtkhdf.VERTICES}/Offsets", f"{vtkhdf.VERTICES}/Connectivity"
-_log = logging.getLogger("pdem")
 
 
-class _SnapshotFile:
-    """A VTKHDF file that grows step by step and continues after a restart."""
-
-    def __init__(
-        self,
-        path: Path | str,
-        layout: vtkhdf.Layout,
-        attributes: Mapping[str, Attribute],
-        resume_step: int | None,
-    ) -> None:
-        self.path = Path(path)
-        self._layout = layout
-        self._attributes = dict(attributes)
-        self._last_step: int | None = None
-        self._writer: Writer | None = None
-        self._resume_step = resume_step
-        self._exists = False
-
-    @property
-    def conflict(self) -> bool:
-        """Whether there is a whole file that holds other fields or walls, and cannot be continued; changes nothing."""
-        try:
-            with open_hdf5(self.path, "r") as file:
-                return not self._can_be_continued(file[vtkhdf.ROOT])
-        except HDF5_ERRORS:  # none, or a torn one that will be set aside
-            return False
-
-    def _can_be_continued(self, root: h5py.Group) -> bool:
-        return vtkhdf.fits(root, self._layout) and self._same_cells(root)
-
-    def open(self) -> None:
-        """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""
-        step, self._resume_step = self._resume_step, None
-        if step is not None and self.path.exists():
-            self._exists = self._resume(step)
-
-    def _resume(self, step: int) -> bool:
-        """Cut the file back to `step`; return whether it can be continued."""
-        try:
-            with open_hdf5(self.path, "r+") as file:
-                root = file[vtkhdf.ROOT]
-                if self._can_be_continued(root):
-                    vtkhdf.truncate_before(root, step + 1)
-                    return True
-            why = "holds other fields or walls than this case"
-        except HDF5_ERRORS as error:
-            why = f"cannot be continued ({reason(error)})"
-        _log.warning(
-            "%s %s; it is kept as %s and a new file begun", self.path, why, set_aside(self.path).name
-        )
-        return False
-
-    def _same_cells(self, root: h5py.Group) -> bool:
-        return True
-
-    def close(self) -> None:
-        """Close the file; it can still be written to afterwards."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
-
-    @contextmanager
-    def _reset_on_error(self) -> Iterator[None]:
-        """After a failed write, close the file; the next writer cuts off the step that was not committed."""
-        try:
-            yield
-        except BaseException:
-            self._last_step = None
-            with suppress(*HDF5_ERRORS):
-                self.close()
-            raise
-
-    def _writer_for(self, step: int, byte_count: int, rows: int) -> Writer:
-        """Return a writer with disk space for `byte_count` more bytes; steps from `step` on are cut off."""
-        self.open()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
-        if not self._exists:
-            vtkhdf.create(self.path, self._layout, self._attributes, rows)
-            self._exists = True
-        continues = self._last_step is not None and step > self._last_step
-        if not continues:
-            self.close()
-        if self._writer is None:
-            self._writer = Writer(self.path, None if continues else step)
-        return self._writer
-
-    def _commit(self, step: int) -> None:
-        """Commit the step."""
-        if self._writer is None:
-            self._writer = Writer(self.path)
-        self._writer.commit_steps()
-        self._last_step = step
-
-
-def last_snapshot(path: Path) -> tuple[int, float] | None:
-    """Return step and time [s] of the last snapshot in a file, None if there is none or it cannot be read."""
-    try:
-        with open_hdf5(path, "r") as file:
-            steps = file[vtkhdf.ROOT]["Steps"]
-            count = int(steps.attrs["NSteps"])
-            return (
-                (int(steps["StepNumbers"][count - 1]), float(steps["Values"][count - 1])) if count else None
-            )
-    except HDF5_ERRORS:
-        return None
-
-
-def _full_name(name: str) -> str:
-    return f"/{vtkhdf.ROOT}/{name}"
-
-
-class ParticleSnapshots(_SnapshotFile):
+class ParticleSnapshots(GrowingSnapshots):
     """Particles as points (one vertex cell each) with every written field as point data.
 
     Parameters
@@ -205,9 +88,8 @@ class ParticleSnapshots(_SnapshotFile):
     ) -> None:
         chosen = written_fields() if fields is None else fields
         self.fields = tuple(field for field in chosen if field.name != "position")
-        self._ranks = ranks
         layout = vtkhdf.Layout(point_fields=self.fields, shared=True)
-        super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None)
+        super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
     def write(
         self, time: float, step: int, columns: Mapping[str, NDArray[Any]], rows: Rows | None = None
@@ -239,45 +121,37 @@ class ParticleSnapshots(_SnapshotFile):
                 raise InputError(f"{self.path}: snapshot needs {field.name} for all {len(points)} particles")
             data[f"PointData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
         rows, ranks = OwnRows(len(points)) if rows is None else rows, self._ranks
-        with writing(self.path, _REMEDY), self._reset_on_error():
+        with writing(self.path, REMEDY), self.reset_on_error():
             extents = on_rank_0(ranks, lambda: self._allocate_step(time, step, rows.total))
             with RankWriter(self.path, ranks) as writer:
                 for name, column in data.items():
                     own_rows = rows.take(column)
-                    write_rows(writer, extents[_full_name(name)], rows.begin, own_rows)
+                    write_rows(writer, extents[full_name(name)], rows.begin, own_rows)
                 numbers = np.arange(rows.begin, rows.begin + len(own_rows), dtype=np.int64)
                 for name in (_OFFSETS, _CONNECTIVITY):
-                    write_rows(writer, extents.get(_full_name(name), []), rows.begin, numbers)
+                    write_rows(writer, extents.get(full_name(name), []), rows.begin, numbers)
                 if ranks.rank == 0:  # the end of the last cell; without cells two entries
                     end = np.full(1 if rows.total else 2, rows.total, np.int64)
-                    write_rows(writer, extents.get(_full_name(_OFFSETS), []), rows.total, end)
+                    write_rows(writer, extents.get(full_name(_OFFSETS), []), rows.total, end)
                 writer.finish(sync=False)
-            on_rank_0(ranks, lambda: self._commit_and_close(step))
+            on_rank_0(ranks, lambda: self.commit_and_close(step))
 
     def _allocate_step(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
         """Append a step and allocate the rows of its particles; return their extents."""
         numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
         size = count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES)
-        writer, allocated = self._writer_for(step, size, count), AllocatedRows()
+        writer, allocated = self.writer_for(step, size, count), AllocatedRows()
         part = writer.find_part(count)
         if part is None:
             part = writer.add_vertices(count, allocated)
         writer.add_step(time, step, part, lambda column: allocated.add(column, count), {})
         if not writer.allocates_early:
             self.close()
-        self._close_between_nodes()
+        self.close_between_nodes()
         return allocated.extents
 
-    def _commit_and_close(self, step: int) -> None:
-        self._commit(step)
-        self._close_between_nodes()
 
-    def _close_between_nodes(self) -> None:
-        if not self._ranks.on_one_node:
-            self.close()
-
-
-class WallSnapshots(_SnapshotFile):
+class WallSnapshots(GrowingSnapshots):
     """The walls as one moving surface of polygons, with the loads on nodes, facets and walls.
 
     The facets are stored once; each step stores the moved vertices, columns per vertex and facet and, as field
@@ -365,17 +239,17 @@ class WallSnapshots(_SnapshotFile):
         count = len(columns["Points"])
         size = sum(column.nbytes for part in (columns, tables, facets) for column in part.values())
 
-        def add(column: GrowingDataset) -> int:
-            return column.append(columns[column.name.rpartition("/")[2]])
+        def adding(rows: Mapping[str, NDArray[Any]]) -> Callable[[GrowingDataset], int]:
+            return lambda column: column.append(rows[column.name.rpartition("/")[2]])
 
-        with writing(self.path, _REMEDY), self._reset_on_error():
-            writer = self._writer_for(step, 2 * size + self._extra_bytes(), count)
+        with writing(self.path, REMEDY), self.reset_on_error():
+            writer = self.writer_for(step, 2 * size + self._extra_bytes(), count)
             part = writer.find_part(count)
             if part is None:
                 part = writer.add_part(count, self._facets)
                 writer.set_cell_data(self._constant)
-            writer.add_step(time, step, part, add, tables, facets)
-            self._commit(step)
+            writer.add_step(time, step, part, adding(columns), tables, adding(facets))
+            self.commit(step)
 
     def _required_columns(
         self, fields: Sequence[Field], columns: Mapping[str, NDArray[Any]]

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pdem.output.storage import Attribute
 
 ROOT = "VTKHDF"
-VERTICES = "Vertices"
-TOPOLOGIES = (VERTICES, "Lines", "Polygons", "Strips")
+VERTICES, LINES = "Vertices", "Lines"
+TOPOLOGIES = (VERTICES, LINES, "Polygons", "Strips")
 EACH_STEP = "each_step"
 """Attribute of a column of cells: whether it has rows for every step."""
 
@@ -71,11 +71,13 @@ class Layout:
     cell_fields : sequence of Field
         One row per cell of the only part, stored once.
     facet_fields : sequence of Field
-        One row per cell of the only part and step.
+        One row per cell and step.
     sparse : bool
         Most numbers of points and cells are zero: they are compressed.
     shared : bool
         Ranks write the rows of points and cells themselves.
+    shared_kind : str
+        Kind of the cells that ranks write, one of TOPOLOGIES.
     """
 
     point_fields: Sequence[Field] = ()
@@ -84,6 +86,7 @@ class Layout:
     facet_fields: Sequence[Field] = ()
     sparse: bool = False
     shared: bool = False
+    shared_kind: str = VERTICES
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows
             for name in ("NumberOfCells", "NumberOfConnectivityIds"):
                 create_growing_dataset(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
             for name in ("Offsets", "Connectivity"):
-                shared = layout.shared and kind == VERTICES
+                shared = layout.shared and kind == layout.shared_kind
                 create_growing_dataset(root, f"{kind}/{name}", (), np.int64, chunk, early=shared)
         _create_steps(root, layout, chunk)
 
@@ -154,7 +157,7 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
             size = _SMALL_CHUNK if kind == "Field" else chunk
             dataset = create_growing_dataset(
                 data, row.name, row.shape, row.dtype, size,
-                sparse=layout.sparse and kind != "Field", early=layout.shared and kind == "Point",
+                sparse=layout.sparse and kind != "Field", early=layout.shared and kind != "Field",
             )  # fmt: skip
             dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
             if kind == "Cell":
@@ -182,7 +185,7 @@ def truncate_before(root: h5py.Group, step: int) -> None:
     point_end = 0
     if kept:
         point_end = int(steps["PointOffsets"][kept - 1] + root["NumberOfPoints"][int(part_of_step[-1])])
-    _cut_parts(root, parts, kept)
+    _cut_parts(root, parts, part_of_step)
     for dataset in (root["Points"], *root["PointData"].values()):
         dataset.resize(point_end, axis=0)
     for name, dataset in root["FieldData"].items():
@@ -190,7 +193,7 @@ def truncate_before(root: h5py.Group, step: int) -> None:
     steps.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
 
 
-def _cut_parts(root: h5py.Group, parts: int, steps: int) -> None:
+def _cut_parts(root: h5py.Group, parts: int, part_of_step: NDArray[np.int64]) -> None:
     root["NumberOfPoints"].resize(parts, axis=0)
     for kind in TOPOLOGIES:
         group = root[kind]
@@ -199,13 +202,14 @@ def _cut_parts(root: h5py.Group, parts: int, steps: int) -> None:
         cells_before, connectivity = part_begins(group)[parts]
         group["Offsets"].resize(cells_before + parts, axis=0)
         group["Connectivity"].resize(connectivity, axis=0)
-    cells = _cell_count(root)
+    cells = _cell_counts(root)
     for dataset in root["CellData"].values():
-        dataset.resize(cells * (steps if dataset.attrs[EACH_STEP] else 1), axis=0)
+        dataset.resize(int((cells[part_of_step] if dataset.attrs[EACH_STEP] else cells).sum()), axis=0)
 
 
-def _cell_count(root: h5py.Group) -> int:
-    return sum(int(root[kind]["NumberOfCells"][:].sum()) for kind in TOPOLOGIES)
+def _cell_counts(root: h5py.Group) -> NDArray[np.int64]:
+    """Return the number of cells of each part."""
+    return np.sum([root[kind]["NumberOfCells"][:] for kind in TOPOLOGIES], axis=0, dtype=np.int64)
 
 
 def fits(root: h5py.Group, layout: Layout) -> bool:
@@ -286,15 +290,15 @@ def _step_at(root: h5py.Group, index: int, attributes: dict[str, Attribute]) -> 
         step=int(steps["StepNumbers"][index]),
         points=root["Points"][begin : begin + count],
         point_data={name: dataset[begin : begin + count] for name, dataset in root["PointData"].items()},
-        cell_data=_cell_data_at(root, index),
+        cell_data=_cell_data_at(root, index, part),
         step_data=step_data,
         cells={kind: cells for kind in TOPOLOGIES if (cells := cells_of(root, kind, part)).count},
         attributes=attributes,
     )
 
 
-def _cell_data_at(root: h5py.Group, index: int) -> dict[str, NDArray[Any]]:
-    cells = _cell_count(root)
+def _cell_data_at(root: h5py.Group, index: int, part: int) -> dict[str, NDArray[Any]]:
+    cells = int(_cell_counts(root)[part])
     data = {}
     for name, dataset in root["CellData"].items():
         begin = int(root["Steps/CellDataOffsets"][name][index])

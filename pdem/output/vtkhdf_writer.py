@@ -13,7 +13,16 @@ import numpy as np
 
 from pdem.output.growing_datasets import GrowingDataset
 from pdem.output.storage import open_hdf5
-from pdem.output.vtkhdf import EACH_STEP, ROOT, TOPOLOGIES, VERTICES, Cells, part_begins, truncate_before
+from pdem.output.vtkhdf import (
+    EACH_STEP,
+    LINES,
+    ROOT,
+    TOPOLOGIES,
+    VERTICES,
+    Cells,
+    part_begins,
+    truncate_before,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,15 +115,20 @@ class Writer:
         )
 
     def add_vertices(self, count: int, allocated: AllocatedRows) -> int:
-        """Append a part with one vertex cell per point and allocate the rows of its cells; return its number.
+        """Append a part with one vertex cell per point and allocate the rows of its cells; return its number."""
+        return self._add_allocated(VERTICES, count, 1, allocated)
 
-        ``Offsets`` has one entry more than cells, and two without cells.
-        """
+    def add_lines(self, count: int, allocated: AllocatedRows) -> int:
+        """Append a part with so many lines of two points each and allocate the rows of its cells; return its number."""
+        return self._add_allocated(LINES, count, 2, allocated)
+
+    def _add_allocated(self, kind: str, count: int, points: int, allocated: AllocatedRows) -> int:
+        """Append a part of cells with as many points each; ``Offsets`` has one entry more, and two without cells."""
 
         def allocate(name: str, column: GrowingDataset) -> None:
-            allocated.add(column, count if name == "Connectivity" else max(count + 1, 2))
+            allocated.add(column, points * count if name == "Connectivity" else max(count + 1, 2))
 
-        return self._add_part(count, VERTICES, count, allocate)
+        return self._add_part(points * count, kind, count, allocate)
 
     def _add_part(
         self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]
@@ -152,12 +166,12 @@ class Writer:
         part: int,
         add_points: Callable[[GrowingDataset], int],
         step_data: Mapping[str, NDArray[Any]],
-        facet_data: Mapping[str, NDArray[Any]] | None = None,
+        add_cells: Callable[[GrowingDataset], int] | None = None,
     ) -> None:
         """Append one step that has the cells of `part`; it is valid after `commit_steps`.
 
         `add_points` appends or allocates rows of ``Points`` or of a column of ``PointData`` and returns the index of
-        the first.
+        the first; `add_cells` does so for the columns of cells that have rows for every step.
         """
         begins = [self._part_begins[kind][part] for kind in TOPOLOGIES]
         row: dict[str, Any] = {
@@ -170,7 +184,7 @@ class Writer:
             row[f"PointDataOffsets/{name}"] = add_points(column)
         for name, column in self._by_group["CellData"]:
             each = name in self._cells_at_each_step
-            row[f"CellDataOffsets/{name}"] = column.append((facet_data or {})[name]) if each else 0
+            row[f"CellDataOffsets/{name}"] = add_cells(column) if each and add_cells else 0
         for name, column in self._by_group["FieldData"]:
             rows = np.asarray(step_data[name])
             row[f"FieldDataOffsets/{name}"] = column.append(rows)

@@ -65,6 +65,9 @@ class Ball(Protocol):
 
 Region = Box | Cylinder | Ball
 
+_NO_WAY = 1e-100
+"""A way along an axis that is not longer counts as none [m]."""
+
 
 def open_axes(region: Region, domain: Domain) -> NDArray[np.bool_]:
     """Return the axes, shape (3,), along which a region is a whole period and therefore has no boundary."""
@@ -140,6 +143,76 @@ def distance(region: Region, positions: NDArray[np.float64]) -> NDArray[np.float
     return np.hypot(
         np.maximum(0.0, np.abs(height) - 0.5 * region.length), np.maximum(0.0, across - region.radius)
     )
+
+
+def inside(region: Region, positions: NDArray[np.float64], dimension: int) -> NDArray[np.bool_]:
+    """Return which positions, shape (n, 3) in m, are in a region; in 2D x and y alone count, in its middle."""
+    return distance(region, in_plane(region, positions, dimension)) == 0.0
+
+
+def in_plane(region: Region, positions: NDArray[np.float64], dimension: int) -> NDArray[np.float64]:
+    """Return positions, shape (n, 3) in m, in 2D moved along z to the middle of a region."""
+    if dimension == 3:
+        return positions
+    lower, upper = bounds(region)
+    middle = np.full(len(positions), 0.5 * (lower[2] + upper[2]))
+    return np.column_stack((positions[:, :2], middle))
+
+
+def share_inside(region: Region, begin: NDArray[np.float64], way: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return which share, shape (n,), of straight ways, shape (n, 3) in m, is in a region; `begin` is where they begin.
+
+    All regions are convex: what is inside lies between two points of the way.
+    """
+    if region.shape == "box":
+        lower, upper = bounds(region)
+        spans = [_between(begin[:, a], way[:, a], lower[a], upper[a]) for a in range(3)]
+    elif region.shape == "sphere":
+        offset = begin - np.asarray(region.centre)
+        spans = [_within(offset, way, region.radius)]
+    else:
+        axis, offset = _direction(region), begin - np.asarray(region.centre)
+        height, rise = along(offset, axis), along(way, axis)
+        across = offset - height[:, None] * axis, way - rise[:, None] * axis
+        half = 0.5 * region.length
+        spans = [_between(height, rise, -half, half), _within(*across, region.radius)]
+    first, last = np.zeros(len(begin)), np.ones(len(begin))
+    for low, high in spans:
+        first, last = np.maximum(first, low), np.minimum(last, high)
+    return np.maximum(last - first, 0.0)
+
+
+def _between(begin: NDArray[np.float64], way: NDArray[np.float64], lower: float, upper: float) -> Bounds:
+    """Return between which parts of ways along an axis the coordinate is between two values; 1 and 0 for nowhere."""
+    moves = np.abs(way) > _NO_WAY
+    safe = np.where(moves, way, 1.0)
+    one, other = (lower - begin) / safe, (upper - begin) / safe
+    there = (begin >= lower) & (begin <= upper)
+    return (
+        np.where(moves, np.minimum(one, other), np.where(there, 0.0, 1.0)),
+        np.where(moves, np.maximum(one, other), np.where(there, 1.0, 0.0)),
+    )
+
+
+def _within(offset: NDArray[np.float64], way: NDArray[np.float64], radius: float) -> Bounds:
+    """Return between which parts of ways they are not farther than a radius from the origin; 1 and 0 for nowhere."""
+    squared = _dot(way, way)
+    half, rest = _dot(offset, way), _dot(offset, offset) - radius * radius
+    moves = squared > _NO_WAY * _NO_WAY
+    safe = np.where(moves, squared, 1.0)
+    root = half * half - squared * rest
+    meets, reach = root >= 0.0, np.sqrt(np.maximum(root, 0.0))
+    still = np.where(rest <= 0.0, 0.0, 1.0)
+    return (
+        np.where(moves, np.where(meets, (-half - reach) / safe, 1.0), still),
+        np.where(moves, np.where(meets, (-half + reach) / safe, 0.0), 1.0 - still),
+    )
+
+
+def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the products (n,) of vectors (n, 3), summed in the order of the axes."""
+    found: NDArray[np.float64] = one[:, 0] * other[:, 0] + one[:, 1] * other[:, 1] + one[:, 2] * other[:, 2]
+    return found
 
 
 def _direction(region: Cylinder) -> NDArray[np.float64]:

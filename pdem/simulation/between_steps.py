@@ -50,7 +50,9 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             act(system, phases)
         stop = min(last, next_event(system))
         while system.step < stop and not requested:
-            requested = time_step.advance(system, phases, ahead=system.step + 1 < stop)
+            following = system.step + 1
+            keep = system.keeps_forces and following == stop
+            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
         act(system, phases)
     if not requested:
         time_step.allreduce_status_or_stop(system, False)

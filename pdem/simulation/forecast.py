@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from pdem.case.findings import Finding
 from pdem.case.insertion_preflight import inserted_number
 from pdem.case.laws import law_of
+from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
+from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.energy import terms_of
@@ -116,11 +118,18 @@ class DiskNeeds(NamedTuple):
     series: float
     checkpoints: int
     checkpoint: float
+    contacts: int
+    contact: float
 
     @property
     def total(self) -> float:
         """Bytes of all."""
-        return self.snapshots * self.snapshot + self.series + self.checkpoints * self.checkpoint
+        parts = (
+            self.snapshots * self.snapshot,
+            self.checkpoints * self.checkpoint,
+            self.contacts * self.contact,
+        )
+        return self.series + sum(parts)
 
 
 def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
@@ -140,7 +149,15 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         # one more while the next is written
         min(output.checkpoints_kept + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(case, law, bool(meshes)),
+        0 if output.contacts_every is None else math.floor(end / output.contacts_every) + 1,
+        particles * CONTACTS_PER_PARTICLE * _contact_bytes(law),
     )
+
+
+def _contact_bytes(law: ContactLaw) -> int:
+    """Return the bytes of a contact in the file of contacts: its columns, and the ends of its line."""
+    fields = contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
+    return 48 + sum(field.allocate(1).nbytes for field in fields)
 
 
 def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
@@ -148,9 +165,12 @@ def _disk(case: Case, particles: int, meshes: Sequence[Mesh]) -> Finding:
     text = f"about {_size(needed.total)} in {output.folder}: "
     text += f"{needed.snapshots:,} snapshots of {_size(needed.snapshot)}, "
     text += f"{needed.lines:,} lines of the series, {needed.checkpoints} checkpoints of {_size(needed.checkpoint)}"
+    if needed.contacts:
+        text += f", contacts {needed.contacts:,} times {_size(needed.contact)}"
     free = _free(Path(output.folder))
     if free is not None and needed.total > free:
-        remedy = "lengthen output.fields_every, or choose another output.folder"
+        keys = f"output.fields_every{' or contacts_every' if needed.contacts else ''}"
+        remedy = f"lengthen {keys}, or choose another output.folder"
         return Finding("warning", "disk", f"{text}; only {_size(free)} are free there: {remedy}")
     return Finding("info", "disk", text + ("" if free is None else f"; {_size(free)} are free there"))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from pdem.case.stress_columns import stress_columns
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
@@ -26,12 +27,14 @@ from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
+from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.state import OBSERVING, local_groups, tables_of
+from pdem.simulation.wall_columns import driven_columns, load_columns
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
     BODY_INDEX,
@@ -59,7 +62,6 @@ _FIRST_COLUMNS = (
     ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
 )  # fmt: skip
 _LAST_COLUMNS = ("detections", "1", "i8"), ("particle_steps_per_second", "1/s")
-_LOAD_COLUMNS = (("force", "xyz", "N"), ("torque", "xyz", "N m"), ("power", " ", "W"))
 
 
 class Outputs:
@@ -107,6 +109,7 @@ class Outputs:
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = ParticleOutput(simulation, self._folder, self._attributes)
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
+        self._contacts = contact_file_of(simulation, self._format, self._attributes)
         self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
         notes = prepare_output_folder(
             simulation, overwrite=overwrite, conflict=self._conflicting_file, commands=commands
@@ -130,7 +133,7 @@ class Outputs:
         columns = read_series_head(self._folder).columns
         if columns and columns != [name for name, *_ in self._columns()]:
             return f"{TABLE}.h5"
-        files = (*self._particles.files(), self._walls)
+        files = (*self._particles.files(), self._walls, self._contacts)
         return next((file.path.name for file in files if file is not None and file.conflict), None)
 
     def _file_attributes(self) -> dict[str, Any]:
@@ -161,8 +164,9 @@ class Outputs:
         self._log.text(case.to_toml())
         self._log.text(table_heading())
         self._particles.open()
-        if self._walls is not None:
-            self._walls.open()
+        for file in (self._walls, self._contacts):
+            if file is not None:
+                file.open()
         self._series = Series(
             self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None
         )
@@ -183,9 +187,15 @@ class Outputs:
             resume_step=resumed,
         )  # fmt: skip
 
+    def write_contacts(self) -> None:
+        """Write all contacts, if the case wants them. Collective."""
+        if self._contacts is not None:
+            simulation = self._simulation
+            self._contacts.write(simulation.time, simulation.step, *contact_columns(simulation.system))
+
     def _columns(self) -> list[tuple[str, ...]]:
         """Return names, units and types of all columns of the series."""
-        driven = [(name, unit) for name, (_, unit) in self._driven_columns().items()]
+        driven = [(name, unit) for name, (_, unit) in driven_columns(self._simulation).items()]
         system = self._simulation.system
         residual = ["residual"] if system.constants.law.has_ledger else []
         energies = [(name, "J") for name in (*terms_of_run(system), *residual)]
@@ -194,31 +204,14 @@ class Outputs:
             *_FIRST_COLUMNS,
             *energies,
             *_LAST_COLUMNS,
-            *self._load_columns(),
+            *load_columns(system.case),
             *driven,
             *(column for one in parts for column in one.columns),
+            *(stress_columns(system.dimension) if system.case.output.stress else []),
             *liquid_columns(system.constants),
             *stage_columns(system),
             *((name, one.unit) for name, one in system.observed.columns.items()),
         ]
-
-    def _load_columns(self) -> list[tuple[str, str]]:
-        return [
-            (f"{wall.name}_{quantity}{'' if axis == ' ' else f'_{axis}'}", unit)
-            for wall in self._simulation.case.walls
-            for quantity, axes, unit in _LOAD_COLUMNS
-            for axis in axes
-        ]
-
-    def _driven_columns(self) -> dict[str, tuple[float, str]]:
-        """Return names, present values and units of the columns of driven walls."""
-        simulation = self._simulation
-        walls = simulation.system.moving_walls
-        return {
-            f"{simulation.case.walls[wall].name}_{name}": column
-            for wall, drive in ({} if walls is None else walls.drives).items()
-            for name, column in drive.report(simulation.time).items()
-        }
 
     def write_series_row(self, steps: int, seconds: float) -> None:
         """Measure, and write a row of the series; the last `steps` took `seconds` [s]. Collective."""
@@ -248,8 +241,8 @@ class Outputs:
             for load in self._loads.values()
             for value in (*load["force"], *load["torque"], load["power"])
         ]
-        row.update(zip((name for name, _ in self._load_columns()), map(float, values), strict=True))
-        row.update({name: value for name, (value, _) in self._driven_columns().items()})
+        row.update(zip((name for name, _ in load_columns(simulation.case)), map(float, values), strict=True))
+        row.update({name: value for name, (value, _) in driven_columns(simulation).items()})
         for one in simulation.system.insertions.sources:
             row.update(one.report())
         row.update(sensed | stage_row(simulation.system))
@@ -331,6 +324,7 @@ class Outputs:
             self._written_step = self._simulation.step
             self.write_series_row(0, 0.0)
             self.write_snapshot()
+            self.write_contacts()
         self.flush()
         if checkpoint:
             self.write_state(local_groups(self._simulation.system))
@@ -392,6 +386,8 @@ class Outputs:
     def close(self) -> None:
         """Close all files, also after an exception."""
         self._particles.close()
+        if self._contacts is not None:
+            self._contacts.close()
         if self._root:
             if self._walls is not None:
                 self._walls.close()

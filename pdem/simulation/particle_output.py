@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pdem.output.formats import ParticleWriter
+    from pdem.output.formats import RowWriter
     from pdem.output.storage import Attribute
     from pdem.simulation.engine import Engine
 
@@ -55,11 +55,11 @@ class ParticleOutput:
             "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
         }  # fmt: skip
         self._particles = form.particles(folder / form.particle_file, self._fields, attributes, **given)
-        self._clusters: ParticleWriter | None = None
+        self._clusters: RowWriter | None = None
         if simulation.system.clusters is not None:
             self._clusters = form.particles(folder / form.cluster_file, CLUSTER_FIELDS, attributes, **given)
 
-    def files(self) -> Iterator[ParticleWriter]:
+    def files(self) -> Iterator[RowWriter]:
         """Yield the files."""
         yield self._particles
         if self._clusters is not None:

@@ -90,7 +90,7 @@ def _add_outflow(
     effective = radius[lower] * radius[higher] / (radius[lower] + radius[higher])
     pair = material[lower] * len(constants.density) + material[higher]
     law, table = constants.law, constants.table
-    state = elastic_state(law, pairs.histories[:, ends])
+    state = elastic_state(law, pairs.storage.histories[:, ends])
     ended.add("outflow", elastic_energies(law, table, state, effective, pair))
     if system.wall_contacts is not None:
         particle, state, other = system.wall_contacts.elastic_state()

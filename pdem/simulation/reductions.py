@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.region_checks import region_of
 from pdem.containers.group import on_each_rank
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError
 from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
 from pdem.simulation.bodies import sphere_masses
+from pdem.simulation.contact_columns import gathered_contacts
+from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.simulation.stress import Stress
     from pdem.simulation.system import System
 
     Floats = NDArray[np.float64]
@@ -180,6 +184,41 @@ class Reductions:
         inside = chosen & ((place >= 0) & (place < shape)).all(axis=1)
         at = np.ravel_multi_index(tuple(place[inside].T), tuple(shape))
         return self._sums(rows[inside, 0], at, int(shape.prod())).reshape(shape)
+
+    def stress(self, region: Any = None) -> Stress:
+        """Return stress, fabric and coordination of all particles, or of a region. Collective.
+
+        Parameters
+        ----------
+        region : mapping or region of a case, optional
+            A box, cylinder or ball as in the case file: ``{"lower": [...], "upper": [...]}``. By default all contacts
+            and particles count, over the volume of the domain.
+
+        Returns
+        -------
+        Stress
+            With ``contact``, ``kinetic``, ``total`` (3, 3) [Pa], ``pressure``, ``fabric``, ``coordination`` and others:
+            see `pdem.simulation.stress.Stress`.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if it is no region.
+        """
+        system = self.system
+        return stress_of(
+            system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region))
+        )
+
+    def contacts(self) -> dict[str, NDArray[Any]] | None:
+        """Return all contacts in the order of ids, columns by name, on rank 0; None elsewhere. Collective.
+
+        The columns are those of `pdem.simulation.results.Results.contacts_at`. Where the case looks at contacts
+        (``stress``, ``contacts_every``), forces are those of the last step, whose sums are the column ``force`` of
+        particles. Elsewhere, before the first step after a restart, and where particles have come or gone, they are
+        evaluated anew for the present velocities, which are half a step later than those that damping has seen.
+        """
+        return gathered_contacts(self.system)
 
     def _taken(self, values: Any, where: Any, *, wide: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
         """Return values as rows (n, k), and which count. Collective."""

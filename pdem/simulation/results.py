@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.model import Case
+from pdem.case.region_checks import region_of
 from pdem.foundation.arguments import path_of
 from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.output import vtkhdf
+from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
 from pdem.output.log import LOG_FILE
 from pdem.output.notebook import notebook_page, picture_of
 from pdem.output.run_folder import PICTURE_FILE
@@ -164,12 +166,27 @@ class Snapshot:
         InputError
             If it is no region.
         """
-        return regions.distance(_region_of(region), self.position) == 0.0
+        return regions.distance(region_of(region), self.position) == 0.0
 
     @cached_property
     def walls(self) -> dict[str, WallSnapshot]:
         """The walls by name, empty if the case has none."""
         return self._results.walls_at(self.time)
+
+    @cached_property
+    def contacts(self) -> dict[str, NDArray[Any]]:
+        """The contacts by the names of their columns, empty if the run has not written any at this time.
+
+        See `Results.contacts_at` for what they are.
+        """
+        times = self._results.contact_times
+        written = bool(np.isclose(times, self.time, rtol=1e-9, atol=0.0).any())
+        return self._results.contacts_at(self.time) if written else {}
+
+    @property
+    def case(self) -> Case:
+        """The case of the run."""
+        return self._results.case
 
     def __repr__(self) -> str:
         """Return time, number of particles, and fields."""
@@ -186,19 +203,6 @@ class Snapshot:
             rows.append((label, *numbers, unit))
         image = picture_of(self._results.folder, self.time)
         return notebook_page(f"{self.time:.6g} s", f"{len(self)} particles, step {self.step}", rows, image)
-
-
-def _region_of(region: Any) -> regions.Region:
-    from pydantic import TypeAdapter, ValidationError
-
-    from pdem.case.particles import Region
-
-    try:
-        checked: regions.Region = TypeAdapter(Region).validate_python(region)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{region!r} is no region: {first['msg']}; give one as in a fill") from None
-    return checked
 
 
 class Results:
@@ -274,6 +278,24 @@ class Results:
             return {}
         step = vtkhdf.read_step(path, int(np.argmin(np.abs(times - time))))
         return {wall.name: WallSnapshot(step, number) for number, wall in enumerate(self.case.walls)}
+
+    def contacts_at(self, time: float) -> dict[str, NDArray[Any]]:
+        """Return the contacts written nearest to a time [s] by the names of their columns; empty if there are none.
+
+        They are in the order of ids: ``first``, ``second`` (ids; -1 for a wall), ``wall`` (-1 between particles),
+        materials, ``centre`` of the first particle, ``branch`` from there to the second one or to the wall, ``point``,
+        ``normal``, ``force`` of the first on the second body [N], ``normal_force``, ``tangential_force``, ``overlap``,
+        energies, ``age``.
+        """
+        times = self.contact_times
+        path = self.folder / CONTACT_FILE
+        return read_contacts(path, int(np.argmin(np.abs(times - time)))) if len(times) else {}
+
+    @property
+    def contact_times(self) -> NDArray[np.float64]:
+        """Times at which contacts have been written [s]."""
+        path = self.folder / CONTACT_FILE
+        return vtkhdf.read_times(path) if path.exists() else np.zeros(0)
 
     @cached_property
     def case(self) -> Case:

@@ -217,6 +217,9 @@ class _Run:
             self.outputs.show_progress(*self._since_warm_up())
         if shown and (step % schedule.fields == 0 or last or asked.snapshot):
             self.outputs.write_snapshot()
+        contacts = schedule.contacts and step % schedule.contacts == 0
+        if shown and (contacts or last or asked.snapshot):
+            self.outputs.write_contacts()
         due = schedule.has_checkpoint(step) or stages.finished or stages.is_over
         if asked.checkpoint or (not first and due):
             self.outputs.flush()

@@ -51,6 +51,8 @@ class Schedule:
         Step at which the run ends.
     fields, series, checkpoint, progress : int
         Steps between outputs.
+    contacts : int
+        Steps between two outputs of contacts, 0 for none.
     """
 
     def __init__(self, simulation: Engine, window: Window | None = None) -> None:
@@ -60,11 +62,13 @@ class Schedule:
         self.fields = max(1, round(output.fields_every / step))
         self.series = max(1, round(output.series_every / step))
         self.checkpoint = max(1, round(output.checkpoint_every / step))
+        every = output.contacts_every
+        self.contacts = 0 if every is None else max(1, round(every / step))
         self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = (self.fields, self.series, self.checkpoint, self.progress)
+        intervals = (self.fields, self.series, self.checkpoint, self.progress, self.contacts or self.last)
         stop = min(self.last, *((step // every + 1) * every for every in intervals))
         return stop if self._window is None else min(stop, self._window.next_stop(step))
 

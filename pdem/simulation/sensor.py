@@ -112,7 +112,7 @@ class SensorPlace:
         self._materials = list(case.materials) if sensor.by == "material" else []
         self._edges = np.array(sensor.by.radii) if isinstance(sensor.by, SizeClasses) else np.zeros(0)
         self.columns, self.classes = (
-            columns_of_sensor(sensor, case.materials),
+            columns_of_sensor(sensor, case.materials, case.domain.dimension),
             classes_of(sensor, case.materials),
         )
         names = [str(one) for one in range(1 + len(self.classes))]
@@ -141,11 +141,7 @@ class SensorPlace:
     def inside(self, position: Floats) -> NDArray[np.bool_]:
         """Return which centres (n, 3) [m] are in the region."""
         assert self.section.region is not None
-        if self._domain.dimension == 2:  # x and y alone count, in the middle of the region
-            lower, upper = regions.bounds(self.section.region)
-            middle = np.full(len(position), 0.5 * (lower[2] + upper[2]))
-            position = np.column_stack((position[:, :2], middle))
-        return regions.distance(self.section.region, position) == 0.0
+        return regions.inside(self.section.region, position, self._domain.dimension)
 
     @property
     def size(self) -> float:

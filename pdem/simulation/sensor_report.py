@@ -8,25 +8,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.sensor_columns import AXES
+from pdem.case.stress_columns import stress_columns
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
+from pdem.simulation.acting_contacts import acting_contacts
 from pdem.simulation.bodies import bodies_of
 from pdem.simulation.sensor_events import add_by_class
+from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from pdem.simulation.acting_contacts import ActingContacts
     from pdem.simulation.sensor import SensorPlace
     from pdem.simulation.system import System
 
 
-def sensor_values(system: System, place: SensorPlace, *, line: bool = False) -> dict[str, float]:
+def sensor_values(
+    system: System, place: SensorPlace, *, line: bool = False, contacts: ActingContacts | None = None
+) -> dict[str, float]:
     """Return the values of the columns of a sensor at the present time, the same on every rank. Collective.
 
-    With `line` a line of the series is written with them: the next flow is the mean since then.
+    With `line` a line of the series is written with them: the next flow is the mean since then. `contacts` are those of
+    this rank, if they are known already.
     """
     sensor = place.section
     values: list[float] = [] if sensor.region is None else _of_region(system, place)
@@ -39,26 +46,39 @@ def sensor_values(system: System, place: SensorPlace, *, line: bool = False) -> 
         values += [number, mean * place.interval * place.step]
     if sensor.mixing is not None:
         values += [_lacey(system, place), _unlike_contacts(system, place)]
+    if sensor.stress:
+        values += stress_of(system, sensor.region, contacts).columns
     return dict(zip((name for name, *_ in place.columns), values, strict=True))
 
 
 def reported(system: System) -> dict[str, dict[str, float]]:
     """Return the values of all sensors, by name and by column without the name. Collective."""
+    contacts = _contacts_if_asked(system)
+    values = {place.name: sensor_values(system, place, contacts=contacts) for place in system.sensors.places}
     return {
-        place.name: {
-            name.removeprefix(f"{place.name}_"): value for name, value in sensor_values(system, place).items()
-        }
-        for place in system.sensors.places
+        name: {column.removeprefix(f"{name}_"): value for column, value in columns.items()}
+        for name, columns in values.items()
     }
 
 
 def line_values(system: System) -> dict[str, float]:
-    """Return the values of all columns of sensors for a line of the series. Collective."""
-    return {
+    """Return the values of all columns of sensors, and of stress, for a line of the series. Collective."""
+    contacts = _contacts_if_asked(system)
+    found = {
         name: value
         for place in system.sensors.places
-        for name, value in sensor_values(system, place, line=True).items()
+        for name, value in sensor_values(system, place, line=True, contacts=contacts).items()
     }
+    if system.case.output.stress:
+        names = [name for name, *_ in stress_columns(system.dimension)]
+        found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
+    return found
+
+
+def _contacts_if_asked(system: System) -> ActingContacts | None:
+    """Return the contacts of this rank, if stress is asked for. Collective."""
+    asked = system.case.output.stress or any(place.section.stress for place in system.sensors.places)
+    return acting_contacts(system) if asked else None
 
 
 def stays_of(system: System, place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

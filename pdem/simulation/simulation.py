@@ -206,7 +206,7 @@ class Simulation(Scripting):
         """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""
         system = self.system
         if not continued:
-            time_step.compute_contact_forces(system, 0.0, self.phases)
+            time_step.compute_contact_forces(system, 0.0, self.phases, keep=system.keeps_forces)
             time_step.allreduce_status_or_stop(system, False)
         else:
             measured_walls(system)

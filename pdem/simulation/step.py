@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
+from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.foundation.kernels import plain, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
@@ -36,11 +37,11 @@ SORT_EVERY = 10
 """Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
 
 
-def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
+def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool = False) -> int:
     """Take one step; return the number of a stop signal, or 0, the same on every rank.
 
     With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written then,
-    see `sync_columns`.
+    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards.
 
     Raises
     ------
@@ -74,7 +75,8 @@ def advance(system: System, phases: Phases, *, ahead: bool = False) -> int:
         phases.lap("detect facets")
     # own forces act between the end of a step and the begin of the next
     ahead = ahead and not requested and system.own_forces.all is None
-    compute_contact_forces(system, system.constants.step, phases, same_lists=not stale, ahead=ahead)
+    dt = system.constants.step
+    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
     return requested
 
 
@@ -261,7 +263,13 @@ def refresh_facets(system: System) -> None:
 
 
 def compute_contact_forces(
-    system: System, dt: float, phases: Phases, *, same_lists: bool = False, ahead: bool = False
+    system: System,
+    dt: float,
+    phases: Phases,
+    *,
+    same_lists: bool = False,
+    ahead: bool = False,
+    keep: bool = False,
 ) -> None:
     """Compute the contact forces on owned particles and kick these by the second half of the step.
 
@@ -278,9 +286,12 @@ def compute_contact_forces(
         are computed before they are waited for.
     ahead : bool
         Also begin the next step.
+    keep : bool
+        Leave the forces of all contacts, see `pdem.contact.pairs.kept_forces`.
     """
     constants, particles, pairs = system.constants, system.particles, system.pair_contacts
     packed = pairs.begin(particles, constants.density, packed=same_lists)
+    keep_forces(pairs, particles, keep)
     parameters = contact_parameters(system, dt)
     wall = compute_wall_forces(system, packed, parameters, phases)
     system.columns_are_current = not ahead

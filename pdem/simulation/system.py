@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.shapes import shapes_of
+from pdem.case.stress_columns import looks_at_contacts
 from pdem.contact.law.dissipation import ENDED
 from pdem.contact.pairs.contacts import PairContacts
 from pdem.contact.walls.contacts import WallContacts
@@ -115,6 +116,8 @@ class System:
         What observers have said so far.
     liquid_quantum : float
         In which liquid is counted that particles carry [m^3]; 0 if they carry none.
+    keeps_forces : bool
+        Whether the last of some steps leaves the forces of all contacts, because output looks at them.
     own_forces : ForcesOfRun
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     """
@@ -179,6 +182,7 @@ class System:
         self.insertions, self.sensors = Insertions(), Sensors()
         self.stages = Stages()
         self.gravity: Gravity | None = None
+        self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()

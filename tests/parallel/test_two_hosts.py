@@ -244,13 +244,13 @@ def test_hosts_without_a_shared_folder_are_refused(hosts, inputs, folder):
     hosts.b.unshare(folder / "out")
     told = {
         ("run", "case.toml", "--overwrite"): (
-            "output.folder = ", "is not one folder for all ranks: rank 2 on host-b does not see what rank 0 on host-a "
+            "output.folder = ", "is not one folder for all ranks: rank 1 on host-b does not see what rank 0 on host-a "
             "writes into", "name a folder that all nodes share",
         ),
-        ("restart", "out"): ("rank 2 on host-b does not see it, rank 0 does", "in a folder that all nodes share"),
+        ("restart", "out"): ("rank 1 on host-b does not see it, rank 0 does", "in a folder that all nodes share"),
     }  # fmt: skip
     for words, texts in told.items():
-        code, errors = play(hosts, folder, *words)
+        code, errors = play(hosts, folder, *words, ranks=(1, 1))
         assert code == 2, errors
         one_message(errors, *texts)
         assert digests(folder) == before
@@ -259,9 +259,9 @@ def test_hosts_without_a_shared_folder_are_refused(hosts, inputs, folder):
 def test_a_folder_that_one_host_may_not_write_to_is_refused(hosts, folder):
     hosts.b.mount(folder, folder)
     hosts.b.call("mount", "-o", "remount,bind,ro", str(folder))
-    code, errors = play(hosts, folder, "run", "case.toml")
+    code, errors = play(hosts, folder, "run", "case.toml", ranks=(1, 1))
     assert code == 2, errors
-    one_message(errors, "rank 2 on host-b may not change (", "what rank 0 on host-a writes")
+    one_message(errors, "rank 1 on host-b may not change (", "what rank 0 on host-a writes")
     assert sorted(path.name for path in folder.iterdir()) == ["case.toml", "end.obj", "tube.obj"]
 
 
@@ -269,7 +269,7 @@ def test_files_that_differ_between_hosts_are_refused(hosts, inputs, folder, tmp_
     other = tmp_path_factory.mktemp("other") / "end.obj"
     other.write_text((inputs / "end.obj").read_text().replace("v 0.172 ", "v 0.171 "))
     hosts.b.mount(other, folder / "end.obj")
-    code, errors = play(hosts, folder, "run", "case.toml")
+    code, errors = play(hosts, folder, "run", "case.toml", ranks=(1, 1))
     assert code == 2, errors
     one_message(
         errors, "walls[1].mesh = ", "end.obj', as seen on host-b, has another content there than on host-a",
@@ -280,10 +280,10 @@ def test_files_that_differ_between_hosts_are_refused(hosts, inputs, folder, tmp_
 
 def test_a_case_that_one_host_does_not_have_is_refused(hosts, folder):
     hosts.b.unshare(folder)
-    code, errors = play(hosts, folder, "run", "case.toml")
+    code, errors = play(hosts, folder, "run", "case.toml", ranks=(1, 1))
     assert code == 2, errors
     one_message(
-        errors, "2 of 4 ranks fail where others do not, rank 2 on host-b by: case.toml: no such case file"
+        errors, "1 of 2 ranks fail where others do not, rank 1 on host-b by: case.toml: no such case file"
     )
     assert not (folder / "out").exists()
 

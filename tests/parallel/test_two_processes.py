@@ -19,6 +19,7 @@ addopts = --strict-markers --import-mode=importlib -m "not slow"
 markers =
     ranks(*counts, timeout): see rank_harness
     slow: left out
+    shares_law(name): see rank_harness
 """
 
 # The first module waits until the last one has begun, so that two processes are at work.
@@ -45,6 +46,26 @@ def test_is_left_out():
 MIDDLE = """
 def test_passes():
     pass
+"""
+GROUP = """
+import os
+from pathlib import Path
+import pytest
+
+pytestmark = pytest.mark.shares_law("long")
+
+def test_of_a_group():
+    assert Path("last").read_text() == str(os.getpid()), "not where the rest of the group has run"
+"""
+LAST = """
+import os
+from pathlib import Path
+import pytest
+
+pytestmark = pytest.mark.shares_law("long")
+
+def test_is_last():
+    Path("last").write_text(str(os.getpid()))
 """
 END = """
 import os, signal, time
@@ -107,7 +128,13 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
     (folder / "pytest.ini").write_text(CONFIGURATION)
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    for place, text in (("a/test_front", FRONT), ("a/test_middle", MIDDLE), ("b/test_end", END)):
+    for place, text in (
+        ("a/test_front", FRONT),
+        ("a/test_group", GROUP),
+        ("a/test_middle", MIDDLE),
+        ("b/test_end", END),
+        ("c/test_last", LAST),
+    ):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / f"{place}.py").write_text(text)
     (folder / "a" / "test_other.py").write_text(OTHER)
@@ -121,6 +148,7 @@ def test_every_test_is_reported_once_in_its_place(report):
         r"::(test_\w+)\S* ([A-Z]+)", report.partition("FAILURES")[0].partition("ERRORS")[0]
     ) == [
         ("test_is_in_another_process", "PASSED"),
+        ("test_of_a_group", "PASSED"),
         ("test_passes", "PASSED"),
         ("test_begins", "PASSED"),
         ("test_fails", "FAILED"),
@@ -130,9 +158,10 @@ def test_every_test_is_reported_once_in_its_place(report):
         ("test_leaves_something", "ERROR"),
         ("test_crashes", "FAILED"),
         ("test_goes_on_in_the_first_process", "PASSED"),
+        ("test_is_last", "PASSED"),
         ("test_on_a_rank", "PASSED"),
     ]
-    assert "2 failed, 6 passed, 1 skipped, 2 deselected, 1 xfailed, 1 error" in report
+    assert "2 failed, 8 passed, 1 skipped, 2 deselected, 1 xfailed, 1 error" in report
 
 
 def test_failures_are_shown_as_if_there_were_one_process(report):

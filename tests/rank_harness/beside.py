@@ -2,6 +2,8 @@
 
 Most of these tests keep one core busy. Whole modules of tests are taken by the first process from the front of the
 list and by the second from its end, until they meet: a module belongs to who creates the file that stands for it.
+Modules with a common law that is long to compile (`pytest.mark.shares_law`) are taken together: else both processes
+may compile it at the same time.
 The second process hands over its reports, and the first one shows them where their tests stand in the list, so that
 there is one order and one summary. What the second one leaves undone, should it crash, the first one does.
 """
@@ -36,23 +38,30 @@ def module_of(item):
     return item.nodeid.partition("::")[0]
 
 
+def group_of(item):
+    """Return what is taken as one: the file of a test, or the law that it shares with others (`shares_law`)."""
+    marker = item.get_closest_marker("shares_law")
+    return marker.args[0] if marker else module_of(item)
+
+
 class Claims:
-    """Which modules are taken; two processes see the same."""
+    """Which modules, or groups of them, are taken; two processes see the same."""
 
     def __init__(self, folder):
         self._folder = folder / "claims"
         self._folder.mkdir(exist_ok=True)
         self._mine = {}
 
-    def take(self, module):
-        """Tell whether a module belongs to this process, which takes it if nobody has."""
-        if module not in self._mine:
+    def take(self, item):
+        """Tell whether the module of a test belongs to this process, which takes it if nobody has."""
+        group = group_of(item)
+        if group not in self._mine:
             try:
-                (self._folder / module.replace("/", "\\")).touch(exist_ok=False)
-                self._mine[module] = True
+                (self._folder / group.replace("/", "\\")).touch(exist_ok=False)
+                self._mine[group] = True
             except FileExistsError:
-                self._mine[module] = False
-        return self._mine[module]
+                self._mine[group] = False
+        return self._mine[group]
 
 
 class First:
@@ -83,7 +92,7 @@ class First:
     def pytest_runtest_protocol(self, item, nextitem):
         if self._second is None or item.get_closest_marker("ranks"):
             return None
-        if self._claims.take(module_of(item)):
+        if self._claims.take(item):
             return None
         reports = self._second.reports(item)
         if reports is None:
@@ -183,17 +192,27 @@ class Second:
         items[:] = [item for item in items if item.nodeid in self._tests]
 
     def pytest_runtestloop(self, session):
-        modules = [list(tests) for _, tests in groupby(session.items, module_of)][::-1]
-        ordered = [item for tests in modules for item in tests]
-        for item, following in zip(ordered, [*ordered[1:], None], strict=True):
-            if not self._claims.take(module_of(item)) or os.getppid() != self._parent:
-                break  # the first process has all that come before, or is gone
+        for tests in self._in_order(session.items):
+            if os.getppid() != self._parent:
+                break  # the first process is gone
+            if self._claims.take(tests[0]):
+                self._run(tests)
+        return True
+
+    def _in_order(self, items):
+        """Return the tests of each module from the last one on; those of a group follow each other."""
+        modules = [list(tests) for _, tests in groupby(items, module_of)][::-1]
+        groups = list(dict.fromkeys(group_of(tests[0]) for tests in modules))
+        return sorted(modules, key=lambda tests: groups.index(group_of(tests[0])))
+
+    def _run(self, tests):
+        for item, following in zip(
+            tests, [*tests[1:], None], strict=True
+        ):  # who takes the next module is not known
             self._events.write(Event("start", item.nodeid))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             self._events.write(Event("end", item.nodeid))
-            if following is None or module_of(following) != module_of(item):
-                self._events.write(Event("module", module_of(item)))
-        return True
+        self._events.write(Event("module", module_of(tests[0])))
 
     def pytest_runtest_logreport(self, report):
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)

@@ -19,6 +19,8 @@ from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import MaterialProperties
 from pdem.containers.mesh import Mesh
 
+pytestmark = pytest.mark.shares_law("sticky")
+
 SOFT = MaterialProperties(1000.0, 2.0 * MODULUS, 0.0)
 R = 5e-4
 W = 0.1

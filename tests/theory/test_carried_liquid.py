@@ -16,6 +16,8 @@ from cases import Grains, quad, simulate, state_of
 from pdem.contact.law import carried_liquid as law
 from pdem.simulation.carried_liquid import liquid_values
 
+pytestmark = pytest.mark.shares_law("sticky")
+
 RADIUS = 1e-3
 SPHERE = 4.0 / 3.0 * math.pi * RADIUS**3
 WET = sticky_law("wet", relative_volume=None, carried_volume=0.03, restitution=0.5)

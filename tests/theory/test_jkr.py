@@ -13,6 +13,8 @@ from cases import Grains, quad, simulate, state_of
 from pdem.contact.law import jkr
 from pdem.contact.law.parts import MaterialProperties, Pair
 
+pytestmark = pytest.mark.shares_law("sticky")
+
 E, W = 1e7, 0.1
 """Effective modulus [Pa], work of adhesion [J/m2]."""
 

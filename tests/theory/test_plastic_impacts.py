@@ -11,6 +11,8 @@ from scipy.integrate import solve_ivp
 
 from cases import GRAIN, Grains, quad, state_of
 
+pytestmark = pytest.mark.shares_law("all models")
+
 R = 3.5e-3
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
 ELASTIC = 1e7 / 0.96

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from sticky import with_all_models
 
 from cases import GRAIN, Grains, quad, simulate, state_of
 from pdem.contact.law import rolling_spring
@@ -30,7 +31,8 @@ def on_plane(folder, tilt, interaction, *, velocity=0.0, step=2e-5, **options):
     grain = Grains([[0.0, 0.0, R - sinks]], R, (velocity, 0.0, 0.0), (0.0, velocity / R, 0.0))
     return simulate(
         folder, grain, law=interaction, walls=({"mesh": quad(5.0)},), step=step, lower=(-5, -5, 0), upper=(5, 5, 1e-2),
-        gravity=(G * math.sin(tilt), 0.0, -G * math.cos(tilt)), **options,
+        gravity=(G * math.sin(tilt), 0.0, -G * math.cos(tilt)), **with_all_models({"grain": GRAIN, "steel": {}}),
+        **options,
     )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from pdem.contact.law import marshall, rolling_spring, spring_dashpot_slider
 from pdem.contact.law.models import PARTS
 from pdem.contact.law.parts import Contact, Load, MaterialProperties, Pair, Step
 
+pytestmark = pytest.mark.shares_law("all models")
+
 G, R = 9.81, 3.5e-3
 MASS = GRAIN["density"] * 4.0 / 3.0 * math.pi * R**3
 ELASTIC = 1e7 / 0.96

@@ -80,7 +80,7 @@ def test_one_other_bit_is_found_with_its_id_and_size(tmp_path: Path) -> None:
     value = state()["particles"]["position"][4, 1]
     assert (column.group, column.column, column.differing, column.rows) == ("particles", "position", 1, 6)
     assert column.first == "id 7"
-    assert column.largest_absolute == np.spacing(value)
+    assert column.largest_absolute == abs(np.spacing(value))
     assert 1e-17 < column.largest_relative < 3e-16
     assert not found.equal
     assert "particles/position: 1 of 6 rows differ, first id 7, largest difference" in str(found)

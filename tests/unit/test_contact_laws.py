@@ -18,6 +18,8 @@ from pdem.case.laws import law_of
 from pdem.contact.law.models import LAWS
 from pdem.foundation.errors import CaseError, InputError
 
+pytestmark = [pytest.mark.compiles, pytest.mark.shares_law("sticky")]
+
 ROOT = Path(__file__).resolve().parents[2]
 CROWD = np.random.default_rng(4)
 PLACES = np.stack(np.meshgrid(*(np.arange(3) * 1.9e-3,) * 3), axis=-1).reshape(-1, 3) + CROWD.uniform(

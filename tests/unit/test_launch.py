@@ -12,6 +12,7 @@ from decomposition.launch import (
     check_size,
     launched_ranks,
     read_launch,
+    waits_yield,
     yield_when_crowded,
 )
 
@@ -69,6 +70,8 @@ def test_yields_only_when_there_are_more_threads_than_cores(monkeypatch, threads
     environment = {}
     assert yield_when_crowded(threads, read_launch(HYDRA), environment) is expected
     assert ("MPIR_CVAR_ENABLE_HEAVY_YIELD" in environment) is expected
+    assert waits_yield("MPICH Version:      5.0.2", environment) is expected
+    assert not waits_yield("Open MPI v5.0.11", environment)
 
 
 def test_the_users_choice_to_yield_stands(monkeypatch):
@@ -76,3 +79,4 @@ def test_the_users_choice_to_yield_stands(monkeypatch):
     environment = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
     assert not yield_when_crowded(8, read_launch(HYDRA), environment)
     assert environment == {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
+    assert not waits_yield("MPICH Version:      5.0.2", environment)

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sticky import sticky_case
 
 import pdem
+from cases import Grains, make_case
 from pdem.cli import main
 from pdem.verification.law_curves import curve_proofs
 from pdem.verification.law_motions import Motions
@@ -21,6 +23,8 @@ from pdem.verification.law_report import law_files
 from pdem.verification.law_subjects import subjects_of
 from pdem.verification.law_vectors import vector_proofs
 from pdem.verification.laws import prove_laws
+
+pytestmark = pytest.mark.compiles
 
 LAWS = """
 import math
@@ -120,7 +124,7 @@ folder = "out"
 energies = false
 """
 GRAIN = "density = 2500.0\nyoungs_modulus = 1e7\npoisson_ratio = 0.25\n"
-ROLLING = ("drives_on", "turns_round", "one_axis")
+ROLLING = ("drives_on", "turns_round", "one_axis", "stands")
 DOCUMENTED = re.findall(
     r"```python\n(# laws.py\n.*?)```",
     (Path(__file__).resolve().parents[2] / "docs/contact-laws.md").read_text(),
@@ -145,13 +149,11 @@ def case_of(folder, laws, constant="k"):
 
 @pytest.fixture(scope="module")
 def proofs_of(tmp_path_factory):
-    """Return a function of the name of a law with a torque that returns its proofs; most share one kernel."""
-    subjects = {}
-    for laws in (ROLLING, ("stands",)):
-        case = case_of(tmp_path_factory.mktemp("laws"), laws, "normal_stiffness")
-        found = subjects_of(case, [f"{name}-{name}" for name in laws])
-        subjects |= {one.key.partition("-")[0]: one for one in found}
-    assert set(subjects) == {*ROLLING, "stands"}
+    """Return a function of the name of a law with a torque that returns its proofs; all share one kernel."""
+    case = case_of(tmp_path_factory.mktemp("laws"), ROLLING, "normal_stiffness")
+    found = subjects_of(case, [f"{name}-{name}" for name in ROLLING])
+    subjects = {one.key.partition("-")[0]: one for one in found}
+    assert set(subjects) == set(ROLLING)
     return cache(lambda name: list(Motions(subjects[name]).proofs()))
 
 
@@ -273,12 +275,17 @@ def test_what_is_no_vector_code_is_told(tmp_path):
     assert not failed(vector_proofs(fast))
 
 
+OTHER = {"loose_law": "exact", "exact": "loose_law"}
+
+
 def own_case(folder, law):
+    """Write a case of a law; its kernels have the other one as well, so that tests of both share them."""
     (folder / "laws.py").write_text(LAWS)
     path = folder / "case.toml"
     text = CASE.replace('"out"', f'"{folder / "out"}"') + f"[materials.grain]\n{GRAIN}"
     text += f'[interactions.default]\nlaw = "python:laws.py:{law}"\nfriction = 0.0\nrestitution = 0.8\n'
-    text += "normal_stiffness = 1e4\n" if law in (*ROLLING, "stands") else "k = 1e4\n"
+    text += f'k = 1e4\n[interactions.grain-other]\nlaw = "python:laws.py:{OTHER[law]}"\n'
+    text += f"friction = 0.0\nrestitution = 0.8\nk = 1e4\n[materials.other]\n{GRAIN}"
     text += '[[particles]]\nmaterial = "grain"\nradius = 1e-3\npositions = [[0, 0, 0], [0.0021, 0, 0]]\n'
     path.write_text(text + "velocity = {random = 0.5, seed = 1}\n")
     return path
@@ -306,7 +313,7 @@ def test_a_run_is_refused_unless_the_law_is_right_or_nobody_asks(tmp_path):
     assert "laws.py, loose, line" in result.stderr
     assert "--no-laws runs the case all the same" in result.stderr
     assert not (tmp_path / "out").exists()
-    path.write_text(path.read_text().replace("loose_law", "exact"))
+    own_case(tmp_path, "exact")
     assert CliRunner().invoke(main, ["run", str(path), "-q", "--no-laws"]).exit_code == 0
     assert not (tmp_path / "out/laws.md").exists()
     assert CliRunner().invoke(main, ["run", str(path), "-q", "--overwrite"]).exit_code == 0
@@ -314,20 +321,11 @@ def test_a_run_is_refused_unless_the_law_is_right_or_nobody_asks(tmp_path):
     assert (tmp_path / "out/laws.png").read_bytes().startswith(b"\x89PNG")
 
 
-BUILT_IN = """
-rolling = {model = "spring", friction = 0.2}
-adhesion = {model = "jkr", work_of_adhesion = 0.1}
-"""
-
-
 def test_sticking_contacts_with_a_memory_pass_and_rebound_as_the_theory_says(tmp_path):
     """Without damping e = sqrt(1 - (v_s / v)^2); damped it is less, and slow impacts stick."""
-    text = CASE.replace("energies = false\n", "") + f"[materials.grain]\n{GRAIN}"  # as other tests have it
-    text += f"[interactions.grain-grain]\nfriction = 0.5\nrestitution = 1.0\n{BUILT_IN}"
-    text += (
-        '[[particles]]\nmaterial = "grain"\nradius = 1e-3\npositions = [[0, 0, 0]]\nvelocity = [0.1, 0, 0]\n'
-    )
-    case = pdem.Case.from_text(text, tmp_path)
+    case = make_case(
+        tmp_path, Grains([0.0, 0.0, 0.0], 1e-3, (0.1, 0.0, 0.0), material="jkr"), **sticky_case()
+    )  # a law that other tests have
     assert not prove_laws(case)
     (report,) = prove_laws(case, all_laws=True)
     assert not failed(report.proofs)

@@ -11,6 +11,8 @@ from pdem.foundation import cache
 from pdem.simulation import precompile, prepare_kernels
 from pdem.simulation.simulation import Simulation
 
+pytestmark = pytest.mark.compiles
+
 
 @pytest.fixture
 def make(tmp_path):

@@ -52,6 +52,19 @@ def test_an_interval_again_has_the_same_bits_and_more_snapshots(finished, tmp_pa
     assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
 
 
+def test_contacts_are_written_at_the_times_of_the_snapshots(finished, tmp_path):
+    done = pdem.replay(
+        finished, 0.001, 0.0012, output=tmp_path / "again", fields_every=5 * STEP, contacts=True
+    )
+    assert done.proved
+    again = pdem.Results(tmp_path / "again")
+    assert again.contact_times.tobytes() == again.times.tobytes()
+    found = [again.contacts_at(time) for time in again.times]
+    assert len(found) == 5
+    assert all(one["first"].tolist() == [0] for one in found), "the grain on the plate"
+    assert min(one["normal_force"].min() for one in found) > 0.0
+
+
 def test_a_replay_to_the_end_ends_in_the_same_state(finished, tmp_path):
     done = pdem.replay(finished, 0.0, 0.004, output=tmp_path / "again")
     assert done.started == 0

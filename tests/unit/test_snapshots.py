@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.foundation.fields import Field, written_fields
-from pdem.output import growing_datasets, snapshots, vtkhdf
+from pdem.output import growing_datasets, growing_snapshots, snapshots, vtkhdf
 from pdem.output.snapshots import ParticleSnapshots, WallSnapshots
 
 FACET_START = np.array([0, 4, 7, 12])
@@ -199,7 +199,9 @@ for index in range(3):
 {last}
 os.kill(os.getpid(), signal.SIGKILL)
 """
-IN_A_STEP = "points._commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
+IN_A_STEP = (
+    "points.commit = lambda step: os.kill(os.getpid(), signal.SIGKILL)\npoints.write(3.0, 3, particles(9, 3))"
+)
 
 
 @pytest.mark.parametrize("last", ["", IN_A_STEP], ids=["between", "in a step"])
@@ -312,7 +314,7 @@ def test_a_full_disk_leaves_the_snapshots_before(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(snapshots, "reserve", full)
+        patch.setattr(growing_snapshots, "reserve", full)
         with pytest.raises(CheckpointError, match=r"p\.vtkhdf.*No space left.*free space"):
             series.write(1.0, 1, particles(3, 1))
     assert path.read_bytes() == before

@@ -16,6 +16,8 @@ from pdem.simulation.run import run
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.trace import Trace, events_of
 
+pytestmark = pytest.mark.compiles
+
 STEPS = 60
 
 

@@ -35,6 +35,8 @@ from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
 
+pytestmark = pytest.mark.compiles
+
 ROOT = Path(__file__).resolve().parents[2]
 
 WIDE = llvmlite.binding.get_host_cpu_features().get("avx2", False)

@@ -52,6 +52,9 @@ OVERLAP = 0
 MOST_COEFFICIENTS = 48
 """Columns of a pair table, for which kernels have room."""
 
+AGE = HistoryColumn("contact_steps", "1")
+"""For how many steps a contact has lasted since the one in which it began, where a case asks for it."""
+
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
 
@@ -121,6 +124,8 @@ class ContactLaw:
         Of all pairs of materials of a case.
     energies : bool
         Whether contacts keep account of stored and lost energies.
+    ages : bool
+        Whether contacts remember for how many steps they have lasted.
     clusters : bool
         Whether particles may be members of rigid clusters, whose mass a contact feels depends on its direction.
 
@@ -149,7 +154,9 @@ class ContactLaw:
         If pairs use tangential forces of different kinds, or there are too many coefficients.
     """
 
-    def __init__(self, recipes: Iterable[Recipe], *, energies: bool = True, clusters: bool = False) -> None:
+    def __init__(
+        self, recipes: Iterable[Recipe], *, energies: bool = True, ages: bool = False, clusters: bool = False
+    ) -> None:
         recipes, self.has_clusters = list(recipes), clusters
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
@@ -163,7 +170,9 @@ class ContactLaw:
         # models of one role may remember the same: a pair has one of them
         remembering = [*self._remembering(), *self.adhesions]
         memory = dict.fromkeys(column for part in remembering for column in part.history)
-        self.history: tuple[HistoryColumn, ...] = (*BASE, *self.normal_history, *memory, *accounts)
+        self.history: tuple[HistoryColumn, ...] = (
+            *BASE, *self.normal_history, *memory, *([AGE] if ages else []), *accounts
+        )  # fmt: skip
         self.coefficients = self._columns()
         if len(self.coefficients) > MOST_COEFFICIENTS:
             raise InputError(
@@ -304,7 +313,8 @@ class ContactLaw:
         elastics = [elastic_name(one) for one in self.elastics]
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
-        others += ["ledger"] * self.has_ledger + ["clusters"] * self.has_clusters
+        others += ["age"] * self.has(AGE.name) + ["ledger"] * self.has_ledger
+        others += ["clusters"] * self.has_clusters
         return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:

@@ -62,18 +62,21 @@ class PairContacts:
         Histories and forces of contacts.
     carried : int32 array
         Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
+    keeps_forces : bool
+        Whether the last evaluation has left the forces of all contacts (`pdem.contact.pairs.kept_forces`).
+    force_schedule : (int64 array, int)
+        What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
     """
 
     def __init__(self, law: ContactLaw) -> None:
         self.law, self._terms = law, terms_of_accounts(law)
         self._kernel = kernels.pair_kernel(law)
-        self.candidates = 0
-        self.inner = 0
+        self.candidates = self.inner = 0
         self.chunk_size = CHUNK
-        self.lower = np.empty(0, np.int32)
-        self.higher = np.empty(0, np.int32)
+        self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
         self.carried = np.empty(0, np.int32)
         self.storage = HistoryStorage(law)
+        self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
@@ -151,14 +154,14 @@ class PairContacts:
             neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
         lost = self.storage.at(self.storage.indices[self._lost[:missing]])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
-        begins, window = self._schedule_sums(particles)
+        self.force_schedule = self._schedule_sums(particles)
         self.storage.assign(
-            self.chunk_size, self._kernel_candidates(particles), self._touching, begins, window,
+            self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._other.view(np.float64),
         )  # fmt: skip
-        self._views = None
+        self._views, self.keeps_forces = None, False
 
-    def _kernel_candidates(self, particles: Particles) -> Candidates:
+    def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
         return Candidates(
             self.lower, self.higher, self._mark, self._force_index, particles.column("id"), particles.count,
@@ -202,15 +205,16 @@ class PairContacts:
             schedule.defer(owned, window, deferred, first_chunk, self._last_chunk)
         self._last_chunk[self.carried] = deferred + 1
         if window:
-            self._mark_persistent(particles, deferred)
+            self.mark_persistent(particles, deferred)
         schedule.list_by_chunk(owned, self._last_chunk, self._complete_begin[:steps], self._complete)
         return begins, window
 
-    def _mark_persistent(self, particles: Particles, deferred: int) -> None:
+    def mark_persistent(self, particles: Particles, deferred: int) -> None:
+        """Mark the chunks whose forces are kept to the end of the step; particles of `deferred` are summed there."""
         size = self.chunk_size
         number = chunks_in(self.inner, size) + chunks_in(self.candidates - self.inner, size)
         schedule.mark_persistent(
-            size, deferred, self._kernel_candidates(particles), self._last_chunk,
+            size, deferred, self.kernel_candidates(particles), self._last_chunk,
             self.storage.forces.persistent(number),
         )  # fmt: skip
 
@@ -218,7 +222,7 @@ class PairContacts:
         """Return all contacts of the last evaluation by the ids of their particles (copies)."""
         rows = self.touching
         ids = particles.column("id")
-        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.histories)
+        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.histories)
 
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
@@ -304,7 +308,7 @@ class PairContacts:
             column = particles.column
             scheduled = self._complete_begin, self._complete, self._first_read_begin, self._first_read
             self._views = Views(*plain(
-                self._kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
+                self.kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
                     self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
@@ -342,11 +346,6 @@ class PairContacts:
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
         unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
-
-    @property
-    def histories(self) -> NDArray[np.float64]:
-        """Histories of all contacts, shape (columns of the law, count); a copy."""
-        return self.storage.histories
 
     def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
         """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""

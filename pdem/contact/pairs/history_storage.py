@@ -12,12 +12,7 @@ from pdem.contact.pairs.evaluate import ENDS
 from pdem.contact.pairs.force_storage import ForceStorage
 from pdem.contact.pairs.history_kernels import CHUNK, SPARE
 from pdem.contact.pairs.layout import BLOCK, WORK
-from pdem.contact.pairs.runs import (
-    FREE_HISTORY,
-    RUN,
-    plan_runs,
-    resume_runs,
-)
+from pdem.contact.pairs.runs import FREE_FORCE, FREE_HISTORY, RUN, plan_runs, resume_runs
 from pdem.foundation.arrays import lengthened, line_zeros, with_spare
 from pdem.simd.transposition import LANES
 
@@ -206,6 +201,23 @@ class HistoryStorage:
             number, self.width, self._begin, contacts, ends, self._source, self.history.reshape(-1), scratch
         )
         self._count = None
+
+    def place_forces(self, begins: NDArray[np.int64], window: int, candidates: Candidates) -> None:
+        """Give all chunks other force indices, between two evaluations; histories stay where they are.
+
+        Parameters
+        ----------
+        begins, window
+            As `ForceStorage.assign` takes them; with a window of 0 each contact has a row of its own until the next
+            evaluation.
+        candidates : Candidates
+            Those of the present lists; ``force_index`` is written.
+        """
+        number, indices = self.number, self.indices
+        self.forces.assign(begins, window, self.most, self._capacity[:number])
+        self._runs[:, FREE_FORCE:] = 0
+        behind = np.repeat(self._begin[:number] - self.forces.begin[:number], self._contacts[:number])
+        candidates.force_index[self.candidate[indices]] = indices - behind
 
     def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
         """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; None if there is none."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.law.coefficients import coefficients_reader, part_reader
-from pdem.contact.law.contact_law import OVERLAP, UNKNOWN
+from pdem.contact.law.contact_law import AGE, OVERLAP, UNKNOWN
 from pdem.contact.law.elastic import account_of, either_history
 from pdem.contact.law.limits import limited_force, limited_force_and_resistance, rolling_resistance
 from pdem.contact.law.parts import Contact, Load, Step
@@ -117,6 +117,7 @@ def _normal_stage(law: ContactLaw) -> Any:
     memory = [history_place(law.place(column.name)) for column in law.normal_history]
     remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
     write_account = account_of(law, COEFFICIENTS)
+    has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
     carries, (column, place) = law.carried is not None, law.carried or (0, 0)
     carried, bridge = COEFFICIENTS[column], history_place(place)
 
@@ -141,6 +142,8 @@ def _normal_stage(law: ContactLaw) -> Any:
             history[h + H_OVERLAP] = contact.overlap
             if is_plastic:
                 remember(history, h, found.history)
+            if has_age:
+                history[h + age] += 1.0 if before.known & (step.dt > 0.0) else 0.0
             if has_ledger:
                 history[h + damped] += found.lost
                 if is_plastic:

@@ -17,7 +17,7 @@ from pdem.contact.walls import search
 from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
 from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
-from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
+from pdem.contact.walls.storage import ActingOnWalls, WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table, neighbours
 from pdem.detection.facets import FacetSearch
@@ -321,6 +321,15 @@ class WallContacts:
         sums.normalise()
         return sums
 
+    def acting(self) -> ActingOnWalls:
+        """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""
+        (owner, rows), room = self._contact_rows(), self._room
+        lifted = ((1.0 - self._shortened) * room.overlap[rows])[:, None]
+        return ActingOnWalls(
+            owner, self._new.facet[rows], room.point[rows] + lifted * room.normal[rows], room.normal[rows],
+            room.overlap[rows], room.force[rows, :3], self._new.history[rows + 1],
+        )  # fmt: skip
+
     def rows(self, owned: int) -> NDArray[np.int64]:
         """Return the number of candidate facets of each owned particle."""
         rows = np.zeros(owned, np.int64)
@@ -330,17 +339,7 @@ class WallContacts:
     def loaded(self, particles: Particles, parameters: ContactParameters) -> dict[str, NDArray[Any]]:
         """Return the contacts and their forces on the walls, particle by particle; patches by their features.
 
-        Parameters
-        ----------
-        particles : Particles
-            Owned ones.
-        parameters : ContactParameters
-            Those of the step evaluated.
-
-        Returns
-        -------
-        dict of ndarray
-            The columns of `pdem.contact.walls.nodal_loads.LOADED`.
+        They are the columns of `pdem.contact.walls.nodal_loads.LOADED`, for the parameters of the step evaluated.
         """
         owner, rows = self._contact_rows()
         room, walls = self._room, self.walls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
+
+
+class ActingOnWalls(NamedTuple):
+    """Contacts with walls and what acts in them.
+
+    Attributes
+    ----------
+    particle, facet : (n,) int64 arrays
+        Row of the particle, and a facet that it touches.
+    point, normal : (n, 3) arrays
+        Place on the wall [m], unit normal from there to the particle.
+    overlap : (n,) array
+        [m].
+    force : (n, 3) array
+        On the particle [N].
+    history : (n, columns) array
+        Histories, see `pdem.contact.walls.stages.wall_columns_of`.
+    """
+
+    particle: NDArray[np.int64]
+    facet: NDArray[np.int64]
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    overlap: NDArray[np.float64]
+    force: NDArray[np.float64]
+    history: NDArray[np.float64]
 
 
 class WallRows:

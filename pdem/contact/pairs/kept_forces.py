@@ -1,0 +1,114 @@
+"""Forces of contacts that can be read after a step.
+
+While steps are taken nobody needs the force of a single contact once it has been summed, and most rows of forces are
+used again within the step (`pdem.contact.pairs.force_storage`). Before a step whose contacts somebody is going to look
+at, each contact gets a row of its own. What is evaluated, and the order of the sums, stay the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.law.dissipation import ENDED
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of
+from pdem.contact.pairs.contacts import PairContacts
+from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
+from pdem.containers.particles import Particles
+from pdem.detection.id_table import indexed
+from pdem.detection.neighbours import NearPairs
+from pdem.foundation.sums import ExactSums
+from pdem.motion.integration import HIGHEST, LOWEST, PLACE, SPEED, SPIN, FixedColumns, Motion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.contact.pairs.arguments import Kick
+
+    Floats = NDArray[np.float64]
+
+
+def keep_forces(pairs: PairContacts, particles: Particles, kept: bool) -> None:
+    """Let the next evaluations leave the forces of all contacts where `kept_forces` finds them, or no longer.
+
+    Parameters
+    ----------
+    pairs : PairContacts
+        Between two evaluations.
+    particles : Particles
+        For which its lists are.
+    kept : bool
+        Whether forces stay.
+    """
+    if kept == pairs.keeps_forces:
+        return
+    begins, window = pairs.force_schedule
+    if window and not kept:
+        pairs.mark_persistent(particles, int(begins[-1]))
+    pairs.storage.place_forces(begins, 0 if kept else window, pairs.kernel_candidates(particles))
+    pairs.keeps_forces = kept
+
+
+def kept_forces(pairs: PairContacts, particles: Particles, candidates: NDArray[np.int32]) -> Floats:
+    """Return the forces (n, 3) [N] on the higher particles of some candidates, 0 where they do not touch.
+
+    They are those of the last evaluation, for which `keep_forces` was called before.
+    """
+    index, stored = pairs.kernel_candidates(particles).force_index[candidates], pairs.storage.forces.forces
+    rows = stored[: len(stored) // FORCE_ROW * FORCE_ROW].reshape(-1, FORCE_ROW)
+    forces: Floats = rows[index, FORCE_J : FORCE_J + 3]
+    return np.where((index > 0)[:, None], forces, 0.0)
+
+
+def present_forces(
+    pairs: PairContacts, particles: Particles, box: tuple[Floats, Floats], parameters: ContactParameters
+) -> Floats:
+    """Return the forces (n, 3) [N] on the higher particles of all contacts, as those of a step that takes no time.
+
+    They follow from where the particles are, how they move and what contacts remember now, as at the begin of a run:
+    for lists whose contacts have not been evaluated with `keep_forces`. Nothing changes.
+
+    Parameters
+    ----------
+    pairs : PairContacts
+        Its packed rows hold owned particles and ghosts as they are now.
+    particles : Particles
+        Owned and ghosts.
+    box : (period, frequency)
+        As `PairContacts.evaluate` takes it.
+    parameters : ContactParameters
+        Of the case.
+    """
+    touching, copies = pairs.touching, _copies(pairs, particles)
+    alone = PairContacts(pairs.law)
+    alone.adopt(pairs.records(particles), copies, indexed(copies.id))
+    ended, kick = ExactSums(ENDED), _no_kick(copies.count)
+    near = NearPairs.of(pairs.lower[touching], pairs.higher[touching])
+    alone.take_candidates(near, copies, ended)
+    keep_forces(alone, copies, True)
+    alone.begin(copies, parameters.density, packed=False)
+    still = parameters._replace(dt=0.0, largest_overlap=np.inf)
+    alone.evaluate(False, copies, box, still, ended, kick)
+    return kept_forces(alone, copies, np.arange(len(touching), dtype=np.int32))
+
+
+def _copies(pairs: PairContacts, particles: Particles) -> Particles:
+    """Return particles and ghosts as their packed rows have them, all of them owned."""
+    rows = pairs.rows_to_share(particles)
+    count, column = len(rows), particles.column
+    return Particles({
+        "id": column("id")[:count], "radius": column("radius")[:count], "material": column("material")[:count],
+        "cluster": column("cluster")[:count],
+        "position": rows[:, PLACE : PLACE + 3], "velocity": rows[:, SPEED : SPEED + 3],
+        "angular_velocity": rows[:, SPIN : SPIN + 3],
+    })  # fmt: skip
+
+
+def _no_kick(count: int) -> Kick:
+    """Return a kick that changes nothing, for so many particles."""
+    sides = np.zeros((5, 3))
+    sides[LOWEST], sides[HIGHEST] = -np.inf, np.inf
+    fixed = FixedColumns(np.zeros((count, 3)), np.full(count, np.inf), np.zeros(count))
+    return kick_of(NO_WALLS, 0.0, Motion(np.zeros(3), np.ones(6), sides), fixed)

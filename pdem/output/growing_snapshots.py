@@ -1,0 +1,150 @@
+"""Files of snapshots that grow step by step, of whatever kind: see `pdem.output.snapshots`."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.output import vtkhdf
+from pdem.output.parallel_hdf5 import ALONE
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside
+from pdem.output.vtkhdf_writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import h5py
+
+    from pdem.output.parallel_hdf5 import Ranks
+    from pdem.output.storage import Attribute
+
+REMEDY = "the snapshots before are untouched; free space or choose another output.folder"
+_BYTES_PER_STEP = 1 << 14
+_log = logging.getLogger("pdem")
+
+
+class GrowingSnapshots:
+    """A VTKHDF file that grows step by step and continues after a restart."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        layout: vtkhdf.Layout,
+        attributes: Mapping[str, Attribute],
+        resume_step: int | None,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        self.path = Path(path)
+        self._ranks = ranks
+        self._layout = layout
+        self._attributes = dict(attributes)
+        self._last_step: int | None = None
+        self._writer: Writer | None = None
+        self._resume_step = resume_step
+        self._exists = False
+
+    @property
+    def conflict(self) -> bool:
+        """Whether there is a whole file that holds other fields or walls, and cannot be continued; changes nothing."""
+        try:
+            with open_hdf5(self.path, "r") as file:
+                return not self._can_be_continued(file[vtkhdf.ROOT])
+        except HDF5_ERRORS:  # none, or a torn one that will be set aside
+            return False
+
+    def _can_be_continued(self, root: h5py.Group) -> bool:
+        return vtkhdf.fits(root, self._layout) and self._same_cells(root)
+
+    def open(self) -> None:
+        """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""
+        step, self._resume_step = self._resume_step, None
+        if step is not None and self.path.exists():
+            self._exists = self._resume(step)
+
+    def _resume(self, step: int) -> bool:
+        """Cut the file back to `step`; return whether it can be continued."""
+        try:
+            with open_hdf5(self.path, "r+") as file:
+                root = file[vtkhdf.ROOT]
+                if self._can_be_continued(root):
+                    vtkhdf.truncate_before(root, step + 1)
+                    return True
+            why = "holds other fields or walls than this case"
+        except HDF5_ERRORS as error:
+            why = f"cannot be continued ({reason(error)})"
+        _log.warning(
+            "%s %s; it is kept as %s and a new file begun", self.path, why, set_aside(self.path).name
+        )
+        return False
+
+    def _same_cells(self, root: h5py.Group) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Close the file; it can still be written to afterwards."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    @contextmanager
+    def reset_on_error(self) -> Iterator[None]:
+        """After a failed write, close the file; the next writer cuts off the step that was not committed."""
+        try:
+            yield
+        except BaseException:
+            self._last_step = None
+            with suppress(*HDF5_ERRORS):
+                self.close()
+            raise
+
+    def writer_for(self, step: int, byte_count: int, rows: int) -> Writer:
+        """Return a writer with disk space for `byte_count` more bytes; steps from `step` on are cut off."""
+        self.open()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        reserve(self.path.parent, byte_count + _BYTES_PER_STEP)
+        if not self._exists:
+            vtkhdf.create(self.path, self._layout, self._attributes, rows)
+            self._exists = True
+        continues = self._last_step is not None and step > self._last_step
+        if not continues:
+            self.close()
+        if self._writer is None:
+            self._writer = Writer(self.path, None if continues else step)
+        return self._writer
+
+    def commit(self, step: int) -> None:
+        """Commit the step."""
+        if self._writer is None:
+            self._writer = Writer(self.path)
+        self._writer.commit_steps()
+        self._last_step = step
+
+    def commit_and_close(self, step: int) -> None:
+        """Commit the step, and close the file if other nodes write to it."""
+        self.commit(step)
+        self.close_between_nodes()
+
+    def close_between_nodes(self) -> None:
+        """Close the file if other nodes write to it."""
+        if not self._ranks.on_one_node:
+            self.close()
+
+
+def last_snapshot(path: Path) -> tuple[int, float] | None:
+    """Return step and time [s] of the last snapshot in a file, None if there is none or it cannot be read."""
+    try:
+        with open_hdf5(path, "r") as file:
+            steps = file[vtkhdf.ROOT]["Steps"]
+            count = int(steps.attrs["NSteps"])
+            return (
+                (int(steps["StepNumbers"][count - 1]), float(steps["Values"][count - 1])) if count else None
+            )
+    except HDF5_ERRORS:
+        return None
+
+
+def full_name(name: str) -> str:
+    """Return the full name of a dataset in a file."""
+    return f"/{vtkhdf.ROOT}/{name}"

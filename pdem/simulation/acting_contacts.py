@@ -1,0 +1,165 @@
+"""The contacts of a rank as they act: between whom, where, along which branch, with which force.
+
+A contact acts from its *first* body, that of the particle with the lower id, on its *second* one, that of the other
+particle or a wall. Its *branch* leads from the centre of the first to that of the second, or to the place on the wall;
+the centre of a member of a cluster is that of its cluster. Branches of periodic
+boxes follow from the pair itself, so that no image of a particle matters; what stands here once for every contact of a
+particle of this rank is counted by the owner of the first body alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.contact.pairs.kept_forces import kept_forces, present_forces
+from pdem.containers.clusters import CENTRE
+from pdem.motion.integration import PLACE
+from pdem.simulation.cluster_steps import contact_parameters, states_to_share
+from pdem.simulation.wall_output import measured_walls
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+
+NONE = -1
+"""In place of the row of a particle, or of the number of a wall."""
+
+
+class ActingContacts(NamedTuple):
+    """Contacts of the particles of this rank: those between particles, then those with walls.
+
+    Attributes
+    ----------
+    first, second : (n,) int64 arrays
+        Rows of the particles, owned or ghosts; of a wall `NONE`.
+    wall : (n,) int64 array
+        Number of the wall, `NONE` between particles.
+    centre, branch, point : (n, 3) arrays
+        Centre of the first body, way from there to the second centre or to the wall, place of the contact [m].
+    normal : (n, 3) array
+        Unit vector from the first to the second body.
+    force : (n, 3) array
+        Of the first on the second body [N].
+    overlap : (n,) array
+        [m]; negative for contacts that are stretched.
+    counted : (n,) bool array
+        Whether this rank owns the first particle: of all ranks one counts a contact.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    wall: NDArray[np.int64]
+    centre: Floats
+    branch: Floats
+    point: Floats
+    normal: Floats
+    force: Floats
+    overlap: Floats
+    counted: NDArray[np.bool_]
+
+    @property
+    def is_pair(self) -> NDArray[np.bool_]:
+        """Whether each contact is one between particles (n,)."""
+        return self.second >= 0
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
+        """Return some of the contacts."""
+        return ActingContacts._make(column[rows] for column in self)
+
+
+def acting_contacts(system: System) -> ActingContacts:
+    """Return the contacts at the present step, on every rank those of its particles. Collective.
+
+    Forces are those of the last step, where the case looks at contacts (`System.keeps_forces`) and lists are those of
+    that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the begin of a
+    run: then damping takes the velocities of the present time, not those of the middle of the last step.
+    """
+    pairs, walls = _pairs(system), _walls(system)
+    if walls is None:
+        return pairs
+    return ActingContacts._make(np.concatenate(both) for both in zip(pairs, walls, strict=True))
+
+
+def _pairs(system: System) -> ActingContacts:
+    pairs, particles = system.pair_contacts, system.particles
+    touching = pairs.touching
+    if pairs.keeps_forces:
+        force = kept_forces(pairs, particles, touching)
+    else:
+        refresh_packed_rows(system)
+        force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
+    first, second = pairs.lower[touching].astype(np.int64), pairs.higher[touching].astype(np.int64)
+    position, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
+    way = nearest_image(position[second] - position[first], system)
+    distance = lengths(way)
+    normal, reach = way / distance[:, None], radius[first] + radius[second]
+    overlap = reach - distance
+    arm = radius[first] - overlap * (radius[second] / reach)
+    to_centre = ways_to_centres(system, position)
+    return ActingContacts(
+        first, second, np.full(len(first), NONE, np.int64), position[first] + to_centre[first],
+        way + to_centre[second] - to_centre[first], position[first] + arm[:, None] * normal, normal, force, overlap,
+        first < particles.count,
+    )  # fmt: skip
+
+
+def _walls(system: System) -> ActingContacts | None:
+    contacts = measured_walls(system)
+    if contacts is None:
+        return None
+    acting, count = contacts.acting(), contacts.count
+    position = system.particles.position
+    centre = (position + ways_to_centres(system, position))[acting.particle]
+    return ActingContacts(
+        acting.particle, np.full(count, NONE, np.int64), contacts.walls.facet_wall[acting.facet].astype(np.int64),
+        centre, acting.point - centre, acting.point, -acting.normal, -acting.force, acting.overlap,
+        np.ones(count, np.bool_),
+    )  # fmt: skip
+
+
+def ways_to_centres(system: System, position: Floats) -> Floats:
+    """Return the way (n, 3) from the centre of each particle to that of its body: not zero for members of clusters.
+
+    `position` are those of owned particles, or of these and ghosts [m].
+    """
+    way = np.zeros(position.shape)
+    if system.clusters is not None:
+        table, cluster = system.clusters.table, system.particles.column("cluster")[: len(position)]
+        member = np.flatnonzero(cluster)
+        rows = table.rows_of(cluster[member])
+        centre = table.states[rows, CENTRE : CENTRE + 3]
+        way[member] = np.where(rows[:, None] >= 0, nearest_image(centre - position[member], system), 0.0)
+    return way
+
+
+def nearest_image(way: Floats, system: System) -> Floats:
+    """Return the shortest of the ways (n, 3) between all periodic images of two places [m]."""
+    constants = system.constants
+    shortest: Floats = way - constants.period * np.round(way * constants.inverse_period)
+    return shortest
+
+
+def refresh_packed_rows(system: System) -> None:
+    """Write packed rows: of owned particles from their columns, of ghosts from their owners. Collective.
+
+    So are the states of copies of clusters.
+    """
+    pairs, particles, states = system.pair_contacts, system.particles, states_to_share(system)
+    pairs.begin(particles, system.constants.density, packed=False)
+    rows = pairs.rows_to_share(particles)
+    if states is not None:
+        system.exchange.begin_update(rows, states)
+        system.exchange.finish_update()
+    system.exchange.begin_update(rows)
+    system.exchange.finish_update()
+
+
+def lengths(vectors: Floats) -> Floats:
+    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
+    found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
+    return found

@@ -1,0 +1,96 @@
+"""How many contacts bodies have, with and without those of bodies that do not carry. All are integers.
+
+Bodies are those of `pdem.simulation.bodies`, in their order: single spheres, then clusters with all their members.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.foundation.fields import PACKED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.simulation.acting_contacts import ActingContacts
+    from pdem.simulation.system import System
+
+    Indices = NDArray[np.int64]
+    Booleans = NDArray[np.bool_]
+
+
+def rows_of_bodies(system: System) -> Indices:
+    """Return for each owned particle (n,) the number of its body among those of this rank."""
+    own = system.particles
+    if system.clusters is None:
+        return np.arange(own.count)
+    single = own.cluster == 0
+    count = int(np.count_nonzero(single))
+    rows = np.empty(own.count, np.int64)
+    rows[single] = np.arange(count)
+    rows[~single] = count + system.clusters.table.rows_of(own.cluster[~single])
+    return rows
+
+
+def contact_numbers(
+    system: System, contacts: ActingContacts, body: Indices, carries: Booleans | None = None
+) -> Indices:
+    """Return the number of contacts of each body of this rank, with particles and walls.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    contacts : ActingContacts
+        Those of its particles.
+    body : (n,) int64 array
+        Of its particles, see `rows_of_bodies`.
+    carries : (m,) bool array, optional
+        Of owned particles and ghosts: contacts with others do not count.
+    """
+    owned, pair = system.particles.count, contacts.is_pair
+    if carries is not None:
+        counts = carries[contacts.first] & (carries[contacts.second] | ~pair)
+        contacts, pair = contacts.take(counts), pair[counts]
+    ends = np.concatenate((contacts.first, contacts.second[pair]))
+    return np.bincount(body[ends[ends < owned]], minlength=int(body.max(initial=-1)) + 1)
+
+
+def without_rattlers(system: System, contacts: ActingContacts, body: Indices) -> tuple[Indices, Booleans]:
+    """Return the contacts among bodies that carry, of each body of this rank, and which those are. Collective.
+
+    A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
+    """
+    owned, ghosts = system.particles.count, system.particles.ghosts
+    carries, least = np.ones(owned + ghosts, np.bool_), fewest_contacts(system)
+    core = np.ones(int(body.max(initial=-1)) + 1, np.bool_)
+    while True:
+        numbers = contact_numbers(system, contacts, body, carries)
+        fewer = core & (numbers < least)
+        if not system.exchange.largest(np.array([np.count_nonzero(fewer)]))[0]:
+            return np.where(core, numbers, 0), core
+        core &= ~fewer
+        carries[:owned] = core[body]
+        _tell_ghosts(system, carries)
+
+
+def fewest_contacts(system: System) -> int:
+    """Return how many contacts a sphere needs to be in balance.
+
+    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions:
+    one more than there are dimensions, or as many as these where gravity acts.
+    """
+    if system.constants.law.tangential is not None:
+        return 2
+    return system.dimension + (0 if system.constants.gravity.any() else 1)
+
+
+def _tell_ghosts(system: System, carries: Booleans) -> None:
+    """Write to ghosts what their owners have found. Collective."""
+    rows = np.zeros((len(carries), PACKED))
+    rows[:, 0] = carries
+    system.exchange.begin_update(rows)
+    system.exchange.finish_update()
+    carries[:] = rows[:, 0] > 0.5
