@@ -28,20 +28,24 @@ def hand_over_clusters(exchange: Exchange, clusters: Clusters) -> None:
     clusters.replace(came["number"], came["image"], came["state"])
 
 
-def largest_overhang(clusters: Clusters) -> float:
+def largest_overhang(clusters: Clusters | None) -> float:
     """Return how far members of a rank's clusters may be from their centres, with which they are owned [m]."""
+    if clusters is None:
+        return 0.0
     states = clusters.states[: clusters.count]
     reach = states[:, SCALE] * clusters.shapes.reach[states[:, SHAPE].astype(np.int64)]
     return float(reach.max(initial=0.0))
 
 
 def unwrapped_positions(
-    particles: Particles, clusters: Clusters, period: NDArray[np.float64]
+    particles: Particles, clusters: Clusters | None, period: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return positions (n, 3) of the owned particles, of members those next to the centre of their cluster [m].
 
     Those lie beside the part of the rank, while positions in the box may be at its other end.
     """
+    if clusters is None:
+        return particles.position
     centre = clusters.centres(particles)
     away = particles.position - centre
     turns = np.round(np.divide(away, period, out=np.zeros_like(away), where=period > 0.0))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from decomposition.copies import Copied
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
     from pdem.containers.clusters import Clusters
@@ -131,26 +132,28 @@ class RankExchange(RankGroup):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        level, position = levels_of(particles.radius, radii), particles.position
-        if clusters is not None:
-            position = unwrapped_positions(particles, clusters, self._period)
-        each = extents_of_levels(position, reach(particles.radius), level, len(radii))
+        position = unwrapped_positions(particles, clusters, self._period)
+        each = extents_of_levels(
+            position, reach(particles.radius), levels_of(particles.radius, radii), len(radii)
+        )
         extents = with_levels_below(each)
-        overhang = 0.0 if clusters is None else largest_overhang(clusters)
-        space = agree_on_space(self._communicator, extents, overhang, self._period)
+        space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._period)
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
         copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
-        copied = copier.exchange(neighbours, theirs)
-        if clusters is not None:
-            copied = with_members_last(particles, copied)
+        self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
+        self._balance.end()
+
+    def _connect(
+        self, neighbours: NDArray[np.int64], copied: Copied, particles: Particles, clusters: Clusters | None
+    ) -> None:
+        """Append the copies that have come, and say what keeps them up to date in steps."""
+        copied = copied if clusters is None else with_members_last(particles, copied)
         append_ghosts(particles, copied.ghosts)
         begins = particles.count + np.cumsum(copied.numbers) - copied.numbers
         self._ghosts.connect(neighbours, copied.rows, copied.numbers, begins)
         if clusters is not None:
-            if self._cluster_ghosts is None:
-                self._cluster_ghosts = ClusterGhosts(self._communicator)
+            self._cluster_ghosts = self._cluster_ghosts or ClusterGhosts(self._communicator)
             self._cluster_ghosts.connect(neighbours, copied, particles, clusters, begins)
-        self._balance.end()
 
     def known_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return ids of particles of this rank, with those that ranks give whose particles have ghosts here; rising."""

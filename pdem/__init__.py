@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
+    from pdem.replay.replay import Replayed, replay
     from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
@@ -55,6 +56,7 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
+    "Replayed": "pdem.replay.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
@@ -62,6 +64,7 @@ _HOMES = {
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
+    "replay": "pdem.replay.replay",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
@@ -83,6 +86,7 @@ __all__ = [
     "PairSearch",
     "Particles",
     "PdemError",
+    "Replayed",
     "Results",
     "Simulation",
     "cell_sizes",
@@ -90,6 +94,7 @@ __all__ = [
     "contact_law",
     "every",
     "find_pairs",
+    "replay",
     "wall_contacts",
 ]
 

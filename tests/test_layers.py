@@ -25,6 +25,7 @@ ROOMS = (
     "output",
     "case",
     "simulation",
+    "replay",
     "benchmark",
     "verification",
     "scaling",

@@ -52,6 +52,15 @@ def reach_of(case: CaseData, group: Group) -> float:
     return shape.reach / shape.equivalent_radius
 
 
+def largest_cluster_reach(case: CaseData) -> float:
+    """Return how far the largest clusters of a case reach from their centres [m], 0 without any."""
+    groups: list[Group] = [*case.particles, *case.insertions]
+    sizes = [(group, group_sizes(case, group)) for group in groups if group.shape is not None]
+    return max(
+        (reach_of(case, group) * size.largest for group, size in sizes if size is not None), default=0.0
+    )
+
+
 def sphere_limits(case: CaseData, group: Group) -> tuple[float, float] | None:
     """Return the smallest and the largest radius [m] of all spheres of a group; None if they come from a file."""
     sizes = group_sizes(case, group)

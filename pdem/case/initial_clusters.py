@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-PLACED = ("id", "shape", "radius", "position", "velocity", "angular_velocity", "material", "orientation")
-"""Columns from which clusters are made, see `pdem.particles.cluster_members.cluster_columns`."""
-
 
 def members_of(case: CaseData, group: ParticleGroup | Insertion) -> int:
     """Return the number of spheres of each particle of a group."""
@@ -102,7 +99,10 @@ def with_members(case: Case, table: Table) -> ParticleTable:
 
 
 def made_clusters(case: Case, placed: Table) -> tuple[Table, Table]:
-    """Return the columns of the members of clusters, and those of the clusters, from the columns `PLACED`."""
+    """Return the columns of the members of clusters, and those of the clusters.
+
+    They are made from what `pdem.particles.cluster_members.cluster_columns` takes, and maybe ``liquid``.
+    """
     shapes = list(shapes_of(case).values())
     density = np.array([one.density for one in material_properties(case)])
     clusters = cluster_columns(shapes, placed, density)

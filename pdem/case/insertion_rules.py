@@ -12,6 +12,7 @@ from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
 from pdem.case.shape_rules import shape_use_problems
+from pdem.case.shapes import is_in_file
 from pdem.case.size_sections import sizes_of
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.foundation.errors import CaseError, InputError
@@ -116,7 +117,7 @@ def _plane(insertion: Insertion, where: Location) -> Iterator[Problem]:
 def _geometry(case: CaseData, index: int, where: Location) -> Iterator[Problem]:
     """Yield the problems of where particles come in, unless that is in a file, which is opened before the run."""
     insertion = case.insertions[index]
-    if isinstance(insertion.face, MeshFace):
+    if isinstance(insertion.face, MeshFace) or is_in_file(case, insertion.shape):
         return
     if isinstance(insertion.face, WallFace):
         text = "is a wall, which particles touch; give the corners of a face that lies a radius before it"

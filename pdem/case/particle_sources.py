@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from pdem.case.group_sizes import group_sizes, reach_of, sphere_limits
 from pdem.case.inlets import largest_insertion_speed
+from pdem.case.shapes import is_in_file
 
 if TYPE_CHECKING:
-    from pdem.case.insertion_sections import Insertion
+    from pdem.case.group_sizes import Group
     from pdem.case.particle_file_limits import FileLimits
-    from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
 
 
@@ -22,9 +22,9 @@ def particle_materials(case: CaseData) -> list[str]:
 
 
 def largest_given_radius(case: CaseData) -> float:
-    """Return the largest radius [m] of particles whose radii are not in files; of clusters how far they reach."""
-    groups: list[ParticleGroup | Insertion] = [*case.particles, *case.insertions]
-    sizes = [(one, group_sizes(case, one)) for one in groups]
+    """Return the largest radius [m] of particles whose sizes are not in files; of clusters how far they reach."""
+    groups: list[Group] = [*case.particles, *case.insertions]
+    sizes = [(one, group_sizes(case, one)) for one in groups if not is_in_file(case, one.shape)]
     return max((reach_of(case, one) * size.largest for one, size in sizes if size is not None), default=0.0)
 
 

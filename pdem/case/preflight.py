@@ -12,6 +12,7 @@ import numpy as np
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
+from pdem.case.group_sizes import largest_cluster_reach
 from pdem.case.insertion_preflight import inserted_number, insertion_findings
 from pdem.case.open_sides import falling_findings, falling_inlet_findings
 from pdem.case.particle_checks import OVERLAP_WARNING, level_of, particle_findings, particle_name, share
@@ -164,7 +165,8 @@ def overlap_findings(case: Case, particles: Population) -> Iterator[Finding]:
     columns, over = particles.columns, particles.over
     given = {name: columns[name] for name in ("id", "radius", "position")}
     given["cluster"] = columns.get("cluster", np.zeros(len(columns["id"]), np.int64))
-    rows, ranks = over.near(particles["position"], 2.0 * particles["radius"])
+    # members of a cluster are where its centre is owned, which may be as far away as it reaches
+    rows, ranks = over.near(particles["position"], 2.0 * particles["radius"] + largest_cluster_reach(case))
     away = ranks != over.rank
     copies = over.route({name: column[rows[away]] for name, column in given.items()}, ranks[away])
     ids, radius, position, cluster = (np.concatenate((given[name], copies[name])) for name in given)

@@ -152,6 +152,9 @@ class Output(Section):
         Interval of energies, loads and counters, in s; by default a five-hundredth of the run.
     checkpoint_every : float
         Interval of checkpoints, in s; by default a tenth of the run.
+    checkpoints_kept : int
+        How many checkpoints stay: the newest two, and earlier ones spread over the run, from which ``pdem replay``
+        begins. With 1 only the newest stays. Those that stages end with stay besides.
     energies : bool
         Whether contacts keep accounts of stored and lost energies. If not, only energies that follow from the state are
         written, histories are shorter, and the run is faster. The motion has the same bits.
@@ -169,6 +172,7 @@ class Output(Section):
     fields_every: Positive
     series_every: Positive
     checkpoint_every: Positive
+    checkpoints_kept: Annotated[int, Field(ge=1)] = 6
     energies: bool = True
     stress: bool = False
     contacts_every: Positive | None = None

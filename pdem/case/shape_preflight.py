@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.case.checks import periodic_width_problems
 from pdem.case.findings import Finding
 from pdem.case.group_sizes import group_sizes, reach_of
+from pdem.case.messages import shown_key
 from pdem.case.shapes import shape_masses, shape_of
 from pdem.particles.cluster_shapes import shape_warnings
 
@@ -50,11 +52,13 @@ def _of_one(case: Case, name: str) -> Iterator[Finding]:
 
 
 def _too_large(case: Case, group: Group) -> Iterator[Finding]:
-    """Report clusters that are longer than the domain."""
+    """Report clusters that are longer than the domain, or too long for its periodic sides."""
     sizes, domain = group_sizes(case, group), case.domain
     assert sizes is not None, "clusters have no file"
     reach = reach_of(case, group) * sizes.largest
     side = float(np.subtract(domain.upper, domain.lower)[: domain.dimension].min())
+    for problem in periodic_width_problems(case, reach):
+        yield Finding("error", f"shape {group.shape}", f"{shown_key(problem.location)} {problem.text}")
     if 2.0 * reach > side:
         text = f"reaches up to {reach:.4g} m from its centre, and the domain is {side:.4g} m wide: widen it, or reduce "
         yield Finding("error", f"shape {group.shape}", text + "radius or shapes." + f"{group.shape}.scale")

@@ -54,7 +54,7 @@ def shape_use_problems(
     if group.shape not in case.shapes:
         names = list(case.shapes)
         hint = nearest_key_hint(group.shape, names) if names else "the case has no [shapes.NAME]"
-        yield Problem((*where, "shape"), f"({group.shape!r}) is no shape of the case; {hint}")
+        yield Problem((*where, "shape"), f"is no shape of the case; {hint}")
     if getattr(group, "file", None) is not None:
         yield Problem((*where, "file"), "holds spheres, each for itself; for clusters give fill or positions")
     axis = getattr(group.orientation, "axis", None)

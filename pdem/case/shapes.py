@@ -18,6 +18,11 @@ def has_clusters(case: CaseData) -> bool:
     return any(shape is not None for shape in used)
 
 
+def is_in_file(case: CaseData, name: str | None) -> bool:
+    """Tell whether the spheres of a shape are in a file, which rules of the case file do not open."""
+    return name is not None and case.shapes[name].file is not None
+
+
 def shapes_of(case: CaseData) -> dict[str, ClusterShape]:
     """Return the shapes of a case by name, none if no particles use them.
 

@@ -18,6 +18,7 @@ from pdem.cli.explain import explain
 from pdem.cli.mesh import mesh
 from pdem.cli.new import new
 from pdem.cli.render import render
+from pdem.cli.replay import replay
 from pdem.cli.results import export, plot
 from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
@@ -93,6 +94,7 @@ for command in (
     shape,
     run,
     restart,
+    replay,
     render,
     plot,
     watch,

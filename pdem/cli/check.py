@@ -59,7 +59,7 @@ def _check(
     from pdem.case.preflight import preflight
     from pdem.case.wall_files import read_walls
     from pdem.foundation.machine import default_threads
-    from pdem.output.summary import counted
+    from pdem.output.summary import body_count, counted
     from pdem.simulation.forecast import forecast
     from pdem.simulation.output_folder import folder_findings
     from pdem.simulation.ranks import launch_layout
@@ -83,7 +83,7 @@ def _check(
         click.echo(str(finding))
     count = Counter(finding.level for finding in findings)
     numbers = ", ".join(counted(count[level], level) for level in ("error", "warning"))
-    click.echo(f"{counted(len(particles['id']), 'particle')}: {numbers}")
+    click.echo(f"{counted(body_count(particles), 'particle')}: {numbers}")
     return _WRONG_INPUT if count["error"] else 0
 
 

@@ -29,12 +29,35 @@ _DIGITS = re.compile(r"[0-9]+")
 STAGE_PREFIX = "stage-"
 """What names of checkpoints begin with that stages have ended with. They stay."""
 
-CHECKPOINTS_TO_KEEP = 2
-"""Checkpoints of a run that stay: if the disk damages the newest, the one before is there."""
+CHECKPOINTS_TO_KEEP = 6
+"""Checkpoints of a run that stay, unless the case says another number."""
+
+NEWEST_TO_KEEP = 2
+"""Newest checkpoints that stay in any case: if the disk damages the newest, the one before is there."""
+
+
+def steps_to_keep(steps: Sequence[int], keep: int) -> list[int]:
+    """Return which checkpoints stay: the newest two, and earlier ones that are spread over the run.
+
+    As long as there are too many, the one goes without which the gap is smallest between those before and behind it; of
+    several the latest. The begin of the run counts as one that is always there.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        In ascending order.
+    keep : int
+        How many stay, at least 1.
+    """
+    kept = list(steps)
+    while len(kept) > keep:
+        before, older = [0, *kept], range(len(kept) - min(NEWEST_TO_KEEP, keep))
+        del kept[min(older, key=lambda at: (kept[at + 1] - before[at], -at))]
+    return kept
 
 
 class CheckpointFolder:
-    """The last few checkpoints of a run.
+    """The checkpoints of a run: the newest, and some that are spread over it (`steps_to_keep`).
 
     Parameters
     ----------
@@ -122,8 +145,10 @@ class CheckpointFolder:
 
     def _remove_others(self, step: int) -> None:
         earlier = [other for other in self.paths() if step_of(other) <= step]
-        for other in set(self.paths()) - set(earlier[-self.keep :]):
-            other.unlink(missing_ok=True)
+        kept = steps_to_keep([step_of(other) for other in earlier], self.keep)
+        for other in self.paths():
+            if step_of(other) not in kept:
+                other.unlink(missing_ok=True)
         for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
             left_over.unlink(missing_ok=True)
 

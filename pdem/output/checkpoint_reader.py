@@ -16,7 +16,12 @@ from pdem.containers.global_order import part_of
 from pdem.foundation.errors import CheckpointError
 from pdem.foundation.machine import default_threads
 from pdem.output.checksum import REMEDY, Region, Seal, check_seal
-from pdem.output.content_digest import Layout, content_digest_of_format_1, content_digest_of_layout
+from pdem.output.content_digest import (
+    Layout,
+    content_digest,
+    content_digest_of_format_1,
+    content_digest_of_layout,
+)
 from pdem.output.parallel_hdf5 import BLOCK_ROWS, CHECKSUM_BYTES, block_checksum, bytes_of, read_at
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason
 
@@ -87,6 +92,13 @@ class CheckpointReader:
             if self._seal.version > 1:
                 _check_place(self._seal, f"{group.name.strip('/')}/{name}", dataset)
         return found
+
+    def digest(self, without: Collection[str] = ()) -> str:
+        """Return the digest (hexadecimal) of the columns of all groups but some, without the attributes."""
+        names = [name for name in self.layout if name not in without]
+        if self._old_groups is not None:
+            return content_digest({name: self._old_groups[name] for name in names}, {})
+        return content_digest_of_layout({name: self.layout[name] for name in names}, self._seal.checks, {})
 
     def read(
         self,

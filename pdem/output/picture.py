@@ -12,7 +12,7 @@ import numpy as np
 
 from pdem.foundation.errors import PdemError
 from pdem.output.scene import field_label
-from pdem.output.summary import counted
+from pdem.output.summary import body_count, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -268,7 +268,7 @@ def _add_scale(plotter: Any, look: Look) -> None:
 
 def _add_text(plotter: Any, frame: Frame, look: Look) -> None:
     """Add title, time and number of particles at the upper left."""
-    state = f"t = {frame.time:.4g} s    {counted(len(frame.columns['radius']), 'particle')}"
+    state = f"t = {frame.time:.4g} s    {counted(body_count(frame.columns), 'particle')}"
     lines = [(frame.title, 13), (state, 10)] if frame.title else [(state, 10)]
     height = 0.97
     for text, points in lines:

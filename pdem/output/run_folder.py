@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.digest_file import DIGESTS_FILE
 from pdem.output.formats import FORMATS
 from pdem.output.log import LOG_FILE
 from pdem.output.series import TABLE, read_series_head
@@ -33,7 +34,7 @@ LAW_FILES = ("laws.md", "laws.json", "laws.png")
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"(checkpoint-\d+\.h5|stage-.*\.h5|series\.(h5|csv))\.tmp|"
+    r"(checkpoint-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|digests\.csv)\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))})\.torn-\d+"
 )
 
@@ -107,7 +108,7 @@ def remove_run(folder: Path | str) -> None:
     """
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
-    others += [folder / name for name in (*_RESULT_FILES, PICTURE_FILE, *LAW_FILES)]
+    others += [folder / name for name in (*_RESULT_FILES, DIGESTS_FILE, PICTURE_FILE, *LAW_FILES)]
     checkpoints = CheckpointFolder(folder)
     remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
 

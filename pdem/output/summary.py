@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _NAME_WIDTH = 24
@@ -61,6 +65,14 @@ def phase_table(seconds: Mapping[str, Sequence[float]]) -> str:
         )
     lines.append(f"{'total':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
     return "\n".join(lines)
+
+
+def body_count(columns: Mapping[str, NDArray[Any]]) -> int:
+    """Return how many particles there are among columns of spheres: the spheres of a cluster are one."""
+    if "cluster" not in columns:
+        return len(columns["radius"])
+    clusters = np.unique(columns["cluster"])
+    return int(np.count_nonzero(columns["cluster"] == 0) + np.count_nonzero(clusters))
 
 
 def throughput(particle_steps: float, seconds: float, cores: int) -> str:

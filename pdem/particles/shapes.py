@@ -49,8 +49,17 @@ class ClusterShape:
 
     @classmethod
     def of(cls, centre: Floats, radius: Floats, solid: Solid) -> ClusterShape:
-        """Return the shape of these spheres with the mass of a solid."""
-        return cls(centre, radius, solid, *principal_axes(solid.inertia))
+        """Return the shape of these spheres with the mass of a solid.
+
+        Where all centres are in one plane of constant z that is a plane of symmetry: rounding must not turn the shape
+        out of it, or a case of dimension 2 would not stay flat.
+        """
+        if np.ptp(centre[:, 2]) == 0.0 and abs(solid.centre[2] - centre[0, 2]) < 1e-9 * float(radius.max()):
+            solid = _flat(solid, float(centre[0, 2]))
+        moments, axes = principal_axes(solid.inertia)
+        if not solid.inertia[2, :2].any():
+            axes[2, :2] = axes[:2, 2] = 0.0
+        return cls(centre, radius, solid, moments, axes)
 
     @property
     def offset(self) -> Floats:
@@ -76,6 +85,14 @@ class ClusterShape:
     def mass_share(self) -> float:
         """Volume over that of all its spheres, at most 1: by how much a sphere may show less than its own mass."""
         return min(1.0, self.solid.volume / float((4.0 / 3.0 * np.pi * self.radius**3).sum()))
+
+
+def _flat(solid: Solid, height: float) -> Solid:
+    """Return a solid that a plane of constant z [m] halves, without what rounding has left of the other halves."""
+    centre, inertia = solid.centre.copy(), solid.inertia.copy()
+    centre[2] = height
+    inertia[2, :2] = inertia[:2, 2] = 0.0
+    return solid._replace(centre=centre, inertia=inertia)
 
 
 def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:

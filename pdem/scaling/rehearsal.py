@@ -16,6 +16,7 @@ import numpy as np
 import tomli_w
 
 from pdem.case.model import Case
+from pdem.case.shapes import has_clusters
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
@@ -72,13 +73,18 @@ class Rehearsal:
     Raises
     ------
     InputError
-        If processes beside shall have several threads, no axis of the case is periodic, or there are no particles.
+        If processes beside shall have several threads, no axis of the case is periodic, there are no particles, or
+        some are rigid clusters.
     """
 
     def __init__(
         self, name: str, start: Start, threads: int, steps: int, warm_up: int, beside: int = 0
     ) -> None:
         self.case, self._meshes = start.case, list(start.meshes)
+        if has_clusters(self.case):
+            raise InputError(
+                f"{name}: has rigid clusters, whose states a rehearsal does not make up; measure it by pdem scaling run"
+            )
         domain = self.case.domain
         self.periodic = [bool(one) for one in domain.periodic]
         if not any(self.periodic):

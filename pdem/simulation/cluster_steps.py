@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.motion.rigid_clusters import place_all_members
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -50,3 +52,13 @@ def keep_clusters(system: System, removed: NDArray[np.int64]) -> None:
     if system.clusters is not None and len(removed):
         table = system.clusters.table
         table.keep(~np.isin(table.number[: table.count], removed))
+
+
+def place_written_clusters(system: System) -> None:
+    """Bring the members where a script may have moved their clusters, whose orientations become of unit length."""
+    if system.clusters is None:
+        return
+    table = system.clusters.table
+    length = np.linalg.norm(table.orientation, axis=1, keepdims=True)
+    table.orientation[:] = np.where(length == 1.0, table.orientation, table.orientation / length)
+    place_all_members(table, system.particles, system.constants.density)

@@ -17,7 +17,6 @@ from pdem.contact.law.contact_law import AGE
 from pdem.contact.walls.stages import wall_columns_of
 from pdem.foundation.cache import cache_directory
 from pdem.foundation.fields import state_fields, written_fields
-from pdem.output.checkpoint_folder import CHECKPOINTS_TO_KEEP
 from pdem.output.contact_snapshots import contact_fields
 from pdem.output.summary import duration, quantity
 from pdem.simulation.carried_liquid import kept_fields
@@ -148,7 +147,7 @@ def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
         rows,
         rows * _SERIES_NUMBER * (12 + terms + 7 * len(case.walls) + 3 * len(case.insertions)),
         # one more while the next is written
-        min(CHECKPOINTS_TO_KEEP + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
+        min(output.checkpoints_kept + 1, math.ceil(end / output.checkpoint_every)) + len(case.stages),
         particles * _checkpoint_bytes(case, law, bool(meshes)),
         0 if output.contacts_every is None else math.floor(end / output.contacts_every) + 1,
         particles * CONTACTS_PER_PARTICLE * _contact_bytes(law),

@@ -19,6 +19,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.digest_file import record_digest, state_digest
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
@@ -32,7 +33,7 @@ from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
-from pdem.simulation.state import local_groups, tables_of
+from pdem.simulation.state import OBSERVING, local_groups, tables_of
 from pdem.simulation.wall_columns import driven_columns, load_columns
 from pdem.simulation.wall_output import (
     BODY_FIELDS,
@@ -109,7 +110,7 @@ class Outputs:
         self._particles = ParticleOutput(simulation, self._folder, self._attributes)
         self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
         self._contacts = contact_file_of(simulation, self._format, self._attributes)
-        self._checkpoints = CheckpointFolder(self._folder)
+        self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
         notes = prepare_output_folder(
             simulation, overwrite=overwrite, conflict=self._conflicting_file, commands=commands
         )
@@ -346,7 +347,13 @@ class Outputs:
         step = int(tables["counters"].columns["step"])
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
-        return self._checkpoints.write_tables(step, tables, attributes, system.exchange)
+        path = self._checkpoints.write_tables(step, tables, attributes, system.exchange)
+
+        def record() -> Path:
+            record_digest(self._folder, step, state_digest(path, OBSERVING))
+            return path
+
+        return on_first_rank(system.exchange, record)
 
     def has_stage(self, name: str) -> bool:
         """Return whether the checkpoint that a stage ends with is there. Collective."""

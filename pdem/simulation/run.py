@@ -20,6 +20,7 @@ from pdem.simulation.insertions import report_lines
 from pdem.simulation.observation import Observation
 from pdem.simulation.output_folder import PYTHON
 from pdem.simulation.outputs import Outputs
+from pdem.simulation.schedule import Schedule
 from pdem.simulation.sensor_report import finish_sensors
 from pdem.simulation.stage_report import stage_lines
 from pdem.simulation.state import local_groups
@@ -30,46 +31,15 @@ if TYPE_CHECKING:
 
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
+    from pdem.simulation.schedule import Window
     from pdem.simulation.state import Groups
     from pdem.simulation.trace import Trace
 
 WARM_UP = 0.02
 """First part of the steps, which does not count for the speed: lists grow, caches fill."""
 
-PROGRESS_SHARES = 20
-"""Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
-
 STATE_COPY_EVERY = 200
 """Steps between two copies of the state, for the checkpoint of a run that blows up."""
-
-
-class Schedule:
-    """Steps at which outputs are due.
-
-    Attributes
-    ----------
-    last : int
-        Step at which the run ends.
-    fields, series, checkpoint, progress : int
-        Steps between outputs.
-    contacts : int
-        Steps between two outputs of contacts, 0 for none.
-    """
-
-    def __init__(self, simulation: Engine) -> None:
-        output, step = simulation.case.output, simulation.system.constants.step
-        self.last = round(simulation.case.time.end / step)
-        self.fields = max(1, round(output.fields_every / step))
-        self.series = max(1, round(output.series_every / step))
-        self.checkpoint = max(1, round(output.checkpoint_every / step))
-        every = output.contacts_every
-        self.contacts = 0 if every is None else max(1, round(every / step))
-        self.progress = max(1, self.last // PROGRESS_SHARES)
-
-    def next_stop(self, step: int) -> int:
-        """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = (self.fields, self.series, self.checkpoint, self.progress, self.contacts or self.last)
-        return min(self.last, *((step // every + 1) * every for every in intervals))
 
 
 def run(
@@ -83,6 +53,7 @@ def run(
     commands: UserCommands = PYTHON,
     observers: Sequence[Any] | None = None,
     files: Mapping[str, bytes] | None = None,
+    window: Window | None = None,
 ) -> int:
     """Run a simulation to the end of its case, with all output; return the number of steps taken.
 
@@ -106,6 +77,8 @@ def run(
         See `Simulation.run`.
     files : mapping of str to bytes, optional
         Further files for the output folder, by their names.
+    window : Window, optional
+        The part of the run whose output is written, and where it ends.
 
     Raises
     ------
@@ -138,7 +111,8 @@ def run(
             nullcontext() if trace is None else trace.recording(simulation),
         ):
             simulation.system.stop_requested = lambda: listening.requested
-            return _Run(simulation, outputs, trace, observation).run_to_end()
+            schedule = Schedule(simulation, window)
+            return _Run(simulation, outputs, trace, observation, schedule).run_to_end()
     finally:
         outputs.close()
 
@@ -147,13 +121,18 @@ class _Run:
     """The loop over steps and outputs."""
 
     def __init__(
-        self, simulation: Engine, outputs: Outputs, trace: Trace | None, observation: Observation
+        self,
+        simulation: Engine,
+        outputs: Outputs,
+        trace: Trace | None,
+        observation: Observation,
+        schedule: Schedule,
     ) -> None:
         self.simulation = simulation
         self.outputs = outputs
         self.trace = trace
         self.observation = observation
-        self.schedule = Schedule(simulation)
+        self.schedule = schedule
         self._note_stop()
         self.first = simulation.step
         self.good_state: Groups = {}
@@ -168,7 +147,7 @@ class _Run:
             self._write_due_output(first=True)
         else:
             self.good_state = local_groups(simulation.system)
-            if any(self.observation.asked):
+            if any(self.observation.asked) or self.schedule.begins_at(simulation.step):
                 self._write_due_output()
         try:
             self._keep_stage(only_missing=True)
@@ -231,16 +210,18 @@ class _Run:
     def _write_due_output(self, *, first: bool = False) -> None:
         step, schedule, asked = self.simulation.step, self.schedule, self.observation.asked
         stages = self.simulation.system.stages
-        last = step >= schedule.last or stages.finished
-        if step % schedule.series == 0 or last or asked.snapshot:
+        last, shown = schedule.is_edge(step) or stages.finished, schedule.is_shown(step)
+        if shown and (step % schedule.series == 0 or last or asked.snapshot):
             self._write_series_row()
         elif step % schedule.progress == 0:
             self.outputs.show_progress(*self._since_warm_up())
-        if step % schedule.fields == 0 or last or asked.snapshot:
+        if shown and (step % schedule.fields == 0 or last or asked.snapshot):
             self.outputs.write_snapshot()
-        if (schedule.contacts and step % schedule.contacts == 0) or last or asked.snapshot:
+        contacts = schedule.contacts and step % schedule.contacts == 0
+        if shown and (contacts or last or asked.snapshot):
             self.outputs.write_contacts()
-        if asked.checkpoint or (not first and (step % schedule.checkpoint == 0 or last or stages.is_over)):
+        due = schedule.has_checkpoint(step) or stages.finished or stages.is_over
+        if asked.checkpoint or (not first and due):
             self.outputs.flush()
             self._write_checkpoint(local_groups(self.simulation.system))
             self._keep_stage()

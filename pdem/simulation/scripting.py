@@ -13,6 +13,7 @@ from pdem.foundation.errors import InputError, name_hint
 from pdem.particles.regions import wrap_positions
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import advance_by
+from pdem.simulation.cluster_steps import place_written_clusters
 from pdem.simulation.insertion_checks import checked_columns
 from pdem.simulation.observation import Observation
 from pdem.simulation.population import check_ids_exist, insert_particles, remove_particles
@@ -154,7 +155,8 @@ class Scripting(Reductions):
     def rebuild_lists(self) -> None:
         """Make lists anew, after positions or radii of particles have been written. Collective.
 
-        Positions on periodic axes are wrapped. Contacts go on where particles still touch.
+        Positions on periodic axes are wrapped. Contacts go on where particles still touch. Members of clusters go where
+        the `clusters` are that may have been written; what is written to themselves has no effect.
 
         Raises
         ------
@@ -163,6 +165,7 @@ class Scripting(Reductions):
         """
         self.before_change()
         system = self.system
+        place_written_clusters(system)
         on_each_rank(system.exchange, lambda: _check_written(system.particles))
         own = system.particles
         wrapped = wrap_positions(own.position, self.case.domain)

@@ -40,6 +40,10 @@ ORDER = {
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
+OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED)
+"""Groups of those who look on: what they hold does not say which motion it was."""
+
+
 def local_groups(system: System) -> Groups:
     """Return copies of this rank's part of the state."""
     pairs = system.pair_records()

@@ -50,7 +50,14 @@ def test_overwriting_leaves_nothing_of_the_old_run_and_all_that_is_not_of_it(her
     run("run", "case.toml", "--overwrite", settings=["time.end=0.001", "walls=[]"])
     assert [Path("out", name).read_text() for name in own] == ["mine"] * len(own)
     rest = {path.name for path in Path("out").iterdir()} - set(own)
-    assert rest == {"checkpoint-000000100.h5", "series.h5", "series.csv", "particles.vtkhdf", "run.log"}
+    assert rest == {
+        "checkpoint-000000100.h5",
+        "digests.csv",
+        "series.h5",
+        "series.csv",
+        "particles.vtkhdf",
+        "run.log",
+    }
 
 
 def test_old_checkpoints_go_before_anything_else(here, monkeypatch):

@@ -128,7 +128,7 @@ def test_a_restart_passes_over_a_torn_checkpoint(example, monkeypatch):
         "run", "two_spheres.toml", *(word for one in settings for word in ("--set", one))
     )
     assert code == 0, errors
-    _, newest = sorted(Path("torn").glob("checkpoint-*.h5"))
+    *_, newest = sorted(Path("torn").glob("checkpoint-*.h5"))
     whole = newest.read_bytes()
     Path("whole.h5").write_bytes(whole)
     newest.write_bytes(whole[: len(whole) // 2])

@@ -105,10 +105,8 @@ def test_snapshots_mark_walls_that_are_not_there(here):
 def test_a_stage_is_repeated_with_the_same_bits(here):
     before = state("out/stage-float.h5")
     said = refused("restart", "out", "--from", "fall")
-    assert (
-        "it would go on from step 150 (0.0015 s), and checkpoint-000000250.h5, checkpoint-000000330.h5"
-        in said
-    )
+    assert "it would go on from step 150 (0.0015 s), and checkpoint-" in said
+    assert "checkpoint-000000250.h5, checkpoint-000000330.h5" in said
     assert Path("out/stage-fall.h5").exists()
     run("restart", "out", "--from", "fall", "--overwrite")
     assert state("out/stage-float.h5") == before

@@ -1,0 +1,61 @@
+"""Digests of all states that a run has written checkpoints of, also of those that are gone: they prove a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdem.foundation.errors import CheckpointError
+from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.storage import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+DIGESTS_FILE = "digests.csv"
+"""Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""
+
+_HEAD = "step,state"
+
+
+def state_digest(path: Path | str, without: Collection[str] = ()) -> str:
+    """Return the digest (hexadecimal) of the state in a checkpoint: all groups but some, no attributes.
+
+    Unlike the digest of the content it does not tell on how many ranks, where and with which output a run was made.
+
+    Raises
+    ------
+    CheckpointError
+        If the checkpoint cannot be read.
+    """
+    return CheckpointReader(path).digest(without)
+
+
+def read_digests(folder: Path | str) -> dict[int, str]:
+    """Return the digests of a folder by step, none if it has no such file; lines that are torn are left out."""
+    try:
+        lines = (Path(folder) / DIGESTS_FILE).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    rows = (line.split(",") for line in lines if line != _HEAD)
+    return {int(row[0]): row[1] for row in rows if len(row) == 2 and row[0].isdecimal() and row[1]}
+
+
+def record_digest(folder: Path | str, step: int, digest: str) -> None:
+    """Add the digest of a step to the file of a folder; what the file has of this and later steps goes.
+
+    Raises
+    ------
+    CheckpointError
+        If the file cannot be written.
+    """
+    path = Path(folder) / DIGESTS_FILE
+    found = {one: text for one, text in read_digests(folder).items() if one < step} | {step: digest}
+    new = path.with_name(f"{path.name}.tmp")
+    try:
+        new.write_text("\n".join([_HEAD, *(f"{one},{text}" for one, text in found.items())]) + "\n")
+        new.replace(path)
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: cannot be written ({reason(error)}); make room, then restart"
+        ) from None

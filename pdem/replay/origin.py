@@ -1,0 +1,103 @@
+"""What a folder holds of a run that is to be replayed: checkpoints to begin from, digests to compare with, the case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.digest_file import read_digests
+from pdem.output.series import read_series_head
+from pdem.simulation.state import OBSERVING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A run in a folder, as it can be replayed.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is.
+    checkpoints : dict of int to Path
+        Readable ones by step, in ascending order.
+    digests : dict of int to str
+        Of the states of all checkpoints that were ever written, by step, as far as they are known.
+    step : float
+        Time step [s].
+    reached : int
+        Last step of which there is something.
+    notes : tuple of str
+        Checkpoints that cannot be read.
+    """
+
+    folder: Path
+    checkpoints: Mapping[int, Path]
+    digests: Mapping[int, str]
+    step: float
+    reached: int
+    notes: tuple[str, ...] = ()
+
+    def before(self, step: int) -> int | None:
+        """Return the step of the newest checkpoint that is not after a step, None if the run's begin is nearer."""
+        return max((one for one in self.checkpoints if one <= step), default=None)
+
+    def proof_after(self, step: int) -> int | None:
+        """Return the first step, not before this one, of which the digest is known; None if there is none."""
+        return min((one for one in self.digests if one >= step), default=None)
+
+    def case_from(self, step: int) -> Path:
+        """Return the checkpoint whose case ruled the steps behind `step`: the next one, or else the newest."""
+        later = [path for one, path in self.checkpoints.items() if one > step]
+        return later[0] if later else self.checkpoints[max(self.checkpoints)]
+
+
+def origin_of(folder: Path | str) -> Origin:
+    """Return what a folder holds of a run.
+
+    Raises
+    ------
+    InputError
+        If it is no folder, or has no readable checkpoint.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name the output folder of a run")
+    paths, files = CheckpointFolder(folder), {}
+    readers, notes = dict[int, CheckpointReader](), []
+    for path in (*paths.paths(), *paths.of_stages()):
+        try:
+            reader = CheckpointReader(path)
+        except CheckpointError as error:
+            notes.append(str(error))
+            continue
+        step = int(str(reader.attributes["step"]))
+        readers[step], files[step] = reader, path
+    if not files:
+        detail = f" ({'; '.join(notes)})" if notes else ""
+        raise InputError(
+            f"{folder}: holds no readable checkpoint{detail}; a replay needs one, be it only for the case: run it again"
+        )
+    digests = read_digests(folder) | {step: reader.digest(OBSERVING) for step, reader in readers.items()}
+    length = _length_of(next(iter(readers.values())).attributes, folder)
+    rows = read_series_head(folder).last_time or 0.0
+    reached = max(round(rows / length), *digests)
+    return Origin(
+        folder, dict(sorted(files.items())), dict(sorted(digests.items())), length, reached, tuple(notes)
+    )
+
+
+def _length_of(attributes: Mapping[str, Any], folder: Path) -> float:
+    """Return the time step [s] that is stored in a checkpoint."""
+    if "time_step" not in attributes:
+        raise InputError(
+            f"{folder}: its checkpoints are of a version that did not store the time step; go on from one by pdem "
+            "restart, the next one has it"
+        )
+    return float(attributes["time_step"])

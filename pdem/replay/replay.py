@@ -1,0 +1,317 @@
+"""An interval of a finished run again, with more output, and the proof by digests that it is the same motion."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.differences import differences_text, physical_differences
+from pdem.case.model import Case
+from pdem.foundation.arguments import real_number
+from pdem.foundation.errors import InputError
+from pdem.output.checkpoint import Checkpoint
+from pdem.output.checkpoint_reader import CheckpointReader
+from pdem.output.digest_file import read_digests
+from pdem.output.provenance import changes_since
+from pdem.replay.origin import Origin, origin_of
+from pdem.replay.overlay import check_same_motion
+from pdem.simulation.engine import RestartPoint
+from pdem.simulation.inputs import case_of, checkpoint_at
+from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
+from pdem.simulation.output_folder import PYTHON, is_same_folder
+from pdem.simulation.ranks import group_of, on_first
+from pdem.simulation.run import run
+from pdem.simulation.schedule import Window
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pdem.simulation.observer import Observer
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay was, and whether it was the same motion.
+
+    Attributes
+    ----------
+    folder : Path
+        Where its output is.
+    begin, end : float
+        The interval [s], in whole steps.
+    started : int
+        Step from which it was computed: of a checkpoint, or 0.
+    same, other : tuple of int
+        Steps at which the digests of the state were those of the run, and at which they were not.
+    notes : tuple of str
+        What else is to be known: other versions, changes.
+    """
+
+    folder: Path
+    begin: float
+    end: float
+    started: int
+    same: tuple[int, ...] = ()
+    other: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """Whether it was compared with the run and is the same motion, bit for bit."""
+        return bool(self.same) and not self.other
+
+    def __str__(self) -> str:
+        """Return the result in lines of text."""
+        head = f"replayed {self.begin:.9g} s to {self.end:.9g} s from step {self.started}; results in {self.folder}"
+        return "\n".join([head, self._verdict(), *self.notes])
+
+    def _verdict(self) -> str:
+        if self.other:
+            good = (
+                f"the same at step {self.same[-1]}, " if self.same and self.same[-1] < self.other[0] else ""
+            )
+            return (
+                f"not the same motion: {good}other bits at step {self.other[0]}, where the run has a digest"
+            )
+        if not self.same:
+            return "not proved: the run has no digest of a later state to compare with"
+        steps = ", ".join(map(str, self.same))
+        return f"the same motion, bit for bit: the digest of the state is that of the run at step {steps}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be replayed.
+
+    Attributes
+    ----------
+    folder : Path or str
+        Output folder of the run.
+    begin, end : float
+        First and last time of the output [s].
+    output : Path or str or None
+        New folder; by default that of the run with ``-replay`` behind its name.
+    fields_every : float or None
+        Interval of the snapshots [s].
+    contacts : bool
+        Also write all contacts, at the times of the snapshots.
+    settings : tuple of str
+        Further changes of the case, as ``key=value``, which must not change the motion.
+    """
+
+    folder: Path | str
+    begin: float
+    end: float
+    output: Path | str | None = None
+    fields_every: float | None = None
+    contacts: bool = False
+    settings: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Path:
+        """The folder of the replay."""
+        given = Path(self.folder)
+        return given.with_name(f"{given.resolve().name}-replay") if self.output is None else Path(self.output)
+
+    def changes(self, usual: float) -> list[str]:
+        """Return the changes of a case whose snapshots usually have this interval [s]."""
+        every = usual if self.fields_every is None else self.fields_every
+        changes = [f"output.folder={json.dumps(str(self.target))}", f"output.fields_every={every!r}"]
+        if self.contacts:
+            changes.append(f"output.contacts_every={every!r}")
+        return [*changes, *self.settings]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a request is met: known on all ranks alike."""
+
+    text: str
+    directory: str
+    start: Path | None
+    window: Window
+    digests: dict[int, str]
+    notes: tuple[str, ...]
+
+    def case(self) -> Case:
+        """Return the case of the replay."""
+        return Case.from_text(self.text, self.directory)
+
+
+def replay(
+    folder: Path | str,
+    begin: float,
+    end: float,
+    *,
+    output: Path | str | None = None,
+    fields_every: float | None = None,
+    contacts: bool = False,
+    settings: Sequence[str] = (),
+    observers: Sequence[Observer | Callable[[Any], Any]] = (),
+    comm: Any = None,
+    threads: int | None = None,
+) -> Replayed:
+    """Run an interval of a finished run again, with more output, on any number of ranks. Collective.
+
+    It begins from the newest checkpoint before the interval, or at time 0, and goes on behind the interval to the next
+    state of which the run has a digest, which says whether it is the same motion.
+
+    Parameters
+    ----------
+    folder : path
+        Output folder of the run, which stays as it is.
+    begin, end : float
+        First and last time of the output [s].
+    output : path, optional
+        New folder; by default that of the run with ``-replay`` behind its name.
+    fields_every : float, optional
+        Interval of the snapshots [s]; by default that of the run.
+    contacts : bool
+        Also write all contacts, at the times of the snapshots.
+    settings : sequence of str
+        Further changes of the case, as ``key=value``: outputs and sensors, nothing that changes the motion.
+    observers : sequence of callable
+        Functions as for `Simulation.run`. Those of the run that wrote to particles have to be among them.
+    comm, threads
+        As for `Simulation`.
+
+    Raises
+    ------
+    InputError
+        If the interval is not within the run, or the new folder is taken. Nothing is changed then.
+    CaseError
+        If a change is not valid, or would change the motion.
+    BlowUpError
+        Where the run blew up as well: all output until there is written.
+    """
+    request = Request(
+        folder,
+        real_number("begin", begin),
+        real_number("end", end),
+        output,
+        fields_every,
+        contacts,
+        tuple(settings),
+    )
+    plan = on_first(comm, lambda: plan_of(request))
+    return replay_plan(request, plan, comm, threads, observers)
+
+
+def replay_plan(
+    request: Request,
+    plan: Plan,
+    comm: Any,
+    threads: int | None,
+    observers: Sequence[Any] = (),
+    *,
+    quiet: bool = True,
+) -> Replayed:
+    """Carry out a plan; see `replay`. Collective."""
+    if plan.start is None:
+        simulation = Simulation(plan.case(), comm, threads=threads)
+    else:
+        stored = checkpoint_at(plan.start, group_of(comm))
+        simulation = Simulation(plan.case(), comm, threads=threads, state=stored.groups)
+    started = simulation.step
+    simulation.restart_point = RestartPoint(Path(request.folder), None, started)
+    run(
+        simulation, quiet=quiet, findings=plan.notes, commands=PYTHON, observers=tuple(observers),
+        window=plan.window,
+    )  # fmt: skip
+    return on_first(comm, lambda: _compared(request, plan, started, simulation.system.constants.step))
+
+
+def _compared(request: Request, plan: Plan, started: int, length: float) -> Replayed:
+    """Compare the digests of a replay with those of the run."""
+    found = read_digests(request.target)
+    both = [step for step in plan.digests if step in found]
+    same = tuple(step for step in both if found[step] == plan.digests[step])
+    other = tuple(step for step in both if found[step] != plan.digests[step])
+    begin, end = plan.window.begin * length, plan.window.end * length
+    return Replayed(request.target, begin, end, started, same, other, plan.notes)
+
+
+def plan_of(request: Request) -> Plan:
+    """Return how a request is met; changes nothing.
+
+    Raises
+    ------
+    InputError, CaseError
+        See `replay`.
+    """
+    origin = origin_of(request.folder)
+    if is_same_folder(request.target, request.folder):
+        raise InputError(
+            f"{request.target}: a replay is not written over its run; name another folder by --output"
+        )
+    reader = CheckpointReader(origin.case_from(_step(request.begin, origin)))
+    case = _case(reader)
+    first, last = _interval(request, origin, case)
+    start, proof = origin.before(first), origin.proof_after(last)
+    stop = last if proof is None else proof
+    digests = {step: one for step, one in origin.digests.items() if (start or 0) < step <= stop}
+    file = None if start is None else origin.checkpoints[start]
+    text = _changed(case, request, origin.step).to_toml()
+    window = Window(first, last, stop, tuple(digests))
+    return Plan(text, str(case.directory), file, window, digests, _notes(origin, reader, case, file))
+
+
+def _changed(case: Case, request: Request, length: float) -> Case:
+    """Return the case of a replay; its time step is that of the run."""
+    changed = Case.from_text(case.to_toml(), case.directory)
+    for assignment in request.changes(case.output.fields_every):
+        changed.override(assignment)
+    check_same_motion(case, changed)
+    if changed.resolved_step() != length:
+        changed.override(f"time.step={length!r}")
+    return changed
+
+
+def _case(reader: CheckpointReader) -> Case:
+    """Return the case in a checkpoint, with its time step."""
+    groups = reader.read(groups=("counters",))
+    return case_of(Checkpoint(reader.path, groups, reader.attributes, reader.content))
+
+
+def _step(time: float, origin: Origin) -> int:
+    return round(time / origin.step)
+
+
+def _interval(request: Request, origin: Origin, case: Case) -> tuple[int, int]:
+    """Return first and last step of the output."""
+    first, last = _step(request.begin, origin), _step(request.end, origin)
+    # a run that blew up has no last row; it is replayed until it does so again
+    ended = max(origin.reached, round(case.time.end / origin.step))
+    if not 0 <= first < last or last > ended or first > origin.reached:
+        raise InputError(
+            f"{origin.folder}: the interval from {request.begin:g} s to {request.end:g} s is not one of steps of this "
+            f"run, which reaches from 0 to {origin.reached * origin.step:.9g} s in steps of {origin.step:.6g} s; give "
+            "--from before --to within that"
+        )
+    return first, last
+
+
+def _notes(origin: Origin, reader: CheckpointReader, case: Case, start: Path | None) -> tuple[str, ...]:
+    """Return what is to be known of a replay."""
+    notes = list(origin.notes)
+    if changes := changes_since(reader.attributes):
+        notes.append(f"the run was made under {changes}: bits may differ, the motion is as valid")
+    if start is not None and start != reader.path:
+        changed = physical_differences(_case(CheckpointReader(start)), case)
+        if changed:
+            notes.append(f"the run went on from {start.name} with another case: {differences_text(changed)}")
+    names = _observers(reader)
+    if names:
+        notes.append(
+            f"the run had the observers {', '.join(names)}: if they wrote to particles, give pdem.replay these"
+        )
+    return tuple(notes)
+
+
+def _observers(reader: CheckpointReader) -> list[str]:
+    if OBSERVERS not in reader.layout:
+        return []
+    return list(ObservedState.of(reader.read(groups=(OBSERVERS, OBSERVED))).last)

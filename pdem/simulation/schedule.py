@@ -1,0 +1,91 @@
+"""Steps at which the outputs of a run are due, of all of it or of a part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pdem.simulation.engine import Engine
+
+PROGRESS_SHARES = 20
+"""Parts of a run after each of which its progress is shown, however seldom lines of the series are written."""
+
+
+class Window(NamedTuple):
+    """The part of a run whose output is written, when it is run again.
+
+    Attributes
+    ----------
+    begin, end : int
+        First and last step of series and snapshots.
+    last : int
+        Step at which it stops, not before `end`.
+    checkpoints : tuple of int
+        Steps of checkpoints, in place of those that are due by the case.
+    """
+
+    begin: int
+    end: int
+    last: int
+    checkpoints: tuple[int, ...]
+
+    def next_stop(self, step: int) -> int:
+        """Return the next step after `step` that this names."""
+        stops = (self.begin, self.end, self.last, *self.checkpoints)
+        return min((one for one in stops if one > step), default=self.last)
+
+
+class Schedule:
+    """Steps at which outputs are due.
+
+    Parameters
+    ----------
+    simulation : Engine
+        Whose case has the intervals.
+    window : Window, optional
+        Of which output is written; of all steps unless given.
+
+    Attributes
+    ----------
+    last : int
+        Step at which the run ends.
+    fields, series, checkpoint, progress : int
+        Steps between outputs.
+    contacts : int
+        Steps between two outputs of contacts, 0 for none.
+    """
+
+    def __init__(self, simulation: Engine, window: Window | None = None) -> None:
+        output, step = simulation.case.output, simulation.system.constants.step
+        self._window = window
+        self.last = round(simulation.case.time.end / step) if window is None else window.last
+        self.fields = max(1, round(output.fields_every / step))
+        self.series = max(1, round(output.series_every / step))
+        self.checkpoint = max(1, round(output.checkpoint_every / step))
+        every = output.contacts_every
+        self.contacts = 0 if every is None else max(1, round(every / step))
+        self.progress = max(1, self.last // PROGRESS_SHARES)
+
+    def next_stop(self, step: int) -> int:
+        """Return the next step after `step` at which an output is due or the run ends."""
+        intervals = (self.fields, self.series, self.checkpoint, self.progress, self.contacts or self.last)
+        stop = min(self.last, *((step // every + 1) * every for every in intervals))
+        return stop if self._window is None else min(stop, self._window.next_stop(step))
+
+    def is_shown(self, step: int) -> bool:
+        """Return whether series and snapshots have this step if it is due."""
+        return self._window is None or self._window.begin <= step <= self._window.end
+
+    def is_edge(self, step: int) -> bool:
+        """Return whether series and snapshots begin or end with this step."""
+        return step >= self.last if self._window is None else step in self._window[:2]
+
+    def begins_at(self, step: int) -> bool:
+        """Return whether series and snapshots of a run that is continued begin with this step."""
+        return self._window is not None and step == self._window.begin
+
+    def has_checkpoint(self, step: int) -> bool:
+        """Return whether a checkpoint of this step is due."""
+        if self._window is not None:
+            return step in self._window.checkpoints
+        return step % self.checkpoint == 0 or step >= self.last
