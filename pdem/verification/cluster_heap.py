@@ -50,8 +50,8 @@ def heap(notebook: Notebook) -> Table:
     rims = {wall.name: wall for wall in case.walls if isinstance(wall, CylinderWall)}
     left, right = (rims[name] for name in ("left_rim", "right_rim"))
     places = {
-        "tetrapods": simulation.clusters.position - left.centre,
-        "spheres": own.position[own.cluster == 0] - right.centre,
+        "tetrapods": simulation.clusters.position - (*left.centre[:2], 0.0),
+        "spheres": own.position[own.cluster == 0] - (*right.centre[:2], 0.0),
     }
     with notebook.plot("heap") as axes:
         for name, centres in places.items():

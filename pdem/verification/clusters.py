@@ -1,4 +1,4 @@
-"""Study of rigid clusters: beside closed forms of tops, impacts and falls, and with the long runs a heap.
+"""Study of rigid clusters: beside closed forms of tops, impacts and falls, and with the long runs heaps and beds.
 
 A check is one entry of `CHECKS`; the functions are in `pdem.verification.cluster_checks`.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.verification import cluster_checks as checks
 from pdem.verification.cluster_heap import heap
+from pdem.verification.cluster_packing import packing
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ CHECKS = (
 
 
 def run(notebook: Notebook) -> Iterator[StudyResult]:
-    """Yield a table for each check, and with `Notebook.full` one of heaps."""
+    """Yield a table for each check, and with `Notebook.full` of heaps and of beds."""
     for check in CHECKS:
         with notebook.plot(check.name) as axes:
             findings = check.run(axes, notebook.full)
         yield Table(check.title, "exact", findings)
     if notebook.full:
         yield heap(notebook)
+        yield packing(notebook)

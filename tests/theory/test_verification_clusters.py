@@ -9,6 +9,7 @@ import pytest
 
 from pdem.verification import cluster_checks, clusters
 from pdem.verification.cluster_heap import slope_of
+from pdem.verification.cluster_packing import filled_share, rod
 from pdem.verification.studies import find_study
 from pdem.verification.study import Notebook
 
@@ -62,8 +63,25 @@ def test_the_slope_of_a_cone_is_found(slope):
     assert slope_of(places, 0.05) == pytest.approx(slope, rel=0.01)
 
 
+def test_the_share_of_the_space_of_a_lattice_of_spheres_is_found():
+    """Pi / 6 of spheres that touch, and two fifths of that where only two of five layers are left."""
+    places = np.array([(x, y, z) for x in range(5) for y in range(5) for z in range(2, 10)]) * 2e-3
+    assert filled_share(places, 1e-3) == pytest.approx(math.pi / 6.0, rel=0.01)
+    assert filled_share(places[places[:, 0] < 3e-3] - (9e-3, 0.0, 0.0), 1e-3) == pytest.approx(
+        math.pi / 15.0, rel=0.01
+    )
+
+
+@pytest.mark.parametrize("aspect", [1.0, 1.4, 2.5])
+def test_rods_are_as_long_as_asked_for(aspect):
+    x = np.array(rod(aspect)["spheres"])[:, 0]
+    assert 0.5 * (x.max() - x.min()) + 1.0 == pytest.approx(aspect)
+    assert np.all(np.diff(x) <= 0.5 + 1e-12)
+
+
 @pytest.mark.slow
 def test_the_study_with_long_runs(tmp_path):
     tables = list(clusters.run(Notebook(tmp_path, full=True)))
     assert [table.title for table in tables if table.failed] == []
-    assert "tetrapods" in tables[-1].title
+    assert "tetrapods" in tables[-2].title
+    assert "rods" in tables[-1].title
