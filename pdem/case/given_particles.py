@@ -76,6 +76,11 @@ def given_particles(case: Case, particles: Mapping[str, Any], meshes: Sequence[M
     _require_ids(columns["id"])
     if isinstance(particles, CheckedParticles):
         return ParticleTable(columns, particles.clusters)
+    if columns.get("cluster", np.zeros(0)).any():
+        raise InputError(
+            "particles['cluster']: spheres given by a script are single ones; make clusters by the case "
+            "([[particles]] shape = ...), and leave the column out"
+        )
     materials = _materials(case, columns["material"])
     require_no_problems(
         case, materials, contact_pairs(case, materials), float(columns["radius"].max(initial=0.0))

@@ -253,6 +253,10 @@ def _checkpoint_columns(path: Path, part: int, parts: int) -> Columns:
     materials = np.unique(particles.get("material", np.zeros(0)))
     if materials.size > 1:
         raise _Unusable(f"holds particles of {materials.size} materials, a group has one; use 'pdem restart'")
+    if particles.get("cluster", np.zeros(0)).any():
+        raise _Unusable(
+            "holds rigid clusters, whose spheres would fly apart by themselves; use 'pdem restart'"
+        )
     return _checked_arrays({name: particles[name] for name in _SHAPES if name in particles})
 
 

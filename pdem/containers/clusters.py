@@ -76,6 +76,12 @@ class ShapeArrays(NamedTuple):
         return (0.75 / np.pi * self.volume) ** (1.0 / 3.0)
 
 
+NO_SHAPES = ShapeArrays(
+    np.zeros(1, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros((0, 3)), np.zeros(0)
+)
+"""The shapes of a case of single spheres."""
+
+
 class ParticleTable(dict[str, Any]):
     """Columns of particles by name of the field, and of the clusters that some of them are members of.
 

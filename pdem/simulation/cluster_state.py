@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.clusters import states_of
+from pdem.containers.clusters import NO_SHAPES, Clusters, states_of
 from pdem.containers.id_directory import IdDirectory
 from pdem.foundation.errors import CheckpointError
 
@@ -65,7 +65,7 @@ def load_clusters(system: System, groups: Groups, owner: NDArray[np.int64]) -> N
     if system.clusters is None:
         return owner
     _require_same_shapes(system, groups)
-    exchange, rows = system.exchange, groups[CLUSTERS]
+    exchange, rows = system.exchange, groups.setdefault(CLUSTERS, Clusters(NO_SHAPES).as_columns())
     to, cluster = exchange.owners(rows["position"]), groups["particles"]["cluster"]
     of_cluster = IdDirectory(exchange, rows["number"], to).find(cluster)
     came = exchange.route(dict(rows), to)

@@ -14,7 +14,7 @@ from pdem.case.given_particles import PartOfParticles, given_particles
 from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.case.restart_checks import set_folder
-from pdem.containers.clusters import Clusters
+from pdem.containers.clusters import NO_SHAPES, Clusters
 from pdem.containers.group import on_each_rank
 from pdem.containers.mesh import Mesh
 from pdem.foundation.arguments import instance_of, path_of, whole_number
@@ -23,7 +23,6 @@ from pdem.foundation.fields import FIELDS
 from pdem.foundation.kernels import set_threads
 from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
-from pdem.particles.shapes import shape_arrays
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, add_events, advance_by
 from pdem.simulation.carried_liquid import begin_liquid
@@ -239,7 +238,7 @@ class Simulation(Scripting):
         m/s, kg m^2/s], ``orientation`` (n, 4), a unit quaternion from the principal axes, ``shape``, ``scale`` and
         ``material`` (n,). Members follow from these; what is written here counts from the next step on.
         """
-        return Clusters(shape_arrays([])) if self.system.clusters is None else self.system.clusters.table
+        return Clusters(NO_SHAPES) if self.system.clusters is None else self.system.clusters.table
 
     def advance(
         self, steps: int, *, observers: Sequence[Observer | Callable[[Any], Any]] | None = None

@@ -17,7 +17,7 @@ from cases import box
 from pdem.case.initial import initial_particles
 from pdem.case.shape_preflight import shape_findings
 from pdem.case.shapes import shape_masses, shape_of
-from pdem.foundation.errors import CaseError
+from pdem.foundation.errors import CaseError, InputError
 from pdem.particles.shapes import product, random_orientations
 
 HERTZ = {"law": "hertz-mindlin", "friction": 0.5, "restitution": 0.5}
@@ -216,6 +216,18 @@ def test_clusters_in_a_plane_turn_about_z_alone():
     np.testing.assert_array_equal(run.particles.position[:, 2], 0.0)
     np.testing.assert_array_equal(run.clusters.angular_momentum[:, :2], 0.0)
     assert abs(run.energies()["residual"]) < 1e-4 * run.measures().kinetic
+
+
+def test_a_script_gives_single_spheres_beside_clusters_that_come_later_and_no_members(tmp_path):
+    case = case_of([cluster("pair", (0, 0, 0.01))], {"pair": PAIR})
+    sphere = {"id": [0], "material": [0], "radius": [RADIUS], "position": [[0.0, 0.0, 0.0]]}
+    run = pdem.Simulation(case, particles=sphere, threads=1)
+    run.advance(3)
+    assert len(run.clusters) == 0
+    assert len(run.particles) == 1
+    whole = pdem.Simulation(case, threads=1).gather()
+    with pytest.raises(InputError, match="single ones; make clusters by the case"):
+        pdem.Simulation(case, particles=whole)
 
 
 def test_pdem_check_shows_mass_properties_and_counts_clusters(tmp_path, capsys):
