@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 
-def members_of(case: CaseData, group: ParticleGroup | Insertion) -> int:
+def member_count(case: CaseData, group: ParticleGroup | Insertion) -> int:
     """Return the number of spheres of each particle of a group."""
     return 1 if group.shape is None else len(shape_of(case, group.shape).radius)
 
@@ -44,7 +44,7 @@ def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) 
     """
     found, before, first = [], 0, 0
     for group, section in zip(groups, case.particles, strict=True):
-        members, many = members_of(case, section), int(over.add(np.array([len(group.radius)]))[0])
+        members, many = member_count(case, section), int(over.add(np.array([len(group.radius)]))[0])
         found.append(first + (group.ids - before) * members)
         before, first = before + many, first + members * many
     return found

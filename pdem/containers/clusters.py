@@ -161,10 +161,6 @@ class Clusters:
         copy.keep(kept)
         return copy
 
-    def drop_ghosts(self) -> None:
-        """Have no copies any more."""
-        self.take_ghosts(np.zeros(0, np.int64))
-
     def take_ghosts(self, number: Integers) -> None:
         """Have copies of clusters with these numbers, whose states are still to come."""
         states = np.zeros((self.count + len(number), STATE))
