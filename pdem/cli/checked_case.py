@@ -10,6 +10,7 @@ from pdem.case.given_particles import PartOfParticles
 from pdem.case.initial import initial_particles
 from pdem.case.preflight import preflight
 from pdem.case.wall_files import read_walls
+from pdem.output.summary import body_count
 from pdem.simulation.forecast import forecast
 from pdem.simulation.ranks import exchange_of, on_first, once_per_node, release
 
@@ -46,7 +47,7 @@ class CheckedCase:
         meshes, _ = once_per_node(self._communicator, lambda: read_walls(case))
         self.meshes = meshes
         self.particles = PartOfParticles(initial_particles(case, meshes, progress=progress, over=over))
-        number = int(over.add(np.array([len(self.particles["id"])]))[0])
+        number = int(over.add(np.array([body_count(self.particles)]))[0])
         return [
             *preflight(case, self.particles, meshes, ranks, threads, over, self._crowded),
             *on_first(self._communicator, lambda: list(forecast(case, number, meshes, ranks, threads))),
