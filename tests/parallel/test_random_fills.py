@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdem.case.model import Case
+from pdem.case.size_sections import sizes_of
 from pdem.containers.exchange import Alone
 from pdem.containers.global_order import part_of
 from pdem.containers.mesh import Mesh
@@ -82,7 +83,7 @@ def fill(case, over, placed=(), walls=None, seed=0):
     """Fill with parts of groups on the ranks; return radii and positions of this rank, group by group."""
     groups, first_id = [], 7
     for index, group in enumerate(case.particles):
-        request = FillRequest(f"particles[{index}].fill", group.sizes(), group.fill)
+        request = FillRequest(f"particles[{index}].fill", sizes_of(group.radius), group.fill)
         count = fill_count(request, first_id, case.domain.dimension, over)
         begin, end = part(count, over, None if seed is None else seed + index)
         radii = random_radii(request.sizes, first_id + begin, end - begin)
