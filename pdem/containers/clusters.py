@@ -142,6 +142,11 @@ class Clusters:
         part = self._states[: self.count, begin : begin + width]
         return part if width > 1 else part[:, 0]
 
+    @property
+    def radius(self) -> Floats:
+        """Radius (count,) of the sphere of the same volume as each owned cluster [m]."""
+        return self.shapes.equivalent_radius[self.shape.astype(np.int64)] * self.scale
+
     def replace(self, number: Integers, image: NDArray[np.int32], states: Floats) -> None:
         """Own exactly these clusters, in the order of their numbers; copies are dropped."""
         order = np.argsort(number)

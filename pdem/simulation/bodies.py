@@ -49,12 +49,11 @@ def bodies_of(system: System) -> Bodies:
         return Bodies(own.id, own.material, own.radius, own.position, own.velocity, mass)
     single, table = own.cluster == 0, system.clusters.table
     material = table.material.astype(np.int32)
-    equivalent = table.shapes.equivalent_radius[table.shape.astype(np.int64)] * table.scale
     radius = own.radius[single]
     return Bodies(
         np.concatenate((own.id[single], table.number[: table.count] - 1)),
         np.concatenate((own.material[single], material)),
-        np.concatenate((radius, equivalent)),
+        np.concatenate((radius, table.radius)),
         np.concatenate((own.position[single], table.position)),
         np.concatenate((own.velocity[single], table.velocity)),
         np.concatenate((sphere_masses(radius, density[own.material[single]]), cluster_masses(table, system.constants))),

@@ -48,7 +48,7 @@ def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> 
     return {
         "cluster": clusters.number[: clusters.count].copy(), "shape": shape,
         "material": clusters.material.astype(np.int32), "scale": clusters.scale.copy(),
-        "radius": clusters.shapes.equivalent_radius[shape] * clusters.scale,
+        "radius": clusters.radius,
         "position": np.ascontiguousarray(clusters.position), "velocity": np.ascontiguousarray(clusters.velocity),
         "angular_velocity": turned, "orientation": product(orientation, conjugate(frame)),
         "image": clusters.image.copy(), "mass": cluster_masses(clusters, constants),

@@ -59,6 +59,5 @@ def place_written_clusters(system: System) -> None:
     if system.clusters is None:
         return
     table = system.clusters.table
-    length = np.linalg.norm(table.orientation, axis=1, keepdims=True)
-    table.orientation[:] = np.where(length == 1.0, table.orientation, table.orientation / length)
+    table.orientation[:] /= np.linalg.norm(table.orientation, axis=1, keepdims=True)
     place_all_members(table, system.particles, system.constants.density)

@@ -17,7 +17,7 @@ from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA
 from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import ExactSums
-from pdem.simulation.bodies import count_of_bodies
+from pdem.simulation.bodies import count_of_bodies, sphere_masses
 from pdem.simulation.cluster_energy import cluster_energies
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def masses_of_spheres(
     columns: Particles | Mapping[str, NDArray[Any]], constants: Constants
 ) -> NDArray[np.float64]:
     """Return the masses of single spheres [kg], 0 of members of clusters."""
-    mass = constants.density[columns["material"]] * (4.0 / 3.0 * math.pi) * columns["radius"] ** 3
+    mass = sphere_masses(columns["radius"], constants.density[columns["material"]])
     return np.where(columns["cluster"] == 0, mass, 0.0) if constants.law.has_clusters else mass
 
 

@@ -98,9 +98,9 @@ class RigidClusters:
     def as_spheres(self) -> ForcedColumns:
         """Return the clusters as own forces see them: spheres of their volume and mass; copies."""
         table = self.table
-        radius = table.shapes.equivalent_radius[table.shape.astype(np.int64)] * table.scale
-        columns = {
-            "id": table.number[: table.count] - 1, "material": table.material.astype(np.int32), "radius": radius,
+        columns: dict[str, NDArray[Any]] = {
+            "id": table.number[: table.count] - 1, "material": table.material.astype(np.int32),
+            "radius": table.radius,
             "position": np.ascontiguousarray(table.position), "velocity": table.velocity.copy(),
             "force": np.zeros((table.count, 3)),
         }  # fmt: skip
