@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decomposition.mpi import World
     from decomposition.partitioners import Parts
     from pdem.containers.clusters import Clusters
-    from pdem.containers.exchange import PartitionMethod, Traffic
+    from pdem.containers.exchange import Migration, PartitionMethod, Traffic
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
 
@@ -114,9 +114,12 @@ class RankExchange(RankGroup):
         return True
 
     def migrate(
-        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
-    ) -> Records | None:
-        """Hand particles that have left to their new owners, with their contacts; return this rank's if changed."""
+        self,
+        particles: Particles,
+        records: Callable[[NDArray[np.bool_]], Records],
+        clusters: Clusters | None = None,
+    ) -> Migration | None:
+        """Send particles that have left to their new owners; return which, and what has come, None if nothing."""
         owner = self._parts.owners(particles.position if clusters is None else clusters.centres(particles))
         if not self.largest(np.array([np.any(owner != self.rank)], np.int64))[0]:
             return None

@@ -10,6 +10,7 @@ from decomposition.mpi import load_mpi
 from decomposition.packing import GHOST
 from pdem.containers.exchange import Traffic
 from pdem.foundation.fields import PACKED
+from pdem.foundation.kernels import prange, threaded_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,15 @@ def append_ghosts(particles: Particles, copies: NDArray[Any]) -> None:
     particles.ghosts = len(copies)
     for name in GHOST.names or ():
         particles.column(name)[particles.count : particles.count + len(copies)] = copies[name]
+
+
+@threaded_kernel
+def gather_rows(rows: NDArray[np.float64], chosen: NDArray[np.int64], gathered: NDArray[np.float64]) -> None:
+    """Copy chosen rows one behind the other: many are on their way from memory at once, unlike with `numpy.take`."""
+    for place in prange(len(chosen)):
+        row = chosen[place]
+        for column in range(rows.shape[1]):
+            gathered[place, column] = rows[row, column]
 
 
 class _Link:
@@ -140,7 +150,7 @@ class Ghosts:
         if self._target is None or self._target.ctypes.data != rows.ctypes.data:
             self._prepare(rows)
         for link in self._sending:
-            np.take(rows, link.rows, axis=0, out=link.buffer, mode="clip")
+            gather_rows(rows, link.rows, link.buffer)
         if self._requests:
             self._mpi.Prequest.Startall(self._requests)
 

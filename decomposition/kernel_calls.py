@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from decomposition.bisection import cut
+from decomposition.ghosts import gather_rows
 from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, with_levels_below
 
 _PARTICLES = 16
@@ -26,3 +27,4 @@ def call_kernels() -> None:
     mark_layer(position, radius, level, extents, period, mark)
     mark[:] = False
     Cells(position, radius, level, extents[:, 6].copy(), period).mark_partners(position, radius, level, mark)
+    gather_rows(np.zeros((_PARTICLES, 2)), np.arange(_RANKS), np.zeros((_RANKS, 2)))

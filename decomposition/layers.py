@@ -88,12 +88,23 @@ def extents_of_levels(
 ) -> NDArray[np.float64]:
     """Return the extents (L, `EXTENT`) of the particles of each level alone; those of none are the wrong way round."""
     extents = np.empty((levels, EXTENT))
-    for number in range(levels):
-        rows = level == number
-        extents[number, :3] = position[rows].min(axis=0, initial=np.inf)
-        extents[number, 3:6] = position[rows].max(axis=0, initial=-np.inf)
-        extents[number, 6] = reach[rows].max(initial=0.0)
+    extents[:, :3], extents[:, 3:6], extents[:, 6] = np.inf, -np.inf, 0.0
+    _widen(position, reach, level, extents)
     return extents
+
+
+@kernel
+def _widen(
+    position: NDArray[np.float64], reach: NDArray[np.float64], level: NDArray[np.int64], extents: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Widen the extents of each level so far that its particles are within: one pass over all."""
+    for p in range(len(level)):
+        row = level[p]
+        for axis in range(3):
+            x = position[p, axis]
+            extents[row, axis] = min(extents[row, axis], x)
+            extents[row, 3 + axis] = max(extents[row, 3 + axis], x)
+        extents[row, 6] = max(extents[row, 6], reach[p])
 
 
 def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.packing import PARTICLE, pack, pack_pairs, pack_walls, unpack_pairs, unpack_walls
+from pdem.containers.exchange import Migration
+from pdem.foundation.id_sets import rows_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +51,9 @@ def migrate(
     rank: int,
     owner: Integers,
     particles: Particles,
-    records: Callable[[], Records],
-) -> Records | None:
-    """Hand particles to their owners; return the contacts of this rank's if anything has come or gone. Collective.
+    records: Callable[[NDArray[np.bool_]], Records],
+) -> Migration | None:
+    """Send particles to their owners; return which have gone and what has come, None if nothing. Collective.
 
     Only ranks that get something are sent messages: first how much, so that they know of it, then the rows.
 
@@ -64,13 +66,13 @@ def migrate(
     owner : (n,) int64 array
         Rank that each particle of this rank shall have.
     particles : Particles
-        Those of this rank; changed.
+        Those of this rank.
     records : callable
-        Returns their contacts.
+        Returns the contacts of those that leave, a mask of all.
     """
-    ids, held = particles.id.copy(), records()
-    leaving = _Leaving(rank, owner, ids)
-    parcels = _parcels(leaving, particles, held)
+    leaves = owner != rank
+    leaving = _Leaving(rank, owner, particles.id)
+    parcels = _parcels(leaving, particles, records(leaves))
     sent = np.stack([leaving.counts(to) for _, to in parcels], axis=1)
     sources, received = messages.notify(leaving.targets, sent)
     arrived, new_pairs, new_walls = (
@@ -79,12 +81,17 @@ def migrate(
     )
     if not len(sources) and not len(leaving.rows):
         return None
-    pairs, walls = held
-    stay = owner == rank
-    names = PARTICLE.names or ()
-    particles.replace({name: np.concatenate((particles[name][stay], arrived[name])) for name in names})
-    here = walls.take(np.isin(walls.id, ids[stay]))
-    return unpack_pairs(pairs, new_pairs), unpack_walls(here, new_walls)
+    columns = {name: arrived[name] for name in PARTICLE.names or ()}
+    pairs = _without_known(unpack_pairs(new_pairs), particles.id[~leaves])
+    return Migration(leaves, columns, pairs, unpack_walls(new_walls))
+
+
+def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:
+    """Return each contact once, without those that this rank has because it owned one of the particles before."""
+    known = stayed[rows_among(stayed, np.concatenate((pairs.lower, pairs.higher)))]
+    new = pairs.take(~(np.isin(pairs.lower, known) | np.isin(pairs.higher, known)))
+    _, first = np.unique(np.stack((new.lower, new.higher)), axis=1, return_index=True)
+    return new.take(np.sort(first))
 
 
 def _parcels(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decomposition.copies import Copier, Sizes
-from decomposition.ghosts import ROW_BYTES, append_ghosts
+from decomposition.ghosts import ROW_BYTES, append_ghosts, gather_rows
 from decomposition.layers import (
     Cells,
     extents_of_levels,
@@ -87,7 +87,7 @@ class OneOfMany(Alone):
     def begin_update(self, rows: Floats, states: Floats | None = None) -> None:
         """Gather the rows that go to the neighbours."""
         for chosen, buffer in self._sending:
-            np.take(rows, chosen, axis=0, out=buffer, mode="clip")
+            gather_rows(rows, chosen, buffer)
 
     def traffic(self) -> Traffic:
         """Return what this rank would send and receive in a step."""

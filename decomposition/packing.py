@@ -43,13 +43,9 @@ def pack_pairs(records: PairRecords) -> NDArray[Any]:
     return packed
 
 
-def unpack_pairs(kept: PairRecords, packed: NDArray[Any]) -> PairRecords:
-    """Return records with packed ones appended."""
-    return PairRecords(
-        np.concatenate((kept.lower, packed["lower"])),
-        np.concatenate((kept.higher, packed["higher"])),
-        np.concatenate((kept.history, packed["history"].T), axis=1),
-    )
+def unpack_pairs(packed: NDArray[Any]) -> PairRecords:
+    """Return packed records."""
+    return PairRecords(packed["lower"], packed["higher"], packed["history"].T)
 
 
 _WALL_COLUMNS: Sequence[tuple[str, Any]] = (
@@ -66,7 +62,6 @@ def pack_walls(records: WallRecords) -> NDArray[Any]:
     return packed
 
 
-def unpack_walls(kept: WallRecords, packed: NDArray[Any]) -> WallRecords:
-    """Return records with packed ones appended."""
-    columns = {name: np.concatenate((getattr(kept, name), packed[name])) for name, _ in _WALL_COLUMNS}
-    return WallRecords(**columns, history=np.concatenate((kept.history, packed["history"].T), axis=1))
+def unpack_walls(packed: NDArray[Any]) -> WallRecords:
+    """Return packed records."""
+    return WallRecords(**{name: packed[name] for name, _ in _WALL_COLUMNS}, history=packed["history"].T)

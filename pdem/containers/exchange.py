@@ -45,6 +45,27 @@ class Traffic(NamedTuple):
     received: int = 0
 
 
+class Migration(NamedTuple):
+    """What has gone from a rank and what has come to it.
+
+    Attributes
+    ----------
+    leaves : (n,) array
+        Which of the particles that it owned have gone.
+    arrived : dict of (a, ...) arrays
+        Columns of the particles that have come.
+    pairs : PairRecords
+        Contacts of those, each once, but none with a particle that was here and stays: the rank has these.
+    walls : WallRecords
+        Contacts of those with walls.
+    """
+
+    leaves: NDArray[np.bool_]
+    arrived: Columns
+    pairs: PairRecords
+    walls: WallRecords
+
+
 @dataclass(frozen=True)
 class Division:
     """What ranks have to do when they begin, counted without them; P ranks, L levels of size.
@@ -110,16 +131,29 @@ class Exchange(Group, Protocol):
         ...
 
     def migrate(
-        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
-    ) -> Records | None:
-        """Hand particles that have left to their new owners, with their contacts, which `records` returns.
+        self,
+        particles: Particles,
+        records: Callable[[NDArray[np.bool_]], Records],
+        clusters: Clusters | None = None,
+    ) -> Migration | None:
+        """Send particles that have left to their new owners, with their contacts.
 
-        Members of `clusters` go where the centre of their cluster has gone, and its state with them.
+        Members of `clusters` go where the centre of their cluster has gone, and its state, which is replaced here. The
+        table of particles is left as it is.
+
+        Parameters
+        ----------
+        particles : Particles
+            Those of this rank.
+        records : callable
+            Returns the contacts of those that leave, marked in an array (n,).
+        clusters : Clusters, optional
+            Those of this rank.
 
         Returns
         -------
-        (PairRecords, WallRecords) or None
-            All contacts of the particles of this rank now; None if these have not changed.
+        Migration or None
+            What has changed here; None if nothing has.
         """
         ...
 
@@ -227,8 +261,11 @@ class Alone(OneRank):
         return np.arange(len(position)), self.owners(position)
 
     def migrate(
-        self, particles: Particles, records: Callable[[], Records], clusters: Clusters | None = None
-    ) -> Records | None:
+        self,
+        particles: Particles,
+        records: Callable[[NDArray[np.bool_]], Records],
+        clusters: Clusters | None = None,
+    ) -> Migration | None:
         """Return None: nothing leaves."""
 
     def rebalance(

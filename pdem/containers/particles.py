@@ -71,6 +71,43 @@ class Particles:
         for name, column in self._columns.items():
             column[:count] = columns.get(name, 0)
 
+    def replace_rows(
+        self, leaves: NDArray[np.bool_], arrived: Mapping[str, NDArray[Any]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Let some owned particles go and others come; rows are written for those alone. Ghosts are dropped.
+
+        Who comes takes the row of one who has gone. Rows that are left over go to the last particles, and particles
+        that are left over behind all.
+
+        Parameters
+        ----------
+        leaves : (n,) array
+            Which of the owned particles go.
+        arrived : mapping of (a, ...) arrays
+            Columns of those who come; fields that are not given become zero.
+
+        Returns
+        -------
+        row_now : (n,) int32 array
+            Row of each particle that was here; of those that have gone without meaning.
+        rows : (a,) int32 array
+            Rows of those who have come.
+        """
+        holes, before, came = np.flatnonzero(leaves), self.count, len(arrived["id"])
+        count = before - len(holes) + came
+        rows = np.concatenate((holes[:came], np.arange(before, max(count, before))))
+        last = count + np.flatnonzero(~leaves[count:])
+        holes = holes[came:][: len(last)]
+        row_now = np.arange(before, dtype=np.int32)
+        row_now[last] = holes
+        self.ghosts = 0
+        self.reserve(count)
+        for name, column in self._columns.items():
+            column[holes] = column[last]
+            column[rows] = arrived.get(name, 0)
+        self.count = count
+        return row_now, rows.astype(np.int32)
+
     def reorder(self, order: NDArray[Any]) -> None:
         """Put the owned particles in the order of the rows `order`, all of them; ghosts are dropped."""
         if len(self._order) < self.count:

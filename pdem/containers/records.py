@@ -36,6 +36,13 @@ class PairRecords:
         """Return some of the records, in the order of `rows`."""
         return PairRecords(self.lower[rows], self.higher[rows], self.history[:, rows])
 
+    def joined(self, others: PairRecords) -> PairRecords:
+        """Return these records, and others behind them."""
+        return PairRecords(
+            np.concatenate((self.lower, others.lower)), np.concatenate((self.higher, others.higher)),
+            np.concatenate((self.history, others.history), axis=1),
+        )  # fmt: skip
+
 
 @dataclass
 class WallRecords:
@@ -68,3 +75,9 @@ class WallRecords:
         return WallRecords(
             self.id[rows], self.kind[rows], self.feature[rows], self.facet[rows], self.history[:, rows]
         )
+
+    def joined(self, others: WallRecords) -> WallRecords:
+        """Return these records, and others behind them."""
+        names = "id", "kind", "feature", "facet"
+        columns = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in names}
+        return WallRecords(**columns, history=np.concatenate((self.history, others.history), axis=1))

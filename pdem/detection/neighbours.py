@@ -22,6 +22,9 @@ SEGMENTS = 64
 NOT_OWNED = -1
 """In place of a row: this rank owns neither particle of the contact."""
 
+ALL_STAY = np.empty(0, np.bool_)
+"""In place of marks of the particles that leave this rank."""
+
 _SHORT = 24
 
 
@@ -127,13 +130,15 @@ def write_rows(
     cursor: NDArray[np.int32],
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
-    entry: NDArray[np.int32],
+    entries: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
     """Write candidates as (particle of lower id, of higher id), those with a ghost last, and the rows.
 
     An entry is 2 k where the particle of the row is the lower of candidate k, and 2 k + 1 where it is the
-    higher. The number of a candidate does not depend on the parts. `pairs` is a plain tuple of the fields.
+    higher; its key is the lower half of the partner's id; `entries` are both. The number of a candidate does not
+    depend on the parts. `pairs` is a plain tuple of the fields.
     """
+    entry, key = entries
     first, second, begin, found = pairs
     for part in prange(parts):
         cursors = part * owned
@@ -156,11 +161,11 @@ def write_rows(
                 if i < owned:
                     slot = cursor[cursors + i]
                     cursor[cursors + i] = slot + 1
-                    entry[slot] = 2 * at + swap
+                    entry[slot], key[slot] = 2 * at + swap, np.int32(ids[j])
                 if j < owned:
                     slot = cursor[cursors + j]
                     cursor[cursors + j] = slot + 1
-                    entry[slot] = 2 * at + 1 - swap
+                    entry[slot], key[slot] = 2 * at + 1 - swap, np.int32(ids[i])
 
 
 @inlined
@@ -223,6 +228,14 @@ def invert(order: NDArray[np.int32], place: NDArray[np.int32]) -> None:
         place[order[at]] = at
 
 
+@inlined
+def stays(p: int, owned: int, leaves: NDArray[np.bool_]) -> bool:
+    """Tell whether a row is that of an owned particle that stays; `leaves` is empty if all do."""
+    if len(leaves) > 0 and p < owned:
+        return not leaves[p]
+    return p < owned
+
+
 @threaded_kernel
 def look_up_by_row(
     count: int,
@@ -232,11 +245,11 @@ def look_up_by_row(
     higher: NDArray[np.int32],
     ids: NDArray[np.int64],
     radius: NDArray[np.float64],
-    row_now: NDArray[np.int32],
+    leaves: NDArray[np.bool_],
     row: NDArray[np.int32],
     other: NDArray[np.int64],
 ) -> None:
-    """Note where each contact is to be found in the next lists: a row, and the partner's id there.
+    """Note where each contact is to be found in the next lists: a row, as rows are now, and the partner's id there.
 
     Parameters
     ----------
@@ -244,22 +257,32 @@ def look_up_by_row(
         Contacts, and the candidate of each in the lists that are about to end.
     owned, lower, higher, ids, radius
         Those lists, and the ids and radii of their rows.
-    row_now
-        New row of each owned particle; empty if all keep theirs.
+    leaves
+        Which of the owned particles leave this rank; empty if none does.
     row, other
         Written: the row p of the lower particle if it is owned, or of the higher one if that is owned and smaller,
-        for its row of candidates is shorter; -2 - p if the lower one is not owned. The id of p's partner.
+        for its row of candidates is shorter; -2 - p if the lower one is not owned. The id of p's partner. `NOT_OWNED`
+        if neither is owned any more.
     """
-    moved = len(row_now) > 0
     for contact in prange(count):
         k = max(candidate[contact], 0)
         i, j = lower[k], higher[k]
-        lower_is_owned = i < owned
-        if not lower_is_owned or (j < owned and radius[j] < radius[i]):
+        lower_is_owned, higher_is_owned = stays(i, owned, leaves), stays(j, owned, leaves)
+        if not lower_is_owned or (higher_is_owned and radius[j] < radius[i]):
             i, j = j, i
-        p = row_now[i] if moved else i
-        row[contact] = p if lower_is_owned else -2 - p
+        found = i if lower_is_owned else -2 - i
+        row[contact] = found if lower_is_owned | higher_is_owned else NOT_OWNED
         other[contact] = ids[j]
+
+
+@threaded_kernel
+def renumber(count: int, row_now: NDArray[np.int32], row: NDArray[np.int32]) -> None:
+    """Write the present rows of contacts, as `look_up_by_row` notes them, by the present row of each particle."""
+    for contact in prange(count):
+        if row[contact] >= 0:
+            row[contact] = row_now[row[contact]]
+        elif row[contact] != NOT_OWNED:
+            row[contact] = -2 - row_now[-2 - row[contact]]
 
 
 @threaded_kernel
@@ -271,17 +294,23 @@ def find_candidates(
     lower: NDArray[np.int32],
     higher: NDArray[np.int32],
     ids: NDArray[np.int64],
-    entry: NDArray[np.int32],
+    entries: tuple[NDArray[np.int32], NDArray[np.int32]],
     number: NDArray[np.int32],
     candidate: NDArray[np.int32],
 ) -> None:
-    """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none."""
+    """Give contact c (from 0) to its candidate as number c + 1, and to it the candidate, -1 if there is none.
+
+    Keys are compared first: they lie side by side, while an id is found by way of the candidate and the row.
+    """
+    entry, key = entries
     for contact in prange(count):
         candidate[contact] = -1
         if row[contact] != NOT_OWNED:
             p = (row[contact] if row[contact] >= 0 else -2 - row[contact]) & ROW
-            place, end = start[p], start[p + 1]
-            while place < end and partner_of(entry[place], lower, higher, ids) != other[contact]:
+            place, end, wanted = start[p], start[p + 1], np.int32(other[contact])
+            while place < end and (
+                key[place] != wanted or partner_of(entry[place], lower, higher, ids) != other[contact]
+            ):
                 place += 1
             if place < end:
                 number[entry[place] >> 1] = contact + 1

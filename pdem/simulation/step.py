@@ -11,6 +11,7 @@ from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.foundation.kernels import plain, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
+from pdem.simulation.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.simulation.carried_liquid import form_bridges
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
 from pdem.simulation.cluster_steps import (
@@ -147,12 +148,15 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
 
 def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
     """Migrate particles and rebuild all lists; `contacts` are their contacts, None for those of the present lists."""
-    records = system.records if contacts is None else lambda: contacts
-    migrated = system.exchange.migrate(system.particles, records, cluster_table(system)) or contacts
-    phases.lap("migrate")
-    if contacts is not None:
+    if contacts is None:
+        walls = migrate_and_carry(system)
+        phases.lap("migrate")
+    else:
+        contacts = migrate_by_id(system, contacts)
+        phases.lap("migrate")
         renew_levels_if_due(system)
-    rebuild_lists(system, migrated, phases)
+        walls = adopt(system, contacts)
+    _make_lists(system, walls, phases)
 
 
 def tune_settings(system: System, phases: Phases) -> None:
@@ -193,13 +197,17 @@ def rebalance_load(system: System, phases: Phases) -> None:
         system.rebalances += 1
 
 
-def rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
-    """Make ghosts and all lists for the particles that this rank owns.
-
-    `contacts` are their contacts, None for those of the present lists.
-    """
-    wall_histories = reorder_and_carry_contacts(system, contacts)
+def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
+    """Make ghosts and all lists for the particles that this rank owns, with these contacts. Collective."""
+    walls = adopt(system, contacts)
     del contacts  # at the start of a run this is a second copy of all contacts
+    _make_lists(system, walls, phases)
+
+
+def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
+    """Make ghosts and all lists; contacts between particles are carried already, `walls` are those with walls."""
+    if system.detections % SORT_EVERY == 0:
+        walls = reorder(system, walls)
     system.detections += 1
     phases.lap("detect")
     particles = system.particles
@@ -212,33 +220,8 @@ def rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> N
     )
     system.pair_contacts.take_candidates(near, particles, system.ended_energies)
     phases.lap("detect")
-    list_facets(system, wall_histories)
+    list_facets(system, walls)
     phases.lap("detect facets")
-
-
-def reorder_and_carry_contacts(system: System, contacts: Records | None) -> Carried | None:
-    """Carry pair contacts over, return those with walls; reorder particles every `SORT_EVERY` detections."""
-    particles, walls = system.particles, system.wall_contacts
-    order = _order_of_cells(system) if system.detections % SORT_EVERY == 0 else None
-    carried = None
-    if contacts is None:
-        system.pair_contacts.carry(particles, order)
-        carried = None if walls is None else walls.carry(particles, order)
-    if order is not None:
-        particles.reorder(order)
-    if contacts is not None:
-        table = system.rows_by_id()
-        system.pair_contacts.adopt(contacts[0], particles, table)
-        carried = None if walls is None else walls.adopt(contacts[1], particles, table)
-    return carried
-
-
-def _order_of_cells(system: System) -> NDArray[np.int32]:
-    """Return the rows of owned particles in the order of grid cells."""
-    particles = system.particles
-    system.measure_reaches()
-    system.search.sort(particles.position, system.reach, particles.count)
-    return system.search.order(particles.count)
 
 
 def list_facets(system: System, wall_histories: Carried | None) -> None:

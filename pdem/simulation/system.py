@@ -17,8 +17,10 @@ from pdem.containers.clusters import Clusters
 from pdem.containers.particles import Particles
 from pdem.containers.records import WallRecords
 from pdem.detection.id_table import indexed
+from pdem.detection.neighbours import ALL_STAY, invert
 from pdem.detection.searches import make_search
 from pdem.detection.skins import Skins
+from pdem.foundation.arrays import room_for
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
@@ -168,7 +170,7 @@ class System:
         self._skin = np.zeros(0)
         self._inverse_inertia = np.zeros(0)
         self._reach = np.zeros(0)
-        self._table = np.empty(0, np.int32)
+        self._table, self._row_now = np.empty(0, np.int32), np.empty(0, np.int32)
         self.wall_margin = 0.0
         self.smallest_radius = math.inf
         self.errors: list[tuple[int, int, int]] = []
@@ -275,20 +277,20 @@ class System:
         )
         self.smallest_radius = float(own.radius.min(initial=math.inf))
 
-    def records(self) -> tuple[PairRecords, WallRecords]:
-        """Return all contacts by id."""
-        return self.pair_records(), self.wall_records()
+    def records(self, leaves: NDArray[np.bool_] = ALL_STAY) -> tuple[PairRecords, WallRecords]:
+        """Return all contacts by id, or those of the owned particles that are marked in an array (n,)."""
+        return self.pair_contacts.records(self.particles, leaves), self.wall_records(leaves)
 
     def pair_records(self) -> PairRecords:
         """Return the contacts between particles by id."""
         return self.pair_contacts.records(self.particles)
 
-    def wall_records(self) -> WallRecords:
-        """Return the contacts with walls by id."""
+    def wall_records(self, leaves: NDArray[np.bool_] = ALL_STAY) -> WallRecords:
+        """Return the contacts with walls by id, all or those of marked particles."""
         return (
             WallRecords.none(wall_columns_of(self.constants.law))
             if self.wall_contacts is None
-            else self.wall_contacts.records(self.particles)
+            else self.wall_contacts.records(self.particles, leaves)
         )
 
     def work(self) -> NDArray[np.float64]:
@@ -310,6 +312,14 @@ class System:
         )
         return owned, ghosts
 
+    def rows_of(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the place of each owned particle in an order of all; a view of a buffer."""
+        if len(self._row_now) < len(order):
+            self._row_now = np.empty(room_for(len(order), len(self._row_now)), np.int32)
+        row_now = self._row_now[: len(order)]
+        invert(order, row_now)
+        return row_now
+
     def rows_by_id(self) -> NDArray[np.int32]:
         """Return the table from ids to rows of owned particles, see `pdem.detection.id_table`."""
         self._table = indexed(self.particles.id, self._table)
@@ -319,5 +329,5 @@ class System:
         """Return the bytes of particles, contacts and lists of this rank."""
         parts: list[Any] = [self.particles, self.pair_contacts, self.search]
         parts += [part for part in (self.wall_contacts, self.clusters) if part is not None]
-        own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table)
+        own = (self._reference, self._skin, self._reach, self._inverse_inertia, self._table, self._row_now)
         return sum(array.nbytes for array in own) + sum(part.memory for part in parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from message_counts import CASES, EACH, NARROW, Bed, CountingCommunicator, Counts, largest
@@ -114,6 +116,12 @@ def test_rows_come_in_the_order_of_ranks(ranks, communicator):
     assert messages.deliver(others, rows, sent, others, received).tolist() == found.tolist()
 
 
+def contacts_of(particles, pairs, walls, leaves):
+    gone = particles.id[leaves]
+    some = np.isin(pairs.lower, gone) | np.isin(pairs.higher, gone)
+    return pairs.take(some), walls.take(np.isin(walls.id, gone))
+
+
 @pytest.mark.ranks(2, 3, 8)
 def test_particles_find_their_owner_from_anywhere(ranks, communicator):
     """All begin on rank 0, as inserted ones do, and jump across space; contacts go with both particles."""
@@ -129,16 +137,23 @@ def test_particles_find_their_owner_from_anywhere(ranks, communicator):
     pairs = PairRecords(lower, lower + 1, np.tile(1.0 * lower, (2, 1)))
     walls = WallRecords(ids, ids.astype(np.int8), ids, 2 * ids, np.tile(3.0 * ids, (4, 1)))
     for turn in range(4):
-        found = exchange.migrate(particles, lambda held=(pairs, walls): held)
+        found = exchange.migrate(particles, partial(contacts_of, particles, pairs, walls))
+        if found is not None:
+            stayed = particles.id[~found.leaves]
+            assert not np.isin(found.pairs.lower, stayed).any()
+            assert not np.isin(found.pairs.higher, stayed).any()
+            particles.replace_rows(found.leaves, found.arrived)
+            pairs = pairs.take(np.isin(pairs.lower, stayed) | np.isin(pairs.higher, stayed))
+            pairs, walls = (
+                pairs.joined(found.pairs),
+                walls.take(np.isin(walls.id, stayed)).joined(found.walls),
+            )
         owned = communicator.allgather(particles.id)
         assert np.sort(np.concatenate(owned)).tolist() == list(range(count))
         assert (exchange._parts.owners(particles.position) == communicator.rank).all()
-        if found is not None:
-            pairs, walls = found
         here = np.isin(pairs.lower, particles.id) | np.isin(pairs.higher, particles.id)
         pairs = pairs.take(here)
-        keys, first = np.unique(pairs.lower, return_index=True)
-        pairs = pairs.take(first)
+        keys = np.sort(pairs.lower)
         ends = np.arange(count - 1)
         assert keys.tolist() == ends[np.isin(ends, particles.id) | np.isin(ends + 1, particles.id)].tolist()
         assert (pairs.history == pairs.lower).all()

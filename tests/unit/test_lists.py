@@ -83,7 +83,8 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     near = pairs_of(rng, rows, share)
     by_ids = PairContacts(LAW)
     by_ids.adopt(PairRecords(*known, history), after, indexed(after.id))
-    lists.carry(before, order)
+    lists.carry(before)
+    lists.renumber(np.argsort(order).astype(np.int32))
     found = {}
     for one, way in (("rows", lists), ("ids", by_ids)):
         lost = ExactSums(ENDED)

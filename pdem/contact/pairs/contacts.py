@@ -10,12 +10,14 @@ from pdem.contact.law.dissipation import add_dissipated, terms_of_accounts
 from pdem.contact.pairs import evaluate as kernels
 from pdem.contact.pairs import schedule
 from pdem.contact.pairs.arguments import Candidates, ParticleArrays, Rows, Schedule, Views, parameters_of
+from pdem.contact.pairs.carried_pairs import CarriedPairs
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
-from pdem.detection import id_table, neighbours
+from pdem.detection import neighbours
+from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
@@ -80,15 +82,13 @@ class PairContacts:
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
-        self._entry = np.empty(0, np.int32)
+        self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)
         self._packed = np.empty(0)
         self._views: Views | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
-        self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
-        self._row_now, self._candidate = np.empty(0, np.int32), np.empty(0, np.int32)
-        self._lost = np.empty(0, np.int32)
+        self._carried = CarriedPairs()
         self._touching = np.empty(0, np.int32)
         self._workers = 1
         self._last_chunk, self._complete, self._first_read = (np.empty(0, np.int32) for _ in range(3))
@@ -99,25 +99,29 @@ class PairContacts:
         """Number of contacts of the last evaluation."""
         return self.storage.count
 
-    def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> None:
-        """Keep the contacts over the making of new lists, for particles that stay with this rank.
+    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> None:
+        """Keep the contacts of particles that stay with this rank over the making of new lists.
 
         Parameters
         ----------
         particles : Particles
             As they were when the present lists were made.
-        order : (n,) int32 array, optional
-            The present rows of the owned particles in the order they are going to have.
+        leaves : (n,) array
+            Which of the owned ones do not stay; empty if all do.
         """
-        self._reserve_carried(self.count)
-        if order is not None:
-            if len(self._row_now) < len(order):
-                self._row_now = np.empty(room_for(len(order), len(self._row_now)), np.int32)
-            neighbours.invert(order, self._row_now)
-        neighbours.look_up_by_row(
-            self.count, particles.count, self.touching, self.lower, self.higher, particles.column("id"),
-            particles.column("radius"), self._row_now[: 0 if order is None else len(order)], self._row, self._other,
-        )  # fmt: skip
+        listed = self.kernel_candidates(particles)
+        self._carried.take(self.touching, listed, particles.column("radius"), leaves)
+
+    def renumber(self, row_now: NDArray[np.int32]) -> None:
+        """Let the contacts that are carried follow their particles: `row_now` is the present row of each."""
+        self._carried.renumber(row_now)
+
+    def append(
+        self, records: PairRecords, ids: NDArray[np.int64], radius: NDArray[np.float64], rows: NDArray[np.int32]
+    ) -> None:  # fmt: skip
+        """Have contacts that come with particles of these ids, radii [m] and rows, besides those that are carried."""
+        self._carried.append(records, ids, radius, rows)
+        self.storage.append(records.history)
 
     def adopt(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
         """Have these contacts, known by ids, from the making of new lists on, instead of those there are.
@@ -132,10 +136,7 @@ class PairContacts:
             Of their ids, see `pdem.detection.id_table.indexed`.
         """
         self.storage.load(records.history)
-        self._reserve_carried(self.count)
-        id_table.look_up_by_id(
-            records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
-        )  # fmt: skip
+        self._carried.take_by_id(records, particles, table)
 
     def take_candidates(self, pairs: NearPairs, particles: Particles, ended: ExactSums) -> None:
         """Make these pairs the candidates; contacts that were carried or adopted go on among them.
@@ -144,20 +145,14 @@ class PairContacts:
         """
         self._list_candidates(pairs, particles)
         self._force_index[: self.candidates] = 0
-        neighbours.find_candidates(
-            self.count, self._row, self._other, self._start, self.lower, self.higher, particles.column("id"),
-            self._entry, self._force_index, self._candidate,
-        )  # fmt: skip
-        missing = neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        if missing > len(self._lost):
-            self._lost = np.empty(missing, np.int32)
-            neighbours.list_lost(self.count, self._row, self._candidate, self._lost)
-        lost = self.storage.at(self.storage.indices[self._lost[:missing]])
+        entries = self._entry, self._key
+        missing = self._carried.find(self.kernel_candidates(particles), self._start, entries)
+        lost = self.storage.at(self.storage.indices[missing])
         add_dissipated(ended, self.law, lost[self.law.first_energy :])
         self.force_schedule = self._schedule_sums(particles)
         self.storage.assign(
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
-            self._other.view(np.float64),
+            self._carried.scratch,
         )  # fmt: skip
         self._views, self.keeps_forces = None, False
 
@@ -176,7 +171,8 @@ class PairContacts:
         neighbours.count_entries(parts, tuple(pairs), owned, cluster, self._kept, self._cursor)
         neighbours.begin_rows(parts, owned, self._cursor, self._start, self._totals)
         neighbours.write_rows(
-            parts, tuple(pairs), owned, self._kept, ids, cluster, self._cursor, self.lower, self.higher, self._entry,
+            parts, tuple(pairs), owned, self._kept, ids, cluster, self._cursor, self.lower, self.higher,
+            (self._entry, self._key),
         )  # fmt: skip
         self.inner, self.candidates = int(self._kept[0].sum()), int(self._kept.sum())
         for rows in (self.lower, self.higher):  # the last ones are looked at together with what follows
@@ -218,11 +214,17 @@ class PairContacts:
             self.storage.forces.persistent(number),
         )  # fmt: skip
 
-    def records(self, particles: Particles) -> PairRecords:
-        """Return all contacts of the last evaluation by the ids of their particles (copies)."""
-        rows = self.touching
-        ids = particles.column("id")
-        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.histories)
+    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> PairRecords:
+        """Return contacts of the last evaluation by the ids of their particles (copies).
+
+        Those of the owned particles that leave, or all if `leaves` is empty.
+        """
+        rows, indices, ids = self.touching, self.storage.indices, particles.column("id")
+        if len(leaves):
+            leaving = np.concatenate((leaves, np.zeros(particles.ghosts, np.bool_)))
+            some = np.flatnonzero(leaving[self.lower[rows]] | leaving[self.higher[rows]])
+            rows, indices = rows[some], indices[some]
+        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
 
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
@@ -367,13 +369,7 @@ class PairContacts:
     def memory(self) -> int:
         """Bytes held in buffers."""
         arrays = (value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-        return self.storage.memory + sum(arrays)
-
-    def _reserve_carried(self, count: int) -> None:
-        if count > len(self._row):
-            room = with_spare(count)
-            self._row, self._other = np.empty(room, np.int32), np.empty(room, np.int64)
-            self._candidate = np.empty(room, np.int32)
+        return self.storage.memory + self._carried.memory + sum(arrays)
 
     def _reserve_candidates(self, pairs: int, owned: int, parts: int) -> None:
         if pairs + ROWS > len(self.lower):
@@ -381,7 +377,7 @@ class PairContacts:
             self.lower, self.higher = np.empty(room, np.int32), np.empty(room, np.int32)
             self._mark = np.zeros(room, np.int8)
             self._force_index = np.zeros(room, np.int32)
-            self._entry = np.empty(2 * room, np.int32)
+            self._entry, self._key = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
         if owned + 1 > len(self._start):
             self._start = np.zeros(room_for(owned, len(self._start) - 1) + 1, np.int64)
         if parts * owned > len(self._cursor):

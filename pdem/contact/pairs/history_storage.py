@@ -150,6 +150,19 @@ class HistoryStorage:
         self.history[indices // BLOCK, :, indices % BLOCK] = histories.T
         self._count = count
 
+    def append(self, histories: NDArray[np.float64]) -> None:
+        """Have further contacts with these histories, (width, n), until lists are made."""
+        before, count = self.count, self.count + histories.shape[1]
+        known = self.indices
+        first, self._next = self._next, self._next + histories.shape[1]
+        self._reserve(self._next)
+        if len(self._listed) < count:
+            self._listed = lengthened(known, with_spare(count))
+        indices = self._listed[before:count]
+        indices[:] = np.arange(first, self._next)
+        self.history[indices // BLOCK, :, indices % BLOCK] = histories.T
+        self._count = count
+
     def assign(
         self,
         size: int,

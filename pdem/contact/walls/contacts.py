@@ -19,8 +19,9 @@ from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, 
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
 from pdem.contact.walls.storage import ActingOnWalls, WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
-from pdem.detection import id_table, neighbours
+from pdem.detection import id_table
 from pdem.detection.facets import FacetSearch
+from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import plain, threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
@@ -132,22 +133,16 @@ class WallContacts:
             walls.watch(near)
         return self._search.find(walls.vertices, walls.normals, reference, reaches, near)
 
-    def carry(self, particles: Particles, order: NDArray[np.int32] | None = None) -> Carried:
-        """Return the contacts for the making of new lists, for particles that stay with this rank.
+    def carry(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> Carried:
+        """Return the contacts for new lists, without those of particles that leave, marked in an array (n,) if any do.
 
-        Parameters
-        ----------
-        particles : Particles
-            As they were when the present lists were made.
-        order : (n,) int32 array, optional
-            The present rows of the owned particles in the order they are going to have.
+        The particles are as they were when the present lists were made.
         """
-        owner = self._contact_rows()[0].astype(np.int32)
-        if order is not None:
-            place = np.empty(len(order), np.int32)
-            neighbours.invert(order, place)
-            owner = place[owner]
-        return Carried(owner, self.records(particles))
+        owner, rows = self._contact_rows()
+        if len(leaves):
+            stay = ~leaves[owner]
+            owner, rows = owner[stay], rows[stay]
+        return Carried(owner.astype(np.int32), self._records_of(particles, owner, rows))
 
     @staticmethod
     def adopt(records: WallRecords, particles: Particles, table: NDArray[np.int32]) -> Carried:
@@ -274,9 +269,17 @@ class WallContacts:
         inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
 
-    def records(self, particles: Particles) -> WallRecords:
-        """Return all contacts of the last evaluation by the ids of their particles (copies)."""
+    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> WallRecords:
+        """Return the contacts of the last evaluation by id (copies): of particles that leave, or all if none does."""
         owner, rows = self._contact_rows()
+        if len(leaves):
+            some = leaves[owner]
+            owner, rows = owner[some], rows[some]
+        return self._records_of(particles, owner, rows)
+
+    def _records_of(
+        self, particles: Particles, owner: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> WallRecords:
         return WallRecords(
             particles.column("id")[owner], self._new.kind[rows], self._new.feature[rows],
             self._new.facet[rows], np.ascontiguousarray(self._new.history[rows + 1].T),

@@ -29,6 +29,14 @@ class Carried(NamedTuple):
     owner: NDArray[np.int32]
     records: WallRecords
 
+    def renumbered(self, row_now: NDArray[np.int32]) -> Carried:
+        """Return them for particles whose rows have changed: `row_now` is the present row of each."""
+        return Carried(np.where(self.owner >= 0, row_now[self.owner], np.int32(-1)), self.records)
+
+    def joined(self, owner: NDArray[np.int32], records: WallRecords) -> Carried:
+        """Return them with others, of particles in the rows `owner`."""
+        return Carried(np.concatenate((self.owner, owner)), self.records.joined(records))
+
 
 class FacetLists(NamedTuple):
     """Facets to test: of the particle ``near[q]`` those in ``candidates[start[q]:end[q]]``."""

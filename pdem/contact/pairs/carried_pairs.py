@@ -1,0 +1,115 @@
+"""Where contacts that go on are to be found in the lists of candidates that are made next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.detection import id_table, neighbours
+from pdem.foundation.arrays import lengthened, with_spare
+from pdem.foundation.id_sets import rows_among
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.arguments import Candidates
+    from pdem.containers.particles import Particles
+    from pdem.containers.records import PairRecords
+
+
+class CarriedPairs:
+    """A row and the id of the partner there for each contact, see `pdem.detection.neighbours.look_up_by_row`.
+
+    Contacts have the order of their histories in `pdem.contact.pairs.history_storage.HistoryStorage.indices`.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._row, self._other = np.empty(0, np.int32), np.empty(0, np.int64)
+        self._candidate, self._lost = np.empty(0, np.int32), np.empty(0, np.int32)
+
+    @property
+    def scratch(self) -> NDArray[np.float64]:
+        """Room for a number for each contact, once their candidates have been found."""
+        return self._other.view(np.float64)
+
+    @property
+    def memory(self) -> int:
+        """Bytes held in buffers."""
+        return sum(array.nbytes for array in (self._row, self._other, self._candidate, self._lost))
+
+    def take(
+        self, touching: NDArray[np.int32], candidates: Candidates, radius: NDArray[np.float64],
+        leaves: NDArray[np.bool_],
+    ) -> None:  # fmt: skip
+        """Note the contacts of these candidates, but for those of which no particle stays.
+
+        Parameters
+        ----------
+        touching : (n,) int32 array
+            Candidate of each contact.
+        candidates : Candidates
+            Of the lists that are about to end.
+        radius : array
+            Of the particles in their rows [m].
+        leaves : array
+            Which of the owned particles leave; empty if all stay.
+        """
+        self._reserve(len(touching))
+        neighbours.look_up_by_row(
+            self._count, candidates.owned, touching, candidates.lower, candidates.higher, candidates.ids, radius,
+            leaves, self._row, self._other,
+        )  # fmt: skip
+
+    def take_by_id(self, records: PairRecords, particles: Particles, table: NDArray[np.int32]) -> None:
+        """Note contacts known by id; the table is of the ids of the owned particles."""
+        self._reserve(len(records.lower))
+        id_table.look_up_by_id(
+            records.lower, records.higher, particles.id, particles.column("radius"), table, self._row, self._other
+        )  # fmt: skip
+
+    def append(
+        self, records: PairRecords, ids: NDArray[np.int64], radius: NDArray[np.float64], rows: NDArray[np.int32]
+    ) -> None:  # fmt: skip
+        """Note contacts that have come with particles, of which these are the ids, radii [m] and rows."""
+        before = self._count
+        row, other = self._row[:before], self._other[:before]
+        ghosts = np.flatnonzero(row < neighbours.NOT_OWNED)
+        owned_now = ghosts[rows_among(other[ghosts], ids)]
+        row[owned_now] = -2 - row[owned_now]  # the lower particle was a ghost, and is here now
+        self._reserve(before + len(records.lower))
+        row, other = self._row[before : self._count], self._other[before : self._count]
+        id_table.look_up_by_id(records.lower, records.higher, ids, radius, id_table.indexed(ids), row, other)
+        neighbours.renumber(len(row), rows, row)
+
+    def renumber(self, row_now: NDArray[np.int32]) -> None:
+        """Let the contacts follow their particles: `row_now` is the present row of each."""
+        neighbours.renumber(self._count, row_now, self._row)
+
+    def find(
+        self,
+        candidates: Candidates,
+        start: NDArray[np.int64],
+        entries: tuple[NDArray[np.int32], NDArray[np.int32]],
+    ) -> NDArray[np.int32]:
+        """Give the contacts to candidates, whose ``force_index`` is written; return those that find none, each once.
+
+        Rows of candidates as `pdem.detection.neighbours.write_rows` writes them.
+        """
+        neighbours.find_candidates(
+            self._count, self._row, self._other, start, candidates.lower, candidates.higher, candidates.ids, entries,
+            candidates.force_index, self._candidate,
+        )  # fmt: skip
+        missing = neighbours.list_lost(self._count, self._row, self._candidate, self._lost)
+        if missing > len(self._lost):
+            self._lost = np.empty(missing, np.int32)
+            neighbours.list_lost(self._count, self._row, self._candidate, self._lost)
+        return self._lost[:missing]
+
+    def _reserve(self, count: int) -> None:
+        self._count = count
+        if count > len(self._row):
+            room = with_spare(count)
+            self._row, self._other = lengthened(self._row, room), lengthened(self._other, room)
+            self._candidate = np.empty(room, np.int32)
