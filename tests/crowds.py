@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from pdem.contact.law.constant_torque import CONSTANT_TORQUE
@@ -9,6 +11,7 @@ from pdem.contact.law.contact_law import ContactLaw, PartUse, Recipe
 from pdem.contact.law.friction import MINDLIN
 from pdem.contact.law.hertz import HERTZ
 from pdem.contact.law.pair_table import ContactParameters
+from pdem.contact.pairs.contacts import PairContacts
 from pdem.containers.particles import Particles
 from pdem.detection.neighbours import NearPairs
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
@@ -72,3 +75,25 @@ def fixed_of(particles: Particles, skin: np.ndarray | None = None) -> FixedColum
         owned, column("radius"), column("material"), PARAMETERS.density, fixed.inverse_inertia
     )
     return fixed
+
+
+def partners(lists: PairContacts, ids: np.ndarray, owned: int) -> np.ndarray:
+    """Return the id of the partner of every entry."""
+    entry = lists._entry[: lists._start[owned]]
+    return ids[np.where(entry & 1, lists.lower[entry >> 1], lists.higher[entry >> 1])]
+
+
+def in_rows(lists: PairContacts, ids: np.ndarray, owned: int) -> list[list[tuple[int, list[float]]]]:
+    """Return the partner in every candidate of each owned particle, and the history of their contact."""
+    start, partner = lists._start[: owned + 1].tolist(), partners(lists, ids, owned).tolist()
+    slot_of = np.zeros(lists.candidates, np.int32)
+    slot_of[lists.touching] = lists.storage.indices
+    slot = slot_of[lists._entry[: start[-1]] >> 1]
+    history = (lists.storage.at(slot) * (slot > 0)).T.tolist()
+    return [sorted(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
+
+
+def pairs_of_candidates(lists: PairContacts) -> NearPairs:
+    """Return the candidates once more, in another order."""
+    turn = np.arange(lists.candidates)[::-1]
+    return NearPairs.of(lists.higher[turn].copy(), lists.lower[turn].copy())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from crowds import LAW
+from crowds import LAW, in_rows, pairs_of_candidates, partners
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,22 +35,6 @@ def particles_of(ids: np.ndarray, ghosts: int) -> Particles:
     particles = Particles({"id": ids, "radius": 1.0 + ids * 7919 % 5})
     particles.count, particles.ghosts = len(ids) - ghosts, ghosts
     return particles
-
-
-def partners(lists: PairContacts, ids: np.ndarray, owned: int) -> np.ndarray:
-    """Return the id of the partner of every entry."""
-    entry = lists._entry[: lists._start[owned]]
-    return ids[np.where(entry & 1, lists.lower[entry >> 1], lists.higher[entry >> 1])]
-
-
-def in_rows(lists: PairContacts, ids: np.ndarray, owned: int) -> list[list[tuple[int, list[float]]]]:
-    """Return the partner in every candidate of each owned particle, and the history of their contact."""
-    start, partner = lists._start[: owned + 1].tolist(), partners(lists, ids, owned).tolist()
-    slot_of = np.zeros(lists.candidates, np.int32)
-    slot_of[lists.touching] = lists.storage.indices
-    slot = slot_of[lists._entry[: start[-1]] >> 1]
-    history = (lists.storage.at(slot) * (slot > 0)).T.tolist()
-    return [sorted(zip(partner[a:b], history[a:b], strict=True)) for a, b in pairwise(start)]
 
 
 systems = st.tuples(
@@ -113,12 +96,6 @@ def test_histories_go_on_by_rows_as_they_do_by_ids_and_as_a_dictionary_says(syst
     total.add("normal_damping", history[LAW.place("normal_damping"), gone])
     total.normalise()
     assert found["rows"][1][0] == total.limbs[0].tolist()
-
-
-def pairs_of_candidates(lists: PairContacts) -> NearPairs:
-    """Return the candidates once more, in another order."""
-    turn = np.arange(lists.candidates)[::-1]
-    return NearPairs.of(lists.higher[turn].copy(), lists.lower[turn].copy())
 
 
 @pytest.mark.parametrize("parts", [2, 3, 5, neighbours.SEGMENTS])
