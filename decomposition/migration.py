@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decomposition.packing import PARTICLE, pack, pack_pairs, pack_walls, unpack_pairs, unpack_walls
+from decomposition.packing import PARTICLE, pack, pack_pairs, pack_walls, unpack, unpack_pairs, unpack_walls
 from pdem.containers.exchange import Migration
 from pdem.foundation.id_sets import rows_among
 
@@ -81,9 +81,8 @@ def migrate(
     )
     if not len(sources) and not len(leaving.rows):
         return None
-    columns = {name: arrived[name] for name in PARTICLE.names or ()}
     pairs = _without_known(unpack_pairs(new_pairs), particles.id[~leaves])
-    return Migration(leaves, columns, pairs, unpack_walls(new_walls))
+    return Migration(leaves, unpack(arrived), pairs, unpack_walls(new_walls))
 
 
 def _without_known(pairs: PairRecords, stayed: Integers) -> PairRecords:

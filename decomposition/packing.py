@@ -35,6 +35,11 @@ def pack(particles: Particles, rows: NDArray[np.int64], kind: np.dtype) -> NDArr
     return packed
 
 
+def unpack(packed: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of packed particles, each an array without gaps: kernels are compiled for those."""
+    return {name: np.ascontiguousarray(packed[name]) for name in packed.dtype.names or ()}
+
+
 def pack_pairs(records: PairRecords) -> NDArray[Any]:
     """Return pair records as one structured array."""
     kind = [("lower", np.int64), ("higher", np.int64), ("history", np.float64, (len(records.history),))]
