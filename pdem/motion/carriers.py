@@ -55,6 +55,10 @@ class Carriers(Protocol):
         """
         ...
 
+    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float) -> int:
+        """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between."""
+        ...
+
     def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
         """Kick by the forces in the columns ``force`` and ``torque`` for the other half of the step [s].
 

@@ -22,29 +22,39 @@ if TYPE_CHECKING:
     from pdem.motion.rigid_rotation import Quaternion
 
     Floats = NDArray[np.float64]
+    Tensor = tuple[float, float, float, float, float, float]
 
 TENSOR = 6
 """Numbers of an inverse mass tensor: xx, yy, zz, xy, xz, yz [1/kg]."""
 
 
 @inlined_geometry
-def write_tensor(
-    p: int, offset: Vector, inverse_mass: float, inverse_inertia: Vector, q: Quaternion, tensor: Floats
-) -> None:
-    """Write the inverse mass tensor of a member at `offset` along the principal axes: R (1 / M + D^T I^-1 D) R^T."""
-    (x, y, z), (a, b, c), own = offset, inverse_inertia, inverse_mass
-    xy, xz, yz = -x * y * c, -x * z * b, -y * z * a
-    r0 = to_space(q, (own + z * z * b + y * y * c, xy, xz))
-    r1 = to_space(q, (xy, own + z * z * a + x * x * c, yz))
-    r2 = to_space(q, (xz, yz, own + y * y * a + x * x * b))
-    t0, t1, t2 = (
-        to_space(q, (r0[0], r1[0], r2[0])),
-        to_space(q, (r0[1], r1[1], r2[1])),
-        to_space(q, (r0[2], r1[2], r2[2])),
+def inverse_inertia_in_space(q: Quaternion, inverse: Vector) -> Tensor:
+    """Return R I^-1 R^T of a body, xx, yy, zz, xy, xz, yz, from one over its principal moments [1/(kg m^2)]."""
+    a, b, c = to_space(q, (1.0, 0.0, 0.0)), to_space(q, (0.0, 1.0, 0.0)), to_space(q, (0.0, 0.0, 1.0))
+    x, y, z = inverse
+    return (
+        x * (a[0] * a[0]) + y * (b[0] * b[0]) + z * (c[0] * c[0]),
+        x * (a[1] * a[1]) + y * (b[1] * b[1]) + z * (c[1] * c[1]),
+        x * (a[2] * a[2]) + y * (b[2] * b[2]) + z * (c[2] * c[2]),
+        x * (a[0] * a[1]) + y * (b[0] * b[1]) + z * (c[0] * c[1]),
+        x * (a[0] * a[2]) + y * (b[0] * b[2]) + z * (c[0] * c[2]),
+        x * (a[1] * a[2]) + y * (b[1] * b[2]) + z * (c[1] * c[2]),
     )
+
+
+@inlined_geometry
+def write_tensor(p: int, arm: Vector, inverse_mass: float, inertia: Tensor, tensor: Floats) -> None:
+    """Write the inverse mass tensor of a member: 1 / M + D^T J D, where D n = arm x n and J is `inertia` in space."""
+    (x, y, z), (xx, yy, zz, xy, xz, yz) = arm, inertia
+    # J times the columns of D: (0, z, -y), (-z, 0, x), (y, -x, 0)
+    ay, az = yy * z - yz * y, yz * z - zz * y
+    bx, by, bz = xz * x - xx * z, yz * x - xy * z, zz * x - xz * z
+    cx, cy, cz = xx * y - xy * x, xy * y - yy * x, xz * y - yz * x
     at = TENSOR * (p & ROW)
-    tensor[at], tensor[at + 1], tensor[at + 2] = t0[0], t1[1], t2[2]
-    tensor[at + 3], tensor[at + 4], tensor[at + 5] = t0[1], t0[2], t1[2]
+    tensor[at], tensor[at + 1] = inverse_mass + (z * ay - y * az), inverse_mass + (x * bz - z * bx)
+    tensor[at + 2], tensor[at + 3] = inverse_mass + (y * cx - x * cy), z * by - y * bz
+    tensor[at + 4], tensor[at + 5] = z * cy - y * cz, x * cz - z * cx
 
 
 @inlined_geometry

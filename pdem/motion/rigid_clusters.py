@@ -33,7 +33,7 @@ from pdem.motion.integration import (
     without_crawl,
 )
 from pdem.motion.integration import MATERIAL as MATERIAL_PLACE
-from pdem.motion.inverse_masses import TENSOR, write_sphere_tensor, write_tensor
+from pdem.motion.inverse_masses import TENSOR, inverse_inertia_in_space, write_sphere_tensor, write_tensor
 from pdem.motion.rigid_rotation import angular_velocity, to_space, turned
 from pdem.simd.places import ROW
 
@@ -133,16 +133,10 @@ def velocity_at(velocity: Vector, spin: Vector, arm: Vector) -> Vector:
 
 
 @inlined_geometry
-def kick_cluster(
-    c: int,
-    half: float,
-    motion: Motion,
-    body: Body,
-    shapes: ShapeArrays,
-    clusters: ClusterArrays,
-    columns: StepColumns,
-) -> None:
-    """Let the forces on the members of a cluster, and gravity, act for a time `half` [s]."""
+def load_on(
+    c: int, body: Body, shapes: ShapeArrays, clusters: ClusterArrays, columns: StepColumns
+) -> tuple[Vector, Vector]:
+    """Return the sums of the forces on the members of a cluster [N] and of their torques about its centre [N m]."""
     fx = fy = fz = tx = ty = tz = 0.0
     force, torque = columns.force, columns.torque
     for k in range(body.begin, body.end):
@@ -155,10 +149,17 @@ def kick_cluster(
             ty + (torque[p, 1] + turn[1]),
             tz + (torque[p, 2] + turn[2]),
         )
-    states, free, gravity = clusters.states, motion.free, motion.gravity
-    total, twist = (fx, fy, fz), (tx, ty, tz)
+    return (fx, fy, fz), (tx, ty, tz)
+
+
+@inlined_geometry
+def kick_cluster(
+    c: int, half: float, motion: Motion, inverse_mass: float, load: tuple[Vector, Vector], states: Floats
+) -> None:
+    """Let force and torque on a cluster, and gravity, act for a time `half` [s]."""
+    free, gravity, (total, twist) = motion.free, motion.gravity, load
     for axis in range(3):
-        push = half * (total[axis] * body.inverse_mass + gravity[axis])
+        push = half * (total[axis] * inverse_mass + gravity[axis])
         states[c, CENTRE_SPEED + axis] = without_crawl(states[c, CENTRE_SPEED + axis] + free[axis] * push)
         turning = free[3 + axis] * half * twist[axis]
         states[c, MOMENTUM + axis] = without_crawl(states[c, MOMENTUM + axis] + turning)
@@ -193,6 +194,7 @@ def place_members(
 ) -> None:
     """Write positions, which are not wrapped, velocities of a time `back` [s] ago, and tensors of all members."""
     then, spin = middle_of(body, back)
+    inertia = inverse_inertia_in_space(body.orientation, body.inverse_inertia)
     for k in range(body.begin, body.end):
         p = clusters.member[clusters.first[c] + k - body.begin] & ROW
         offset = _offset(k, body.scale, shapes)
@@ -202,17 +204,19 @@ def place_members(
             columns.position[p, axis] = body.centre[axis] + arm[axis]
             columns.image[p, axis] = clusters.image[c, axis]
             columns.velocity[p, axis], columns.angular_velocity[p, axis] = velocity[axis], spin[axis]
-        write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, clusters.tensor)
+        write_tensor(p, arm, body.inverse_mass, inertia, clusters.tensor)
 
 
 @inlined_geometry
 def begin_cluster(
-    c: int, dt: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    c: int, dt: float, kicks: int, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
     columns: StepColumns,
 ) -> int:  # fmt: skip
     """Begin the step of one cluster, as `begin_clusters` does; return `FINE` or `GONE`."""
-    states = clusters.states
-    kick_cluster(c, 0.5 * dt, motion, body_of(c, states, shapes, density), shapes, clusters, columns)
+    states, body = clusters.states, body_of(c, clusters.states, shapes, density)
+    load = load_on(c, body, shapes, clusters, columns)
+    for _ in range(kicks):
+        kick_cluster(c, 0.5 * dt, motion, body.inverse_mass, load, states)
     code = drift_cluster(c, dt, motion, body_of(c, states, shapes, density), clusters)
     place_members(c, 0.5 * dt, body_of(c, states, shapes, density), shapes, clusters, columns)
     return code
@@ -224,7 +228,9 @@ def finish_cluster(
     columns: StepColumns,
 ) -> None:  # fmt: skip
     """End the step of one cluster, as `finish_clusters` does."""
-    kick_cluster(c, half, motion, body_of(c, clusters.states, shapes, density), shapes, clusters, columns)
+    body = body_of(c, clusters.states, shapes, density)
+    load = load_on(c, body, shapes, clusters, columns)
+    kick_cluster(c, half, motion, body.inverse_mass, load, clusters.states)
     body = body_of(c, clusters.states, shapes, density)
     spin = angular_velocity(body.orientation, body.momentum, body.inverse_inertia)
     for k in range(body.begin, body.end):
@@ -237,18 +243,20 @@ def finish_cluster(
 
 @threaded_kernel
 def begin_clusters(
-    count: int, dt: float, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
+    count: int, dt: float, kicks: int, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
     columns: StepColumns,
 ) -> int:  # fmt: skip
     """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the members.
 
-    Tuples are plain ones of their fields. Returns `FINE`, or `GONE` if the centre of a cluster has left the box.
+    With two `kicks` the last step is ended as well: both halves of the kick are by the same forces. Tuples are plain
+    ones of their fields. Returns `FINE`, or `GONE` if the centre of a cluster has left the box.
     """
     worst = 0
     for c in prange(count):
         code = begin_cluster(
             c,
             dt,
+            kicks,
             Motion(*motion),
             density,
             ShapeArrays(*shapes),
@@ -306,7 +314,8 @@ def place_ghost(
         body.material,
     )
     packed[at + INVERSE_MASS] = body.inverse_mass  # that along the normal takes its place in contacts
-    write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, tensor)
+    inertia = inverse_inertia_in_space(body.orientation, body.inverse_inertia)
+    write_tensor(p, arm, body.inverse_mass, inertia, tensor)
 
 
 @threaded_kernel
@@ -337,7 +346,8 @@ def write_tensors(
         if row[p] >= 0:
             body = body_of(row[p], clusters[0], ShapeArrays(*shapes), density)
             offset = _offset(body.begin + sphere[p], body.scale, ShapeArrays(*shapes))
-            write_tensor(p, offset, body.inverse_mass, body.inverse_inertia, body.orientation, clusters[4])
+            inertia = inverse_inertia_in_space(body.orientation, body.inverse_inertia)
+            write_tensor(p, to_space(body.orientation, offset), body.inverse_mass, inertia, clusters[4])
         else:
             write_sphere_tensor(p, 1.0 / sphere_mass(density[material[p]], radius[p]), clusters[4])
 

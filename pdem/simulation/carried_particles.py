@@ -24,8 +24,12 @@ def begin_carried(system: System, dt: float) -> int:
     """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
+    return _place(system, dt, system.carriers.begin(system.particles, system.pair_contacts.carried, dt))
+
+
+def _place(system: System, dt: float, code: int) -> int:
+    """Pack carried particles where their carriers have moved them; return the status code, `code` is the carriers'."""
     own, constants, rows = system.particles, system.constants, system.pair_contacts.carried
-    code = system.carriers.begin(own, rows, dt)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     packed = system.pair_contacts.packed(own.count + own.ghosts)
     arguments = plain(rows, dt, constants.motion, constants.density, system.fixed_columns, columns, packed)
@@ -41,5 +45,8 @@ def finish_carried(system: System, kick: Kick) -> int:
         return FINE
     system.pair_contacts.sum_carried(system.particles, kick)
     add_to_carried(system, kick.half)
-    system.carriers.finish(system.particles, system.pair_contacts.carried, kick.half)
-    return begin_carried(system, 2.0 * kick.half) if kick.ahead else FINE
+    own, rows = system.particles, system.pair_contacts.carried
+    if kick.ahead:
+        return _place(system, 2.0 * kick.half, system.carriers.advance(own, rows, kick.half))
+    system.carriers.finish(own, rows, kick.half)
+    return FINE

@@ -87,8 +87,15 @@ class RigidClusters:
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
         """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
+        return self._begin(particles, dt, 1)
+
+    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float) -> int:
+        """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
+        return self._begin(particles, 2.0 * half, 2)
+
+    def _begin(self, particles: Particles, dt: float, kicks: int) -> int:
         arguments = self._arguments(particles)
-        return int(begin_clusters(*plain(self.table.count, dt, self._constants().motion, *arguments)))
+        return int(begin_clusters(*plain(self.table.count, dt, kicks, self._constants().motion, *arguments)))
 
     def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
         """Let the forces on the members act for the other half of the step [s]."""

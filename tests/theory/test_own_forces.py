@@ -251,6 +251,10 @@ class Carried:
         particles.position[rows] += dt * particles.velocity[rows]
         return 0
 
+    def advance(self, particles, rows, half):
+        self.finish(particles, rows, half)
+        return self.begin(particles, rows, 2.0 * half)
+
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / MASS * particles.force[rows]
 

@@ -90,6 +90,10 @@ class AsIfFree:
         self.steps += 1
         return 0
 
+    def advance(self, particles, rows, half):
+        self.finish(particles, rows, half)
+        return self.begin(particles, rows, 2.0 * half)
+
     def finish(self, particles, rows, half):
         radius, constants = particles.radius[rows, None], self.constants
         density = constants.density[particles.material[rows], None]
@@ -151,6 +155,10 @@ class Plate:
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
         return 0
+
+    def advance(self, particles, rows, half):
+        self.finish(particles, rows, half)
+        return self.begin(particles, rows, 2.0 * half)
 
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / self.mass * particles.force[rows].sum(axis=0)
