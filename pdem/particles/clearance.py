@@ -177,7 +177,9 @@ def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterato
         near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
         triangle = np.repeat(chosen, counts[here])
         away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
-        close = np.abs(away) <= reach + 1e-9 * extents[triangle]  # of its plane: large triangles have many around them
+        close = (
+            np.abs(away) <= reach + 1e-9 * extents[triangle]
+        )  # of its plane: large triangles have many around them
         yield near[close], triangle[close]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdem.verification.study import Study, StudyResult
 
 SUMMARY = "summary.json"
-PAGE = "README.md"
+PAGE = "index.md"
 PAGE_OF_ALL = "summary.md"
 _HEAD = ("case", "quantity", "expected", "computed", "deviation", "", "time [s]")
 _WORDS = {None: "", True: "ok", False: "OFF"}

@@ -56,7 +56,7 @@ def test_pages_and_summaries_are_written_and_read_back(tmp_path):
     for one in (first, other, other):
         files = summary.write(one, tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in files] == [
-        "other/README.md",
+        "other/index.md",
         "summary.json",
         "summary.md",
     ]
@@ -64,7 +64,7 @@ def test_pages_and_summaries_are_written_and_read_back(tmp_path):
     assert list(found) == ["one", "other"]
     assert found["one"] == first
     assert (found["one"].failed, found["other"].failed) == (1, 0)
-    page = (tmp_path / "one" / "README.md").read_text(encoding="utf-8")
+    page = (tmp_path / "one" / "index.md").read_text(encoding="utf-8")
     for text in (
         "# A study",
         "somebody",
@@ -74,7 +74,7 @@ def test_pages_and_summaries_are_written_and_read_back(tmp_path):
         "took 75 s on 2 threads",
     ):
         assert text in page
-    assert "[one](one/README.md)" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "[one](one/index.md)" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     lines = summary.table_text([first, other]).splitlines()
     assert lines[0].split() == ["case", "quantity", "expected", "computed", "deviation", "time", "[s]"]
     assert "lost" in lines[1]
