@@ -1,0 +1,30 @@
+"""Links of pages that lead out of this folder when they are read as files lead to pages of the site."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_BACK = re.compile(r"^\[Back to the README\]\(\S*README\.md\)\s*$", re.MULTILINE)
+_OUTSIDE = {
+    "ARCHITECTURE.md": "/developers/architecture.md",
+    "CHANGELOG.md": "/developers/changelog.md",
+    "README.md": "/index.md",
+}
+
+
+def redirect(app: Sphinx, page: str, source: list[str]) -> None:
+    """Change the text of a page before it is read; the way back to the README is what the site's menu is for."""
+    text = _BACK.sub("", source[0])
+    for name, target in _OUTSIDE.items():
+        text = re.sub(rf"\]\((?:\.\./)+{re.escape(name)}", f"]({target}", text)
+    source[0] = text
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Change pages as they are read."""
+    app.connect("source-read", redirect)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
