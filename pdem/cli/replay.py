@@ -30,10 +30,10 @@ _DIFFERENT = 1
 @click.option("--to", "end", type=float, help="Last time of the output, in s.")
 @click.option(
     "--blow-up",
-    is_flag=True,
-    help="In place of both: the last steps of a run that blew up, and the contact that did it.",
+    type=click.IntRange(min=1),
+    metavar="STEPS",
+    help="In place of both: so many last steps of a run that blew up, and the contact that did it.",
 )
-@click.option("--steps", type=click.IntRange(min=1), default=20, show_default=True, help="How many of them.")
 @click.option(
     "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the run."
 )
@@ -48,8 +48,7 @@ def replay(
     folder: str,
     begin: float | None,
     end: float | None,
-    blow_up: bool,
-    steps: int,
+    blow_up: int | None,
     fields_every: float | None,
     contacts: bool,
     output: str | None,
@@ -61,18 +60,18 @@ def replay(
 
     It goes on to the next state of which the run has a digest, and says whether it is the same motion, bit for bit.
     --set may change outputs and sensors, nothing that changes the motion. Exit code 1 if the motion is another.
-    --blow-up shows the end of a run that blew up: snapshots and contacts of each step, and the contact that did it.
+    --blow-up 20 shows the end of a run that blew up: snapshots and contacts of each step, and the contact that did it.
     """
     from pdem.replays.replay import Request
 
-    if blow_up != (begin is None and end is None) or (begin is None) != (end is None):
-        raise click.UsageError("give both --from and --to, or --blow-up")
-    if blow_up and (contacts or fields_every is not None):
+    if (blow_up is None) == (begin is None) or (begin is None) != (end is None):
+        raise click.UsageError("give both --from and --to, or --blow-up STEPS")
+    if blow_up is not None and (contacts or fields_every is not None):
         raise click.UsageError(
             "--blow-up writes snapshots and contacts of each step: leave out their options"
         )
     request = Request(folder, begin or 0.0, end or 0.0, output, fields_every, contacts, settings)
-    work = partial(_blow_up, request, steps, quiet) if blow_up else partial(_replay, request, quiet)
+    work = partial(_replay, request, quiet) if blow_up is None else partial(_blow_up, request, blow_up, quiet)
     return collective(work, threads)
 
 

@@ -273,8 +273,8 @@ class _Run:
         assert self.last_checkpoint is not None
         step, path = self.last_checkpoint
         return (
-            f"the last good state (step {step}) is in {path}; pdem replay {path.parent} --blow-up shows how it came "
-            "about"
+            f"the last good state (step {step}) is in {path}; pdem replay {path.parent} --blow-up 20 shows how it "
+            "came about"
         )
 
     def _exchange_report(self) -> list[str]:

@@ -93,7 +93,7 @@ def test_the_contact_that_blew_up_is_shown_step_by_step(tmp_path):
     assert code == 3
     assert f"pdem replay {tmp_path / 'run'} --blow-up" in told
     assert "inside wall plate" in (tmp_path / "run" / "run.log").read_text()
-    code, told = command("replay", tmp_path / "run", "--blow-up", "--steps", 15, "--quiet")
+    code, told = command("replay", tmp_path / "run", "--blow-up", 15, "--quiet")
     assert code == 0, told
     assert "blows up again" in told
     assert "contact of particle 1 and wall plate:" in told
@@ -123,7 +123,12 @@ def test_a_run_that_did_not_blow_up_is_no_blow_up(finished, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--from", "0.001"), (), ("--blow-up", "--from", "0", "--to", "1"), ("--blow-up", "--contacts")],
+    [
+        ("--from", "0.001"),
+        (),
+        ("--blow-up", "9", "--from", "0", "--to", "1"),
+        ("--blow-up", "9", "--contacts"),
+    ],
 )
 def test_options_that_do_not_go_together(finished, options):
     code, told = command("replay", finished, *options)
