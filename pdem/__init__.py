@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         PdemError,
     )
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
+    from pdem.replays.difference_report import FirstDifference
+    from pdem.replays.first_difference import first_difference
+    from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
     from pdem.simulation.energy import Measures
@@ -47,6 +50,8 @@ _HOMES = {
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
     "ContinuumFields": "pdem.simulation.coarse_graining",
+    "FirstDifference": "pdem.replays.difference_report",
+    "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -66,6 +71,8 @@ _HOMES = {
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
+    "first_difference": "pdem.replays.first_difference",
+    "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
     "wall_contacts": "pdem.contact.geometry.query",
@@ -79,6 +86,8 @@ __all__ = [
     "CellSizes",
     "CheckpointError",
     "ContinuumFields",
+    "FirstDifference",
+    "Forgetting",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -98,6 +107,8 @@ __all__ = [
     "contact_law",
     "every",
     "find_pairs",
+    "first_difference",
+    "forgetting",
     "replay",
     "replay_blow_up",
     "wall_contacts",

@@ -44,7 +44,7 @@ class FirstDifference:
     text : str
         Of a blow-up the error, of an altered checkpoint its folder, of a record what may have been.
     changes : tuple
-        Differences of their cases: key, value of A, value of B.
+        Differences of their cases, but for output: key, value of A, value of B.
     notes : tuple of str
         Versions, proofs.
     """
@@ -81,10 +81,9 @@ class FirstDifference:
             if len(rows) > _COLUMNS:
                 yield f"  and {len(rows) - _COLUMNS} more columns"
         yield from self._contact_lines()
-        physical = [row for row in self.changes if not row[0].startswith(("output.", "title"))]
-        if physical:
-            texts = [f"{key} is {old} in A, {new} in B" for key, old, new in physical[:_CHANGES]]
-            more = [f"and {len(physical) - _CHANGES} more"] if len(physical) > _CHANGES else []
+        if self.changes:
+            texts = [f"{key} is {old} in A, {new} in B" for key, old, new in self.changes[:_CHANGES]]
+            more = [f"and {len(self.changes) - _CHANGES} more"] if len(self.changes) > _CHANGES else []
             yield f"cases differ: {'; '.join([*texts, *more])}"
         elif self.found:
             yield "the cases are the same"

@@ -9,6 +9,7 @@ from pdem.case.differences import differences
 from pdem.case.laws import law_of
 from pdem.foundation.errors import InputError
 from pdem.output.checkpoint import read_checkpoint
+from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.compare import compare_groups
 from pdem.output.history_columns import upgraded_groups
@@ -95,8 +96,8 @@ class _Bounds:
 
 def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[Recipe, Recipe]]:
     """Return where to look, and how both runs are computed again."""
-    begin, end = max(a.begin, b.begin), min(a.reached, b.reached)
-    if end < begin:
+    begin, end = max(a.begin, b.begin), min(_end_of(a), _end_of(b))
+    if min(a.reached, b.reached) < begin:
         raise InputError(
             f"{a.folder} and {b.folder} have no step in common: one reaches from {a.begin} to {a.reached}, the other "
             f"from {b.begin} to {b.reached}"
@@ -106,6 +107,15 @@ def _plan_of(a: Origin, b: Origin) -> tuple[_Bounds, tuple[Recipe, Recipe]]:
     high = min(other, default=end)
     low = max([begin, *(step for step, same in known.items() if same and (step < high or not other))])
     return _Bounds(low, max(high, low), end, bool(other)), (Recipe.of(a, low), Recipe.of(b, low))
+
+
+def _end_of(origin: Origin) -> int:
+    """Return the last step that a run may have come to: one that blew up did so before its next line of the series."""
+    case = case_in(origin.reader_after(origin.reached))
+    if case.stages and CheckpointFolder(origin.folder).of_stage(case.stages[-1].name).exists():
+        return origin.reached
+    line = max(1, round(case.output.series_every / origin.step))
+    return max(origin.reached, min(origin.reached + line, round(case.time.end / origin.step)))
 
 
 def _is_same(a: Origin, b: Origin, step: int) -> bool | None:
@@ -279,7 +289,7 @@ class _Search:
         def describe() -> FirstDifference:
             found = FirstDifference(
                 kind, folders, step, time, since, contact=contact, text=text,
-                changes=tuple(differences(a.recipe.case(), b.recipe.case())), notes=tuple(_notes(a, b)),
+                changes=_changes(a, b), notes=tuple(_notes(a, b)),
             )  # fmt: skip
             both = None if states is None else states()
             if both is None:
@@ -292,6 +302,12 @@ class _Search:
 
 def _groups(views: Both) -> Callable[[], tuple[Groups, Groups] | None]:
     return lambda: None if views is None else (views[0].groups, views[1].groups)
+
+
+def _changes(a: RunAgain, b: RunAgain) -> tuple[tuple[str, str, str], ...]:
+    """Return the differences of the cases, but for titles and output."""
+    rows = differences(a.recipe.case(), b.recipe.case())
+    return tuple(row for row in rows if not row[0].startswith(("output.", "title")))
 
 
 def _notes(a: RunAgain, b: RunAgain) -> list[str]:

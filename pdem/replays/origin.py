@@ -45,7 +45,7 @@ class Origin:
     begin : int
         Step at which it begins: 0, unless it went on from a state of another folder.
     notes : tuple of str
-        Checkpoints that cannot be read.
+        Checkpoints that cannot be read, or contradict each other.
     """
 
     folder: Path
@@ -82,15 +82,19 @@ def origin_of(folder: Path | str) -> Origin:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name the output folder of a run")
-    paths, files = CheckpointFolder(folder), {}
+    paths, files = CheckpointFolder(folder), dict[int, Path]()
     readers, notes = dict[int, CheckpointReader](), []
-    for path in (*paths.paths(), *paths.of_stages()):
+    for path in (*paths.of_stages(), *paths.paths()):
         try:
             reader = CheckpointReader(path)
         except CheckpointError as error:
             notes.append(str(error))
             continue
         step = int(str(reader.attributes["step"]))
+        if step in readers and readers[step].digest(OBSERVING) != reader.digest(OBSERVING):
+            notes.append(
+                f"{path.name} and {files[step].name}, of the same step {step}, hold different states"
+            )
         readers[step], files[step] = reader, path
     if not files:
         detail = f" ({'; '.join(notes)})" if notes else ""

@@ -138,10 +138,11 @@ class RunAgain:
         self.blow_up = None
         try:
             while self.step < step:
-                if self.step == self.recipe.until:  # it went on with another case
+                changes = self.recipe.until if self.recipe.until < self.origin.reached else step
+                if self.step == changes:  # it went on with another case
                     self._begin(on_first(self.ranks.comm, lambda: Recipe.of(self.origin, self.step)))
-                stop = min(step, self.recipe.until) if self.recipe.until > self.step else step
-                self.simulation.advance(stop - self.step, observers=self.observers)
+                    continue
+                self.simulation.advance(min(step, changes) - self.step, observers=self.observers)
         except BlowUp as error:
             self.blow_up = error
         return self.blow_up is None
