@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         PdemError,
     )
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
+    from pdem.replays.branch import branch
     from pdem.replays.difference_report import FirstDifference
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
@@ -66,6 +67,7 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
@@ -102,6 +104,7 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "branch",
     "cell_sizes",
     "coarse_grain",
     "contact_law",
