@@ -214,6 +214,8 @@ class Study:
         Where the expected values come from.
     parameters : mapping of str to str
         What was simulated: names and values with units, for its page.
+    long : bool
+        Whether it runs with ``--full`` only.
     """
 
     name: str
@@ -222,3 +224,4 @@ class Study:
     group: str = ""
     source: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    long: bool = False

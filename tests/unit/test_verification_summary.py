@@ -145,6 +145,16 @@ def test_names_and_groups_are_checked(run):
         run("god")
 
 
+def test_long_studies_need_to_be_asked_for(run, monkeypatch):
+    monkeypatch.setattr(studies, "STUDIES", (*studies.STUDIES, Study("far", "Far", fine, "both", long=True)))
+    code, text = run("good", "far")
+    assert code == 0
+    assert "far: only with --full" in text
+    assert not [line for line in text.splitlines() if line.startswith("far  ")]
+    assert "far: Far" in run("far", "--full")[1]
+    assert "--full  Far" in run("--list")[1]
+
+
 def test_without_matplotlib_it_says_what_to_install_before_any_work(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"plots need matplotlib.*pip install '\w+\[render\]'"):
