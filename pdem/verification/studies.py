@@ -12,6 +12,7 @@ from pdem.verification.gallery import (
     dam_break,
     dosta,
     janssen,
+    mixer,
     oblique_impact,
     opposite_spins,
     promises,
@@ -53,6 +54,7 @@ STUDIES = (
     repose.STUDY,
     sandpile.STUDY,
     *dosta.STUDIES,
+    mixer.STUDY,
     *promises.STUDIES,
     Study(
         "bits",

@@ -11,6 +11,7 @@ import numpy as np
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.output.run_folder import find_run
+from pdem.output.storage import open_hdf5
 from pdem.simulation.output_folder import PYTHON, require_same_physics
 from pdem.simulation.results import Results
 from pdem.simulation.run import run as run_to_end
@@ -68,10 +69,11 @@ def case_run(
 
 
 def begin_of_stage(results: Results, number: int) -> float:
-    """Return the time of the last line before a stage of a run [s]."""
-    series = results.series
-    before = np.flatnonzero(series["stage"] < number)
-    return float(series["time"][before[-1]]) if len(before) else 0.0
+    """Return when a stage of a run begins [s]: the time of the checkpoint that the one before it has left."""
+    if not number:
+        return 0.0
+    with open_hdf5(results.folder / f"stage-{results.case.stages[number - 1].name}.h5", "r") as file:
+        return float(file.attrs["time"])
 
 
 def steady_rate(time: Floats, amount: Floats) -> float:

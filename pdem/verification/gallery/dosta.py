@@ -12,7 +12,6 @@ import numpy as np
 
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
-from pdem.simulation.observer import every
 from pdem.verification.gallery.bulk_runs import begin_of_stage, case_run, example_run, own_folder, steady_rate
 from pdem.verification.study import Finding, Study, Table, at_most
 
@@ -287,12 +286,11 @@ def impact_run(notebook: Notebook, packing: int) -> Results:
     case = Case.read(next(iter(write_example("dosta_impact", notebook.folder.resolve() / name))))
     settings = [
         f'particles.0={{material="m1", file="{bed}"}}', 'stages.0={name="filling", end=1e-3}', "time.step_fraction=0.2",
-        "output.checkpoint_every=0.005", "output.fields_every=0.05",
+        "output.checkpoint_every=0.005", "output.fields_every=0.05", "output.series_every=2.5e-4",
     ]  # fmt: skip
     return case_run(notebook, name, case, settings, [ball_height])
 
 
-@every(2.5e-4)
 def ball_height(simulation: Any) -> dict[str, tuple[str, float]]:
     """Return the height of the ball [m], not a number before it is there."""
     own = simulation.particles

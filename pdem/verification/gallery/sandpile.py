@@ -52,11 +52,11 @@ rolling = {{model = "{model}", friction = 0.3}}
 [[particles]]
 material = "disc"
 radius = 0.00345
-fill = {{count = 2500, lower = [-0.49, 0.6], upper = [0.49, 1.05], seed = 1}}
+fill = {{count = 2500, lower = [-0.49, 0.6, -0.05], upper = [0.49, 1.05, 0.05], seed = 1}}
 [[particles]]
 material = "disc"
 radius = 0.00445
-fill = {{count = 500, lower = [-0.49, 0.6], upper = [0.49, 1.05], seed = 2}}
+fill = {{count = 500, lower = [-0.49, 0.6, -0.05], upper = [0.49, 1.05, 0.05], seed = 2}}
 [[walls]]
 name = "hopper"
 mesh = "hopper.vtk"
