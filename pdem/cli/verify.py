@@ -105,7 +105,7 @@ def _run(study: Study, threads: int, full: bool, folder: Path) -> Kept:
     except PdemError as error:
         kept.trouble = str(error)
         echo_to_stderr(f"{study.name}: {error}")
-    kept.seconds = time.perf_counter() - begin
+    kept.seconds = time.perf_counter() - begin + notebook.earlier
     kept.plots = [path.relative_to(notebook.folder).as_posix() for path in notebook.plots]
     summary.write(kept, folder)
     for path in notebook.plots:

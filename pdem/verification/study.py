@@ -162,12 +162,15 @@ class Notebook:
         Threads of simulations.
     plots : list of Path
         Plots written so far.
+    earlier : float
+        Time that runs of this study have taken before, in parts that need not be repeated [s].
     """
 
     folder: Path
     full: bool = False
     threads: int = 1
     plots: list[Path] = field(default_factory=list)
+    earlier: float = 0.0
 
     @contextmanager
     def plot(self, name: str, columns: int = 1) -> Iterator[Any]:

@@ -157,6 +157,8 @@ def test_a_run_goes_on_and_is_not_repeated(tmp_path, monkeypatch):
     again = bulk_runs.case_run(notebook, "fall", Case.from_text(_CASE))
     assert (again.series["time"] == first.series["time"]).all()
     assert (again[-1].position == first[-1].position).all()
+    spent = float((tmp_path / "fall" / "seconds").read_text())
+    assert 0.0 < notebook.earlier < spent
     monkeypatch.setattr(bulk_runs, "run_to_end", None)
     again = bulk_runs.case_run(notebook, "fall", Case.from_text(_CASE))
     assert again.series["time"][-1] == first.series["time"][-1]

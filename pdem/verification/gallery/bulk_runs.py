@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from pdem.simulation.run import run as run_to_end
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _FINISHED = "finished"
+_SECONDS = "seconds"
 
 
 def example_run(notebook: Notebook, name: str, example: str, settings: Sequence[str] = ()) -> Results:
@@ -53,19 +56,37 @@ def case_run(
     case.override(f"output.folder={str(folder)!r}")
     for setting in settings:
         case.override(setting)
+    with _timed(notebook, folder.parent / _SECONDS):
+        _finish(case, folder, notebook.threads, observers)
+    return Results(folder)
+
+
+def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) -> None:
+    """Run a case to its end in a folder, from the begin or from where a run of it was stopped."""
     found = find_run(folder)
     if found is None or found.checkpoint is None:
-        run_to_end(
-            Simulation(case, threads=notebook.threads), quiet=True, overwrite=True, observers=observers
-        )
+        run_to_end(Simulation(case, threads=threads), quiet=True, overwrite=True, observers=observers)
     else:
         other = Results(folder).case
         require_same_physics(other, case, str(found), "remove the folder, or name another with --folder")
-        if not (folder / _FINISHED).exists():
-            simulation = Simulation.restart(folder, threads=notebook.threads)
-            run_to_end(simulation, quiet=True, overwrite=True, commands=PYTHON, observers=observers)
+        if (folder / _FINISHED).exists():
+            return
+        simulation = Simulation.restart(folder, threads=threads)
+        run_to_end(simulation, quiet=True, overwrite=True, commands=PYTHON, observers=observers)
     (folder / _FINISHED).touch()
-    return Results(folder)
+
+
+@contextmanager
+def _timed(notebook: Notebook, file: Path) -> Iterator[None]:
+    """Keep in a file how long a run has taken in all its parts, and tell the notebook of earlier ones."""
+    before = float(file.read_text(encoding="utf-8")) if file.exists() else 0.0
+    notebook.earlier += before
+    begin = time.perf_counter()
+    try:
+        yield
+    finally:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{before + time.perf_counter() - begin:.1f}", encoding="utf-8")
 
 
 def begin_of_stage(results: Results, number: int) -> float:
