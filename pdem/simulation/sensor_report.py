@@ -166,8 +166,8 @@ def lacey_index(counts: NDArray[np.int64], least: int) -> float:
     """Return Lacey's index of mixing: 0 where two materials are apart, 1 where they are mixed at random.
 
     (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
-    s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257). Cells count
-    by their numbers of particles: else those with a few large ones would make sizes that are apart more than apart.
+    s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
+    Cells count by their numbers of particles: else those with a few large ones would make sizes more than apart.
 
     Parameters
     ----------
