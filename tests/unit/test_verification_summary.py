@@ -42,7 +42,7 @@ def kept(findings=FINDINGS, name="one"):
         (Finding("x", 1.0, 1.0, 0.0), True, 0.0, "+0.00 %"),
         (Finding("x", 1.1, 1.0, 0.05, margin=0.02), False, 0.1 / 0.07, "+0.1"),
         (at_most("x", 2.0, 1.0), False, 2.0, ""),
-        (at_most("x", 0.0, 0.0), True, 1.0, ""),
+        (at_most("x", 0.0, 0.0), True, 0.0, ""),
     ],
 )
 def test_findings_are_judged(finding, passed, strain, text):
