@@ -32,11 +32,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 STUDIES = (
-    Study("hgrid", "Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357-372", hgrid.run),
-    Study("h2", "Santasusana, Irazabal, Onate, Carbonell, Comput. Part. Mech. 3 (2016) 407-428", h2.run),
-    Study("nbs", "Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149", nbs.run),
-    Study("models", "contact models beside the exact values of their theories", models.run),
-    Study("clusters", "rigid clusters of spheres beside closed forms of rigid bodies", clusters.run),
+    Study(
+        "hgrid",
+        "Hierarchical grid: levels, work of a search, free cooling",
+        hgrid.run,
+        source="Krijgsman, Ogarko, Luding, Comput. Part. Mech. 1 (2014) 357-372",
+    ),
+    Study(
+        "h2",
+        "Double hierarchy: contacts with meshed walls, rotary mixer",
+        h2.run,
+        source="Santasusana, Irazabal, Onate, Carbonell, Comput. Part. Mech. 3 (2016) 407-428",
+    ),
+    Study(
+        "nbs",
+        "Detection without binary search, and a jet of discs",
+        nbs.run,
+        source="Munjiza, Andrews, Int. J. Numer. Meth. Engng 43 (1998) 131-149",
+    ),
+    Study("models", "Contact models beside the exact values of their theories", models.run),
+    Study("clusters", "Rigid clusters of spheres beside closed forms of rigid bodies", clusters.run),
     spheres_collide.STUDY,
     sphere_on_plane.STUDY,
     restitutions.STUDY,
@@ -58,7 +73,7 @@ STUDIES = (
     *promises.STUDIES,
     Study(
         "bits",
-        "the same bits on any ranks, threads and division, and after any restart",
+        "The same bits on any ranks, threads and division, and after any restart",
         bits.run,
         "promises",
     ),
