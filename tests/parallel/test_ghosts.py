@@ -28,7 +28,7 @@ def ghosts_of(exchange, position, radius, radii):
     """Return the owned particles and the ids of the ghosts of this rank."""
     own = owned_rows(exchange, position)
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
-    exchange.make_ghosts(particles, lambda some: SKIN * some, radii)
+    exchange.make_ghosts(particles, lambda some, _: SKIN * some, radii)
     ghosts = particles.column("id")[particles.count : particles.count + particles.ghosts]
     for name, column in (("position", position), ("radius", radius)):
         held = particles.column(name)[particles.count : particles.count + particles.ghosts]
