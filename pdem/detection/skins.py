@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pdem.detection.cell_sizes import CellSizes
 
 
-AT_REST = 0.5
+AT_REST = 0.7
 """Speed that is added to that of each particle where skins grow with it, over the mean of the level: who is slow now
 may be hit before lists are made anew."""
 
@@ -98,6 +98,13 @@ class Skins:
         growth = np.divide(mean, (1.0 + AT_REST) * speeds, out=np.zeros_like(mean), where=moves)
         at_rest = np.where(moves, mean * (AT_REST / (1.0 + AT_REST)), mean)
         return at_rest, growth, np.maximum(mean, WIDEST * self.radii)
+
+    @property
+    def life(self) -> float:
+        """Time that lists with a `fraction` of 1 last at the present speeds [s]; infinite if these are not known."""
+        if self.speeds is None or not self.speeds.any():
+            return math.inf
+        return float(np.min(self.radii / np.maximum((1.0 + AT_REST) * self.speeds, 1e-300)))
 
     def measure_speeds(
         self, radius: NDArray[np.float64], velocity: NDArray[np.float64], group: Group
