@@ -152,7 +152,7 @@ def _listed(models: Models, without: Sequence[str] = ()) -> str:
 
 
 def _example(parts: Sequence[str]) -> list[str]:
-    """Return a line of an example case with the key, in its section; none if no example has it. Small ones are first."""
+    """Return a line of the first example case with the key, in its section; none if no example has it."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
     for name in chain.from_iterable(example_groups().values()):
         root = ""
