@@ -35,7 +35,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     if not separator:
         raise CaseError(f"{source}: an override is written key=value, for instance time.end=0.5")
     parts = _parts(key, source)
-    value = _value(text.strip(), key.strip(), source)
+    value = value_of(text.strip(), key.strip(), source)
     holder: Any = document
     for depth, part in enumerate(parts[:-1], 1):
         holder = _child(holder, part, parts[:depth], source)
@@ -61,7 +61,14 @@ def _parts(key: str, source: str) -> list[str]:
     return parts
 
 
-def _value(text: str, key: str, source: str) -> Any:
+def value_of(text: str, key: str, source: str) -> Any:
+    """Return the value that a user gives for a key: TOML, or a plain text without quotes.
+
+    Raises
+    ------
+    CaseError
+        If it is neither.
+    """
     try:
         tree = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
