@@ -209,9 +209,12 @@ def _vary(texts: Sequence[str]) -> dict[str, Any]:
 
 def _pair(text: str, option: str) -> tuple[str, Any]:
     from pdem.case.overrides import value_of
+    from pdem.case.python_files import FROM_FILE
     from pdem.foundation.errors import InputError
 
     key, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"{option} {text}: is written {option} NAME=VALUE")
+    if value.strip().startswith(FROM_FILE):
+        return key.strip(), value.strip()
     return key.strip(), value_of(value.strip(), key.strip(), option)

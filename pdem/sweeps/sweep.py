@@ -18,7 +18,7 @@ from pdem.sweeps.jobs import BEGINNINGS, jobs_of, settings_of, write_jobs
 from pdem.sweeps.measure_checks import check_measures
 from pdem.sweeps.measures import measured
 from pdem.sweeps.play import FINISHED, outcome_of
-from pdem.sweeps.report import summary, write_report
+from pdem.sweeps.report import shown, summary, write_report
 from pdem.sweeps.sections import SweepPlan, plan_of_document, read_document, text_of_plan
 from pdem.sweeps.table import Row, Table
 from pdem.sweeps.workers import play_all
@@ -310,6 +310,7 @@ def play_sweep(
     jobs, names = on_first(comm, lambda: prepare_sweep(setup))
     missing = [job for job in jobs if outcome_of(setup.base, job.name) is None]
     tell(_plan_text(jobs, names, len(missing)))
+    labels = {name: _label(setup, *run) for name, run in zip(names, setup.runs, strict=True)}
     count = 0
 
     def report(job: Job, outcome: Outcome) -> None:
@@ -317,10 +318,21 @@ def play_sweep(
         count += 1
         what = f"failed: {outcome.message.splitlines()[0] if outcome.message else ''}"
         state = f"{outcome.seconds:.1f} s" if outcome.state == FINISHED else what
-        tell(f"{count} of {len(missing)}: {job.name}: {state}")
+        label = (
+            f"{job.name}, until stage {job.until} has ended"
+            if job.until
+            else f"{job.name}, {labels[job.name]}"
+        )
+        tell(f"{count} of {len(missing)}: {label}: {state}")
 
     done = play_all(setup.base, jobs, at_once, report, comm, threads)
     return on_first(comm, lambda: finish_sweep(setup, names, done))
+
+
+def _label(setup: Setup, point: int, replica: int) -> str:
+    """Return in words what tells a run from others."""
+    parts = [f"{name} {shown(value)}" for name, value in setup.points[point].items()]
+    return ", ".join([*parts, *([f"replica {replica}"] if setup.plan.replicas > 1 else [])]) or "the case"
 
 
 def _plan_text(jobs: Sequence[Job], names: Sequence[str], missing: int) -> str:
