@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.benchmark.lammps.problem import Floor
 
 if TYPE_CHECKING:
     from pdem.benchmark.lammps.problem import Law, Problem
@@ -89,20 +90,25 @@ def commands_before(problem: Problem, settings: Settings) -> list[str]:
         "comm_modify vel yes",
         f"region box block {box}",
         "create_box 1 box",
+        *(["fix molecule all property/atom mol ghost yes"] if problem.has_clusters else []),
     ]
 
 
 def commands_after(problem: Problem, style: str, settings: Settings) -> list[str]:
     """Return the commands after particles are created, without any step."""
     gravity = float(np.linalg.norm(problem.gravity))
-    lines = [*_pair_commands(problem, style), *neighbour_commands(settings), "fix motion all nve/sphere"]
+    lines = [*_pair_commands(problem, style), *neighbour_commands(settings), *_motion_commands(problem)]
     if gravity > 0.0:
         x, y, z = (problem.gravity / gravity).tolist()
         lines.append(f"fix gravity all gravity {gravity!r} vector {x!r} {y!r} {z!r}")
-    if problem.floor is not None:
-        law = _law(problem, problem.floor.law, style, is_wall=True)
-        lines.append(f"fix floor all wall/gran {law} zplane {problem.floor.height!r} NULL")
-    return [*lines, f"timestep {problem.step!r}", "thermo 0"]
+    # the temperature of the default output has no meaning for clusters, and LAMMPS stops at it
+    return [
+        *lines,
+        *_wall_commands(problem, style),
+        f"timestep {problem.step!r}",
+        "thermo 0",
+        "thermo_style custom step",
+    ]
 
 
 def neighbour_commands(settings: Settings) -> list[str]:
@@ -124,6 +130,26 @@ def collections_of(problem: Problem, count: int) -> tuple[float, ...]:
     radius = problem.particles["radius"]
     smallest, ratio = 2.0 * float(radius.min()), problem.size_ratio * (1.0 + 1e-9)
     return tuple(smallest * ratio ** ((number + 1) / count) for number in range(count))
+
+
+def _motion_commands(problem: Problem) -> list[str]:
+    if problem.has_clusters:
+        return ["neigh_modify exclude molecule/intra all", "fix motion all rigid/small molecule"]
+    return ["fix motion all nve/sphere"]
+
+
+def _wall_commands(problem: Problem, style: str) -> list[str]:
+    wall = problem.wall
+    if wall is None:
+        return []
+    law = _law(problem, wall.law, style, is_wall=True)
+    if isinstance(wall, Floor):
+        return [f"fix floor all wall/gran {law} zplane {wall.height!r} NULL"]
+    return [
+        f"variable angle equal {wall.rate!r}*step*dt",
+        f"region drum cylinder x 0 0 {wall.radius!r} INF INF side in rotate v_angle 0 0 0 1 0 0",
+        f"fix drum all wall/gran/region {law} region drum",
+    ]
 
 
 def _pair_commands(problem: Problem, style: str) -> list[str]:

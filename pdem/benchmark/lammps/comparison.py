@@ -227,5 +227,11 @@ def _peer_result(
 
 
 def _kinetic_energy(problem: Problem, velocity: Any) -> float:
-    mass = problem.particles["mass"][np.argsort(problem.particles["id"])]
-    return float(0.5 * (mass * (velocity**2).sum(axis=1)).sum())
+    """Return the energy of translation [J]; that of a cluster is the one of its centre of mass."""
+    order = np.argsort(problem.particles["id"])
+    mass, cluster = problem.particles["mass"][order], problem.particles["cluster"][order]
+    body = np.where(cluster > 0, cluster, -1 - np.arange(len(cluster)))
+    _, body = np.unique(body, return_inverse=True)
+    total = np.bincount(body, mass)
+    momentum = [np.bincount(body, mass * velocity[:, axis]) for axis in range(3)]
+    return float(0.5 * sum((one**2 / total).sum() for one in momentum))

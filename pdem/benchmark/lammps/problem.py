@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.case.shapes import shapes_of
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
+from pdem.particles.shapes import shape_arrays
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
+    from pdem.case.model import Case
+    from pdem.case.walls import Wall
 
     Floats = NDArray[np.float64]
+
+
+_WALLS = (
+    "peers are given no walls but one floor, or one drum about x; meshes and other motions are beyond them"
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +60,17 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Drum:
+    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
+
+    radius: float
+    rate: float
+    law: Law
+
+
+@dataclass(frozen=True)
 class Problem:
-    """Spheres of one material in a box at time 0.
+    """Spheres of one material, single or in rigid clusters, in a box at time 0.
 
     Attributes
     ----------
@@ -64,10 +82,12 @@ class Problem:
         Time step [s].
     law : Law
         Law between spheres.
-    floor : Floor or None
+    wall : Floor, Drum or None
         The only wall.
     particles : dict of ndarray
-        ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``.
+        ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
+        same positive number for the spheres of a rigid cluster, whose masses add up to its own; ``image`` (3): periods
+        that take these spheres to each other.
     """
 
     lower: Floats
@@ -76,13 +96,18 @@ class Problem:
     gravity: Floats
     step: float
     law: Law
-    floor: Floor | None
+    wall: Floor | Drum | None
     particles: dict[str, NDArray[Any]]
 
     @property
     def count(self) -> int:
         """Number of particles."""
         return len(self.particles["id"])
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether there are rigid clusters."""
+        return bool((self.particles["cluster"] > 0).any())
 
     @property
     def size_ratio(self) -> float:
@@ -102,7 +127,7 @@ def problem_of(start: Start) -> Problem:
     Raises
     ------
     SkipCase
-        If it has more than spheres of one material, Hertz and Mindlin, and a floor.
+        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and a floor or drum.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
@@ -115,13 +140,38 @@ def problem_of(start: Start) -> Problem:
     count = len(constants.density)
     names = ("id", "radius", "position", "velocity", "angular_velocity")
     particles = {name: np.array(columns[name]) for name in names}
+    particles["cluster"] = np.array(columns.get("cluster", np.zeros(count, np.int64)))
     particles["mass"] = constants.density[grain] * 4.0 / 3.0 * np.pi * particles["radius"] ** 3
+    particles["mass"] *= np.where(particles["cluster"] > 0, _share_of_union(case), 1.0)
+    particles["image"] = _images(particles, constants.period)
     return Problem(
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
         case.domain.periodic, constants.gravity, constants.step,
         _law(constants.law, constants.table[grain * count + grain]),
-        _floor(start, grain, constants.law, constants.table), particles,
+        _wall(start, grain, constants.law, constants.table), particles,
     )  # fmt: skip
+
+
+def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.int64]:
+    """Return the periods (n, 3) that take each sphere of a cluster to the first one, 0 for single spheres."""
+    _, first, cluster = np.unique(particles["cluster"], return_index=True, return_inverse=True)
+    apart = particles["position"] - particles["position"][first[cluster]]
+    turns = np.zeros(apart.shape, np.int64)
+    for axis in np.flatnonzero(period > 0.0):
+        turns[:, axis] = -np.rint(apart[:, axis] / period[axis])
+    turns[particles["cluster"] == 0] = 0
+    return turns
+
+
+def _share_of_union(case: Case) -> float:
+    """Return the volume of a cluster over that of its spheres, which overlap; 1 without clusters."""
+    shapes = shapes_of(case)
+    if not shapes:
+        return 1.0
+    arrays = shape_arrays(list(shapes.values()))
+    if len(arrays.volume) > 1:
+        raise SkipCase("peers are given clusters of one shape only")
+    return float(arrays.volume[0] / (4.0 / 3.0 * np.pi * (arrays.radius**3).sum()))
 
 
 def _law(law: ContactLaw, row: Floats) -> Law:
@@ -135,21 +185,36 @@ def _law(law: ContactLaw, row: Floats) -> Law:
     return Law(*(values.get(name, 0.0) for name in names))
 
 
-def _floor(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | None:
+def _wall(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | Drum | None:
     if not start.meshes:
         return None
-    walls = start.case.walls
+    case, count = start.case, len(start.case.materials)
+    if len(case.walls) > 1:
+        raise SkipCase(_WALLS)
+    own = _law(law, table[grain * count + case.material_index(case.walls[0].material)])
     heights = np.unique(start.meshes[0].vertices[:, 2])
-    moves = any(
-        motion_of(wall, start.case.motions, start.case.directory).moves
-        or wall.servo
-        or wall.body
-        or wall.surface
-        for wall in walls
-    )
-    if len(walls) > 1 or len(heights) > 1 or moves:
-        raise SkipCase("peers are given no walls but one floor; meshes and moving walls are beyond them")
-    count = len(start.case.materials)
-    return Floor(
-        float(heights[0]), _law(law, table[grain * count + start.case.material_index(walls[0].material)])
-    )
+    motion = motion_of(case.walls[0], case.motions, case.directory)
+    if len(heights) == 1 and not (motion.moves or _is_driven(case.walls[0])):
+        return Floor(float(heights[0]), own)
+    return Drum(*_drum(start), own)
+
+
+def _is_driven(wall: Wall) -> bool:
+    return bool(wall.servo or wall.body or wall.surface)
+
+
+def _drum(start: Start) -> tuple[float, float]:
+    """Return radius [m] and rate [rad/s] of a tube about the axis x that turns about it at a constant rate.
+
+    Raises
+    ------
+    SkipCase
+        If the wall is something else.
+    """
+    wall, vertices = start.case.walls[0], start.meshes[0].vertices
+    rotation = start.case.motions[wall.on].rotation if wall.on in start.case.motions else None
+    radius = np.hypot(vertices[:, 1], vertices[:, 2])
+    about_x = rotation is not None and tuple(rotation.axis) == (1.0, 0.0, 0.0) and not any(rotation.centre)
+    if rotation is None or not about_x or _is_driven(wall) or np.ptp(radius) > 1e-9 * radius.max():
+        raise SkipCase(_WALLS)
+    return float(radius.max()), float(rotation.rate)
