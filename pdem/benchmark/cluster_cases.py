@@ -78,8 +78,9 @@ def drum_of_clusters(members: int, clusters: int = CLUSTERS) -> tuple[Case, Mesh
             "material": "grain", "shape": "cluster", "orientation": "random",
             "velocity": {"random": 0.1, "seed": 1},
             "fill": {
-                "arrangement": "hexagonal", "gap": _GAP, "count": clusters, "shape": "cylinder", "axis": [1.0, 0.0, 0.0],
-                "centre": [0.5 * length, 0.0, 0.0], "radius": inside, "length": length,
+                "arrangement": "hexagonal", "gap": _GAP, "count": clusters, "shape": "cylinder",
+                "axis": [1.0, 0.0, 0.0], "centre": [0.5 * length, 0.0, 0.0], "radius": inside,
+                "length": length,
             },
         }],
         "motions": {"drum": {"rotation": {"rate": RATE, "axis": [1.0, 0.0, 0.0]}}},
@@ -92,7 +93,8 @@ def _tube(length: float) -> Mesh:
     """Return the drum, which is longer than the box by a tenth of its radius on either side: walls are not periodic."""
     angle = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     ring = DRUM_RADIUS * np.column_stack((np.zeros(_SIDES), np.cos(angle), np.sin(angle)))
-    ends = [ring + [x, 0.0, 0.0] for x in (-0.1 * DRUM_RADIUS, length + 0.1 * DRUM_RADIUS)]
+    beyond = 0.1 * DRUM_RADIUS
+    ends = [ring + np.array((x, 0.0, 0.0)) for x in (-beyond, length + beyond)]
     follows = [(side + 1) % _SIDES for side in range(_SIDES)]
     facets = [[side, after, _SIDES + after, _SIDES + side] for side, after in enumerate(follows)]
     return Mesh(np.concatenate(ends), facets)

@@ -76,8 +76,8 @@ class ClusterArrays(NamedTuple):
 
 @inlined_geometry
 def _begin_block(
-    at: int, first: int, count: int, dt: float, kicks: int, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, columns: StepColumns, fixed: FixedColumns, packed: Floats, work: Floats,
+    at: int, first: int, count: int, dt: float, kicks: int, motion: Motion, shapes: ShapeArrays,
+    clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns, packed: Floats, work: Floats,
 ) -> int:  # fmt: skip
     """Begin the step of a block, as `begin_clusters` does; return its code."""
     gather_clusters(at, first, count, members.order, clusters.density, shapes, clusters.states, work)
