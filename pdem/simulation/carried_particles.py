@@ -24,6 +24,8 @@ def begin_carried(system: System, dt: float) -> int:
     if system.carriers is None:
         return FINE
     pairs = system.pair_contacts
+    # what does not move of a row may not stand there yet, if particles have come since
+    pairs.begin(system.particles, system.constants.density, packed=False)
     code = system.carriers.begin(system.particles, pairs.carried, dt, _placing(system))
     pairs.show(system.particles)
     return code

@@ -110,7 +110,7 @@ def rival(monkeypatch):
 
 
 def test_pdem_and_its_peers_take_turns(rival):
-    own, *theirs = comparison.outcomes_with_lammps("three", 12)
+    own, *theirs = comparison.outcomes_with_peer("lammps", "three", 12)
     assert [one.style for one in theirs] == list(STYLES)
     runs = [entry for entry in rival.log if entry[0] == "run"]
     assert [entry[1] for entry in runs] == list(STYLES) * comparison.PARTS
@@ -123,7 +123,7 @@ def test_pdem_and_its_peers_take_turns(rival):
 
 
 def test_figures_of_a_peer(rival):
-    own, first, _ = comparison.outcomes_with_lammps("three", 10)
+    own, first, _ = comparison.outcomes_with_peer("lammps", "three", 10)
     assert first.rate == pytest.approx(3 / 1e-3)
     assert first.core_rate == pytest.approx(3 / 5e-4)
     assert first.ratio == pytest.approx(own.rate / first.rate)
@@ -139,7 +139,7 @@ def test_figures_of_a_peer(rival):
 
 def test_what_peers_cannot_do_is_skipped():
     with pytest.raises(SkipCase, match="making of lists"):
-        list(comparison.outcomes_with_lammps("detection", None))
+        list(comparison.outcomes_with_peer("lammps", "detection", None))
     tilted = Mesh([[0, 0, 0.0], [1, 0, 0.1], [0, 1, 0.0]], [[0, 1, 2]])
     with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR, [tilted]))

@@ -1,4 +1,4 @@
-"""Comparison of speed with LAMMPS: same start, same machine, alternating parts, one core each."""
+"""Comparison of speed with other codes: same start, same machine, alternating parts, one core each."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pdem.benchmark.cases import DETECTION, SkipCase, find_case
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun, require_lammps
+from pdem.benchmark.liggghts.run import LiggghtsRun, require_liggghts
 from pdem.benchmark.measure import after_warm_up, parts_of, result_of, steps_of, warm_up_of
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.foundation.errors import InputError
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from pdem.simulation.simulation import Simulation
 
     Seconds = tuple[float, float]
+    PeerRun = LammpsRun | LiggghtsRun
 
-PEERS = ("lammps",)
+PEERS = ("lammps", "liggghts")
 """Codes with which pdem can be compared."""
 LEAST_CORE_SHARE = 0.9
 """Share of a core that each code must have had for ratios by the clock to be valid."""
@@ -121,14 +123,21 @@ def require_peer(peer: str, communicator: Any, threads: int) -> None:
             f"--peer {peer} compares one core with one core, and this is {ranks} ranks x {threads} threads; "
             "leave mpirun away and give --threads 1"
         )
-    require_lammps()
+    (require_lammps if peer == "lammps" else require_liggghts)()
 
 
-def outcomes_with_lammps(name: str, steps: int | None) -> Iterator[Outcome]:
-    """Measure the case of this name with pdem and LAMMPS; yield pdem's result, then one for each style.
+def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
+    """Return the runs of a peer: one for each style."""
+    return [LammpsRun(problem, style) for style in STYLES] if peer == "lammps" else [LiggghtsRun(problem)]
+
+
+def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outcome]:
+    """Measure the case of this name with pdem and another code; yield pdem's result, then one for each style.
 
     Parameters
     ----------
+    peer : str
+        One of `PEERS`.
     name : str
         One of `pdem.benchmark.cases.names_of_cases`.
     steps : int or None
@@ -145,19 +154,22 @@ def outcomes_with_lammps(name: str, steps: int | None) -> Iterator[Outcome]:
     start = case.prepare(None, 1)
     problem = problem_of(start)
     with ExitStack() as stack:
-        peer_runs = [stack.enter_context(LammpsRun(problem, style)) for style in STYLES]
+        peer_runs = _runs_of(peer, problem)
+        for one in peer_runs:
+            stack.enter_context(one)
         for peer_run in peer_runs:
             peer_run.tune()
             peer_run.begin(warm_up_of(case))
         simulation = after_warm_up(start, None, 1, warm_up_of(case))
         watch.begin()
-        yield from _compare(case, simulation, peer_runs, steps, watch)
+        yield from _compare(peer, case, simulation, peer_runs, steps, watch)
 
 
 def _compare(
+    peer: str,
     case: BenchCase,
     simulation: Simulation,
-    peer_runs: list[LammpsRun],
+    peer_runs: list[PeerRun],
     steps: int | None,
     watch: MemoryWatch,
 ) -> Iterator[Outcome]:
@@ -170,11 +182,13 @@ def _compare(
     detections = simulation.system.detections - detections
     yield result_of(case.name, simulation, own_rates.by_clock, steps, detections, watch)
     for peer_run, seconds in zip(peer_runs, by_style, strict=True):
-        yield _peer_result(case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation)
+        yield _peer_result(
+            peer, case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation
+        )
 
 
 def _alternate_parts(
-    simulation: Simulation, peer_runs: Sequence[LammpsRun], parts: Sequence[int]
+    simulation: Simulation, peer_runs: Sequence[PeerRun], parts: Sequence[int]
 ) -> tuple[list[Seconds], list[list[Seconds]]]:
     """Run each part with pdem, then with every style; return the seconds of the parts of pdem and of each style."""
     own: list[Seconds] = []
@@ -200,13 +214,13 @@ class _Rates:
 
 
 def _peer_result(
-    name: str, peer_run: LammpsRun, own_rates: _Rates, peer_rates: _Rates, simulation: Simulation
+    peer: str, name: str, peer_run: PeerRun, own_rates: _Rates, peer_rates: _Rates, simulation: Simulation
 ) -> PeerResult:
     rate, core_rate = median(peer_rates.by_clock), median(peer_rates.by_core)
     own_energy = simulation.energies()["translation"]
     return PeerResult(
         name=name,
-        peer="lammps",
+        peer=peer,
         version=peer_run.version,
         style=peer_run.style,
         settings=str(peer_run.settings),

@@ -11,7 +11,6 @@ from pdem.benchmark.cases import SkipCase
 from pdem.case.shapes import shapes_of
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
-from pdem.particles.shapes import shape_arrays
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from pdem.benchmark.cases import Start
     from pdem.case.model import Case
     from pdem.case.walls import Wall
+    from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
 
@@ -88,6 +88,10 @@ class Problem:
         ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
         same positive number for the spheres of a rigid cluster, whose masses add up to its own; ``image`` (3): periods
         that take these spheres to each other.
+    density : float
+        Of the spheres [kg/m^3].
+    template : (m, 4) array or None
+        Centres and radii of the spheres of a cluster [m], if there are clusters.
     """
 
     lower: Floats
@@ -98,6 +102,8 @@ class Problem:
     law: Law
     wall: Floor | Drum | None
     particles: dict[str, NDArray[Any]]
+    density: float
+    template: Floats | None
 
     @property
     def count(self) -> int:
@@ -140,15 +146,17 @@ def problem_of(start: Start) -> Problem:
     count = len(constants.density)
     names = ("id", "radius", "position", "velocity", "angular_velocity")
     particles = {name: np.array(columns[name]) for name in names}
-    particles["cluster"] = np.array(columns.get("cluster", np.zeros(count, np.int64)))
+    particles["cluster"] = np.array(columns.get("cluster", np.zeros(len(columns["id"]), np.int64)))
     particles["mass"] = constants.density[grain] * 4.0 / 3.0 * np.pi * particles["radius"] ** 3
-    particles["mass"] *= np.where(particles["cluster"] > 0, _share_of_union(case), 1.0)
+    shape = _only_shape(case)
+    particles["mass"][particles["cluster"] > 0] *= 1.0 if shape is None else shape.mass_share
     particles["image"] = _images(particles, constants.period)
     return Problem(
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
         case.domain.periodic, constants.gravity, constants.step,
         _law(constants.law, constants.table[grain * count + grain]),
         _wall(start, grain, constants.law, constants.table), particles,
+        float(constants.density[grain]), _template(case),
     )  # fmt: skip
 
 
@@ -163,15 +171,16 @@ def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.in
     return turns
 
 
-def _share_of_union(case: Case) -> float:
-    """Return the volume of a cluster over that of its spheres, which overlap; 1 without clusters."""
-    shapes = shapes_of(case)
-    if not shapes:
-        return 1.0
-    arrays = shape_arrays(list(shapes.values()))
-    if len(arrays.volume) > 1:
+def _only_shape(case: Case) -> ClusterShape | None:
+    shapes = list(shapes_of(case).values())
+    if len(shapes) > 1:
         raise SkipCase("peers are given clusters of one shape only")
-    return float(arrays.volume[0] / (4.0 / 3.0 * np.pi * (arrays.radius**3).sum()))
+    return shapes[0] if shapes else None
+
+
+def _template(case: Case) -> Floats | None:
+    shape = _only_shape(case)
+    return None if shape is None else np.column_stack((shape.centre, shape.radius))
 
 
 def _law(law: ContactLaw, row: Floats) -> Law:
