@@ -136,7 +136,7 @@ def _wall(problem: Problem) -> list[str]:
     begin = "fix wall all wall/gran model hertz tangential history primitive type 2"
     if isinstance(wall, Floor):
         return [f"{begin} zplane {wall.height!r}"]
-    return [f"{begin} xcylinder {wall.radius!r} 0. 0. shear x {wall.rate * wall.radius!r}"]
+    return [f"{begin} xcylinder {wall.radius!r} 0. 0. shear y {wall.rate * wall.radius!r}"]
 
 
 def _clusters(problem: Problem) -> list[str]:

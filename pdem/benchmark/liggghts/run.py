@@ -75,10 +75,13 @@ class LiggghtsRun:
         self._builds = 0
         # its MPI would bind it to the first core, on which pdem may run
         environment = os.environ | {"OMPI_MCA_hwloc_base_binding_policy": "none"}
+        ours, theirs = os.openpty()  # to a terminal it writes line by line
         self._process = subprocess.Popen(
-            [PROGRAM, "-log", "none"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, bufsize=1, cwd=self._folder, env=environment,
+            [PROGRAM, "-log", "none"], stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.DEVNULL, text=True,
+            cwd=self._folder, env=environment,
         )  # fmt: skip
+        os.close(theirs)
+        self._answers = os.fdopen(ours, encoding="ascii", errors="replace")
 
     def __enter__(self) -> LiggghtsRun:
         """Return itself."""
@@ -88,6 +91,7 @@ class LiggghtsRun:
         """End the process, and remove its files."""
         self._process.kill()
         self._process.communicate()
+        self._answers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def tune(self) -> None:
@@ -155,8 +159,7 @@ class LiggghtsRun:
 
     def _wait(self, begin: str) -> str:
         """Return the next line with this begin."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        while line := self._line():
             if line.startswith("LIGGGHTS (Version"):
                 self.version = line.split("LIGGGHTS-PUBLIC")[-1].split(",")[0].strip()
             if line.startswith("ERROR"):
@@ -164,6 +167,13 @@ class LiggghtsRun:
             if line.startswith(begin):
                 return line
         raise SkipCase("LIGGGHTS ended its process without a word")
+
+    def _line(self) -> str:
+        """Return the next line of its output, empty if it has ended."""
+        try:
+            return self._answers.readline()
+        except OSError:  # what a terminal says at its end
+            return ""
 
     def _core_seconds(self) -> float:
         """Return the core time of the process so far."""
