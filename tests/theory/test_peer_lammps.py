@@ -9,14 +9,18 @@ impacts agree as far as those differences allow, and that is what is asked here.
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
+import tomli_w
 
 from pdem import Simulation
 from pdem.benchmark.cases import Start
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun
+from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 
@@ -163,3 +167,21 @@ def test_an_oblique_impact_with_friction_turns_the_same(slope, allowed):
     assert abs(ours["angular_velocity"][0, 2]) > 1.0
     assert difference(ours, theirs, "velocity") < allowed
     assert difference(ours, theirs, "angular_velocity") < allowed
+
+
+def test_clusters_move_as_rigid_bodies_of_lammps():
+    """Pairs of spheres that just touch, for which the sum of the spheres is the union, collide without loss."""
+    sites = (np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3) + 0.5) * WIDTH / 4.0
+    bodies = {"material": "grain", "shape": "pair", "positions": sites.tolist(), "orientation": {"random": 3}}
+    bodies["velocity"], bodies["angular_velocity"] = {"random": 0.4, "seed": 2}, [30.0, -20.0, 10.0]
+    document = tomllib.loads(
+        CASE.format(step=2e-6, restitution=1.0, friction=0.0, periodic="[true, true, true]")
+    )
+    document["shapes"] = {"pair": {"spheres": [[-1.7e-3, 0.0, 0.0, 1.7e-3], [1.7e-3, 0.0, 0.0, 1.7e-3]]}}
+    case = Case.from_text(tomli_w.dumps(document | {"particles": [bodies]}))
+    begin = Start(case, [], initial_particles(case, []))
+    ours, theirs = both(begin, "granular", steps=2500)
+    turned = np.linalg.norm(ours["velocity"] - begin.particles["velocity"], axis=1)
+    assert np.median(turned) > 0.1  # most have met others
+    assert difference(ours, theirs, "velocity") < 2e-3
+    assert difference(ours, theirs, "angular_velocity") < 2e-3
