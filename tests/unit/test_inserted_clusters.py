@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from clusters import RADIUS, ROD, cluster, floor, simulate
 from scipy.spatial.transform import Rotation
 
-from clusters import RADIUS, ROD, cluster, floor, simulate
 from pdem.foundation.errors import InputError
 
 REACH = 5.0 * RADIUS
