@@ -248,14 +248,19 @@ def write_sphere_tensors(
 
 
 def owned_members(clusters: Clusters, particles: Particles) -> Members:
-    """Return the members of all owned clusters."""
+    """Return the members of all owned clusters: what is near in memory comes together.
+
+    Clusters come by the rows of their first members, members in the order of the shape.
+    """
     rows = np.flatnonzero(particles.cluster)
     rows = rows[np.argsort(particles.id[rows])]
     sizes = clusters.shapes.sizes[clusters.shape.astype(np.int64)]
-    return Members(
-        np.arange(clusters.count, dtype=np.int32), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        rows.astype(np.int32), (particles.id[rows] + 1 - particles.cluster[rows]).astype(np.int32),
-    )  # fmt: skip
+    begin = np.cumsum(sizes) - sizes
+    order = np.argsort(rows[begin], kind="stable")
+    first = np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64)
+    sphere = np.arange(len(rows)) - np.repeat(first[:-1], sizes[order])
+    rows = rows[np.repeat(begin[order], sizes[order]) + sphere]
+    return Members(order.astype(np.int32), first, rows.astype(np.int32), sphere.astype(np.int32))
 
 
 def copied_members(clusters: Clusters, particles: Particles) -> Members:

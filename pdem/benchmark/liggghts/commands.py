@@ -129,14 +129,14 @@ def _gravity(problem: Problem) -> list[str]:
 
 
 def _wall(problem: Problem) -> list[str]:
-    """Return the wall; that of a drum moves along itself, with the speed of its surface."""
+    """Return the wall; the surface of a drum turns about the axis x, at a rate that is called a shear across it."""
     wall = problem.wall
     if wall is None:
         return []
     begin = "fix wall all wall/gran model hertz tangential history primitive type 2"
     if isinstance(wall, Floor):
         return [f"{begin} zplane {wall.height!r}"]
-    return [f"{begin} xcylinder {wall.radius!r} 0. 0. shear y {wall.rate * wall.radius!r}"]
+    return [f"{begin} xcylinder {wall.radius!r} 0. 0. shear y {wall.rate!r}"]
 
 
 def _clusters(problem: Problem) -> list[str]:
