@@ -185,3 +185,53 @@ def test_clusters_move_as_rigid_bodies_of_lammps():
     assert np.median(turned) > 0.1  # most have met others
     assert difference(ours, theirs, "velocity") < 2e-3
     assert difference(ours, theirs, "angular_velocity") < 2e-3
+
+
+WORK = 0.02
+"""Work of adhesion of the pairs below [J/m2]: their largest pull is some 25 times their weight."""
+
+
+def sticky_pair(
+    gap, speed, spins=((0.0, 0.0, 0.0),) * 2, *, rolling=0.0, twisting=0.0, friction=0.0, step=1e-6
+):
+    """Return two spheres of 1 mm on the axis x, `gap` apart, that come together at a speed; with all models at once."""
+    document = tomllib.loads(
+        CASE.format(step=step, restitution=1.0, friction=friction, periodic="[true, true, true]")
+    )
+    document["interactions"]["grain-grain"] |= {
+        "adhesion": {"model": "jkr", "work_of_adhesion": WORK, "detach": "force"},
+        "rolling": {"model": "sds", "friction": rolling, "stiffness": 30.0, "damping": 1e-3},
+        "twisting": {"model": "sds", "friction": twisting, "stiffness": 2e-5, "damping": 1e-10},
+    }
+    place = [[0.015 - 1e-3 - 0.5 * gap, 0.015, 0.015], [0.015 + 1e-3 + 0.5 * gap, 0.015, 0.015]]
+    velocity = [[0.5 * speed, 0.0, 0.0], [-0.5 * speed, 0.0, 0.0]]
+    return Start(Case.from_text(tomli_w.dumps(document)), [], table(place, [1e-3] * 2, velocity, spins))
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1e-7, 1e-6, 1e-5])
+def test_forces_of_jkr_are_the_same(overlap):
+    ours, theirs = both(sticky_pair(-overlap - 1e-15, 0.0), "granular")
+    assert difference(ours, theirs, "force") < 1e-8
+
+
+@pytest.mark.parametrize(("speed", "sticks"), [(3e-3, True), (0.1, False)])
+def test_impacts_of_jkr_are_the_same(speed, sticks):
+    """A slow one ends in an oscillation, of which six are compared; a fast one rebounds with what is left."""
+    ours, theirs = both(sticky_pair(1e-9, speed), "granular", steps=6000)
+    apart = ours["position"][1, 0] - ours["position"][0, 0]
+    assert (apart < 2.0e-3) == sticks
+    np.testing.assert_allclose(ours["velocity"], theirs["velocity"], atol=0.02 * speed)
+
+
+def test_rolling_and_twisting_sds_are_the_same():
+    """Spins against each other about y roll, and about x twist; the impact is over when they are compared."""
+    for spins, keys in (
+        ([[0.0, 20.0, 0.0], [0.0, -20.0, 0.0]], {"rolling": 0.3}),
+        ([[20.0, 0.0, 0.0], [-20.0, 0.0, 0.0]], {"twisting": 0.3}),
+    ):
+        begin = sticky_pair(1e-9, 0.2, spins, **keys)
+        ours, theirs = both(begin, "granular", steps=2500)
+        lost = np.abs(ours["angular_velocity"] - spins).max()
+        assert lost > 1.0
+        np.testing.assert_allclose(ours["angular_velocity"], theirs["angular_velocity"], atol=0.02 * lost)
+        np.testing.assert_allclose(ours["velocity"], theirs["velocity"], atol=2e-3)

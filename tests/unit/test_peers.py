@@ -145,7 +145,7 @@ def test_what_peers_cannot_do_is_skipped():
         problem_of(start(TEXT + FLOOR, [tilted]))
     with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR + "translation = {velocity = [0.0, 0.0, 1.0]}\n", [SQUARE]))
-    with pytest.raises(SkipCase, match="without rolling friction"):
+    with pytest.raises(SkipCase, match="rolling and twisting sds"):
         problem_of(start(TEXT.replace("rolling_friction = 0.0", "rolling_friction = 0.1")))
 
 

@@ -12,6 +12,10 @@ ratio, Coulomb's limit. Without friction and damping the two agree to rounding. 
   the middle's plane too, but in the version at hand also gives normal forces the middle's direction, and costs time.
 * Sliding: LAMMPS keeps tangential damping inside Coulomb's limit; pdem damps only what sticks, and limits the damping
   to what stays stable.
+* Adhesion: LAMMPS allows no damping by restitution with JKR; it is given the one that grows with the contact radius,
+  equal to pdem's in the deepest moment of a typical impact. Its contacts end at the largest pull.
+* Twisting: Marshall's stiffness takes k_t as the number of the tangential model, which for Mindlin's lacks the contact
+  radius. Rolling is projected onto the tangent plane in place of turning with the contact.
 * Contact point: LAMMPS takes both arms shorter by half the overlap for torques and whole radii for velocities; pdem
   divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii. Rebounds of
   sticking impacts differ by about twice the overlap over the radius for it.
@@ -30,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.problem import Floor
+from pdem.benchmark.lammps.problem import Floor, SpringSlider
 
 if TYPE_CHECKING:
     from pdem.benchmark.lammps.problem import Law, Problem
@@ -164,16 +168,45 @@ def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
     normal, tangential = 2.0 / 3.0 * law.stiffness, law.tangential_ratio * law.stiffness
     share = math.sqrt(law.tangential_ratio)
     if style == "granular":
-        coefficients = (
-            f"hertz {normal!r} {restitution_of(law)!r} tangential mindlin_rescale/force {tangential!r} "
-            f"{share!r} {law.friction!r} damping coeff_restitution limit_damping"
-        )
-        return f"granular {coefficients}" if is_wall else coefficients
+        words = [
+            _normal(problem, law, normal),
+            f"tangential mindlin_rescale/force {tangential!r} {share!r} {law.friction!r}",
+            *_resistances(problem, law),
+            "damping viscoelastic" if law.work_of_adhesion else "damping coeff_restitution limit_damping",
+        ]
+        return " ".join([*(["granular"] if is_wall else []), *words])
+    if not law.is_plain:
+        raise SkipCase(f"{style} has neither adhesion nor resistances")
     damping = _viscoelastic_damping(problem, law)
     return (
         f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 "
         "limit_damping"
     )
+
+
+def _normal(problem: Problem, law: Law, stiffness: float) -> str:
+    if not law.work_of_adhesion:
+        return f"hertz {stiffness!r} {restitution_of(law)!r}"
+    poisson, young = elastic_constants(law)
+    damping = _viscoelastic_damping(problem, law) if law.damping else 0.0
+    return f"jkr {young!r} {damping!r} {poisson!r} {0.5 * law.work_of_adhesion!r}"
+
+
+def elastic_constants(law: Law) -> tuple[float, float]:
+    """Return Poisson's ratio and Young's modulus [Pa] of two like bodies with this law."""
+    ratio = law.tangential_ratio
+    poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio)
+    return poisson, law.stiffness * (1.0 - poisson * poisson)
+
+
+def _resistances(problem: Problem, law: Law) -> list[str]:
+    """Return rolling and twisting; LAMMPS' friction of twisting sds is a length."""
+    words = [] if law.rolling is None else [f"rolling sds {' '.join(map(repr, law.rolling))}"]
+    if isinstance(law.twisting, SpringSlider):
+        stiffness, damping, friction = law.twisting
+        effective = 0.5 * float(problem.particles["radius"].mean())
+        words.append(f"twisting sds {stiffness!r} {damping!r} {friction * effective!r}")
+    return words if law.twisting != "marshall" else [*words, "twisting marshall"]
 
 
 def restitution_of(law: Law) -> float:

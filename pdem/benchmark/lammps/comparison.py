@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, SkipCase, find_case
+from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, find_case
+from pdem.benchmark.contact_models import peer_models
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun, require_lammps
@@ -127,8 +128,10 @@ def require_peer(peer: str, communicator: Any, threads: int) -> None:
 
 
 def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
-    """Return the runs of a peer: one for each style."""
-    return [LammpsRun(problem, style) for style in STYLES] if peer == "lammps" else [LiggghtsRun(problem)]
+    """Return the runs of a peer: one for each style that has the law of the problem."""
+    if peer == "liggghts":
+        return [LiggghtsRun(problem)]
+    return [LammpsRun(problem, style) for style in (STYLES if problem.law.is_plain else STYLES[:1])]
 
 
 def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outcome]:
@@ -139,7 +142,7 @@ def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outc
     peer : str
         One of `PEERS`.
     name : str
-        One of `pdem.benchmark.cases.names_of_cases`.
+        One of `pdem.benchmark.cases.names_of_cases`; ``models`` are those contact models that the peer has.
     steps : int or None
         Timed steps; by default those that make the case's number of particle-steps.
 
@@ -150,7 +153,12 @@ def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outc
     """
     if name == DETECTION:
         raise SkipCase("the making of lists alone is not compared with peers")
-    case, watch = find_case(name), MemoryWatch()
+    for case in peer_models() if name == MODELS else [find_case(name)]:
+        yield from _outcomes_of(peer, case, steps)
+
+
+def _outcomes_of(peer: str, case: BenchCase, steps: int | None) -> Iterator[Outcome]:
+    watch = MemoryWatch()
     start = case.prepare(None, 1)
     problem = problem_of(start)
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
-from pdem.benchmark.lammps.commands import restitution_of
+from pdem.benchmark.lammps.commands import elastic_constants, restitution_of
 from pdem.benchmark.lammps.problem import Drum, Floor
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def data_of(problem: Problem) -> str:
 def _properties(problem: Problem) -> list[str]:
     """Return the materials: spheres are of type 1, the wall of type 2."""
     law, wall = problem.law, problem.law if problem.wall is None else problem.wall.law
-    ratio = law.tangential_ratio
-    poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio)
-    young = law.stiffness * (1.0 - poisson * poisson)
+    if not (law.is_plain and wall.is_plain):
+        raise SkipCase("LIGGGHTS is given Hertz and Mindlin's law only")
+    poisson, young = elastic_constants(law)
     properties = {
         "youngsModulus peratomtype": (young, RIGID),
         "poissonsRatio peratomtype": (poisson, poisson),
