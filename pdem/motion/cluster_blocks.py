@@ -4,12 +4,12 @@ A cluster needs much arithmetic, one operation after the other, for each of its 
 (`pdem.simd`) several are under way at once. Everything is compiled without contraction: numbers are the same for any
 block that a cluster stands in, on whichever rank.
 
-`at` is where the columns of a worker begin, `c` the number of a cluster in its block.
+`at` is where the columns of a worker begin (see `Block`), `c` the number of a cluster in its block.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,50 @@ if TYPE_CHECKING:
 
 BLOCK = 32
 """Clusters that are moved at a time."""
+
+
+class Block(NamedTuple):
+    """Some clusters that are handled together.
+
+    Attributes
+    ----------
+    at : int
+        Where the columns of the worker begin.
+    first, size : int
+        The first of the clusters, in the order of their `Members`, and their number, at most `BLOCK`.
+    """
+
+    at: int
+    first: int
+    size: int
+
+
+class ClusterArrays(NamedTuple):
+    """The clusters of a rank for kernels.
+
+    Attributes
+    ----------
+    states : flat array
+        Of owned clusters and copies, `pdem.containers.clusters.STATE` numbers each.
+    image : (count, 3) int32 array
+        Lengths of the periodic box travelled by owned clusters.
+    density : (M,) array
+        By material [kg/m^3].
+    tensor : flat array
+        Inverse mass tensors of all particles by row, `pdem.motion.inverse_masses.TENSOR` numbers each; written.
+    packed : flat array
+        Packed rows of all particles; written.
+    work : flat array
+        Columns of all workers, `COLUMNS` each.
+    """
+
+    states: Floats
+    image: NDArray[np.int32]
+    density: Floats
+    tensor: Floats
+    packed: Floats
+    work: Floats
+
 
 COLUMNS = BLOCK * (STATE + 43)
 """Numbers of all columns."""
@@ -70,10 +114,10 @@ def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
 
 @inlined_geometry
 def gather_clusters(
-    at: int, first: int, count: int, order: NDArray[np.int32], density: Floats, shapes: ShapeArrays, states: Floats,
-    work: Floats,
-) -> None:  # fmt: skip
-    """Write the states of the clusters ``order[first:first + count]``, their masses and moments into columns."""
+    block: Block, order: NDArray[np.int32], shapes: ShapeArrays, clusters: ClusterArrays
+) -> None:
+    """Write the states of the clusters of a block, their masses and moments into columns."""
+    (at, first, count), states, work, density = block, clusters.states, clusters.work, clusters.density
     last = first + count - 1
     for c in range(0, count, ROWS):
         k = first + c
@@ -98,10 +142,9 @@ def gather_clusters(
 
 
 @inlined_geometry
-def scatter_clusters(
-    at: int, first: int, count: int, order: NDArray[np.int32], states: Floats, work: Floats
-) -> None:
+def scatter_clusters(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
     """Write columns back to the states of clusters."""
+    (at, first, count), states, work = block, clusters.states, clusters.work
     last, whole = first + count - 1, count & -ROWS
     for c in range(0, whole, ROWS):
         k = first + c

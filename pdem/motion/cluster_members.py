@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.clusters import ShapeArrays
     from pdem.foundation.vectors import Vector
+    from pdem.motion.cluster_blocks import Block, ClusterArrays
 
     Floats = NDArray[np.float64]
 
@@ -87,9 +88,10 @@ def _plus(a: Vector, b: Vector) -> Vector:
 
 @inlined_geometry
 def sum_loads(
-    at: int, first: int, count: int, shapes: ShapeArrays, members: Members, columns: StepColumns, work: Floats
+    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
 ) -> None:
     """Write into columns the sums of the forces on the members [N], and of their torques about the centres [N m]."""
+    (at, first, count), work = block, clusters.work
     force, torque = columns.force, columns.torque
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
@@ -106,10 +108,9 @@ def sum_loads(
 
 
 @inlined_geometry
-def count_periods(
-    at: int, first: int, count: int, order: NDArray[np.int32], image: NDArray[np.int32], work: Floats
-) -> None:
+def count_periods(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
     """Add the periods that centres have crossed to the images of their clusters."""
+    (at, first, count), image, work = block, clusters.image, clusters.work
     for c in range(count):
         row, (a, b, d) = order[np.uint64(first + c)] & ROW, get3(work, offset(at, c) + PERIODS, STRIDE)
         if (a != 0.0) | (b != 0.0) | (d != 0.0):
@@ -129,13 +130,14 @@ def _pack(p: int, place: Vector, speed: Vector, spin: Vector, packed: Floats) ->
 
 @inlined_geometry
 def place_members(
-    at: int, first: int, count: int, dt: float, motion: Motion, shapes: ShapeArrays, members: Members,
-    image: NDArray[np.int32], columns: StepColumns, fixed: FixedColumns, packed: Floats, tensor: Floats, work: Floats,
+    block: Block, dt: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
+    columns: StepColumns, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Write packed rows, images and inverse mass tensors of owned members, `dt` [s] after the last time.
 
     Returns the largest code of `pdem.motion.integration.FINE`.
     """
+    (at, first, count), image, work = block, clusters.image, clusters.work
     sides, reference, code = motion.sides, fixed.reference, FINE
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
@@ -155,11 +157,11 @@ def place_members(
             x, tx, dx, _ = move_along(0, 0.0, centre[0] + arm[0], reference[p, 0], sides)
             y, ty, dy, _ = move_along(1, 0.0, centre[1] + arm[1], reference[p, 1], sides)
             z, tz, dz, _ = move_along(2, 0.0, centre[2] + arm[2], reference[p, 2], sides)
-            _pack(p, (x, y, z), speed, spin, packed)
+            _pack(p, (x, y, z), speed, spin, clusters.packed)
             columns.image[p, 0] = image[cluster, 0] + np.int32(tx)
             columns.image[p, 1] = image[cluster, 1] + np.int32(ty)
             columns.image[p, 2] = image[cluster, 2] + np.int32(tz)
-            write_tensor(p, arm, inverse_mass, inertia, tensor)
+            write_tensor(p, arm, inverse_mass, inertia, clusters.tensor)
             squared, skin = dx * dx + dy * dy + dz * dz, fixed.skin[p]
             code = max(code, STALE if squared > skin * skin else FINE)
             radius = scale * shapes.radius[sphere]
@@ -170,10 +172,10 @@ def place_members(
 
 @inlined_geometry
 def place_copies(
-    at: int, first: int, count: int, motion: Motion, shapes: ShapeArrays, members: Members, packed: Floats,
-    tensor: Floats, work: Floats,
+    block: Block, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members
 ) -> None:  # fmt: skip
     """Write packed rows and inverse mass tensors of copies of members."""
+    (at, first, count), work = block, clusters.work
     sides = motion.sides
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
@@ -195,15 +197,14 @@ def place_copies(
                 move_along(2, 0.0, there[2], there[2], sides)[0],
             )
             speed = _plus(velocity, exact_cross3(spin, to_space_by(then, away)))
-            _pack(p, place, speed, spin, packed)
-            write_tensor(p, arm, work[w + INVERSE_MASS], inertia, tensor)
+            _pack(p, place, speed, spin, clusters.packed)
+            write_tensor(p, arm, work[w + INVERSE_MASS], inertia, clusters.tensor)
 
 
 @inlined_geometry
-def write_tensors_of(
-    at: int, first: int, count: int, shapes: ShapeArrays, members: Members, tensor: Floats, work: Floats
-) -> None:
+def write_tensors_of(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
     """Write the inverse mass tensors of members alone."""
+    (at, first, count), work = block, clusters.work
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
         begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
@@ -211,15 +212,15 @@ def write_tensors_of(
         for m in range(members.first[k], members.first[k + np.uint64(1)]):
             sphere = (begin + members.sphere[np.uint64(m)]) & ROW
             arm = to_space_by(now, _offset(sphere, scale, shapes))
-            write_tensor(members.row[np.uint64(m)], arm, work[w + INVERSE_MASS], inertia, tensor)
+            write_tensor(members.row[np.uint64(m)], arm, work[w + INVERSE_MASS], inertia, clusters.tensor)
 
 
 @inlined_geometry
 def show_members(
-    at: int, first: int, count: int, places: bool, shapes: ShapeArrays, members: Members, image: NDArray[np.int32],
-    columns: StepColumns, work: Floats,
+    block: Block, places: bool, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
 ) -> None:  # fmt: skip
     """Write velocities into the columns of members, with `places` also positions, which are not wrapped, and images."""
+    (at, first, count), image, work = block, clusters.image, clusters.work
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
         begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]

@@ -12,7 +12,7 @@ Clusters are handled in blocks, as columns (`pdem.motion.cluster_blocks`), their
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from pdem.foundation.kernels import plain, prange, uncounted_kernel
 from pdem.motion.cluster_blocks import (
     BLOCK,
     COLUMNS,
+    Block,
+    ClusterArrays,
     drift_block,
     gather_clusters,
     inertia_block,
@@ -53,68 +55,45 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class ClusterArrays(NamedTuple):
-    """The clusters of a rank for kernels.
-
-    Attributes
-    ----------
-    states : flat array
-        Of owned clusters and copies, `pdem.containers.clusters.STATE` numbers each.
-    image : (count, 3) int32 array
-        Lengths of the periodic box travelled by owned clusters.
-    tensor : flat array
-        Inverse mass tensors of all particles by row, `pdem.motion.inverse_masses.TENSOR` numbers each; written.
-    density : (M,) array
-        By material [kg/m^3].
-    """
-
-    states: Floats
-    image: NDArray[np.int32]
-    tensor: Floats
-    density: Floats
-
-
 @inlined_geometry
 def _begin_block(
-    at: int, first: int, count: int, dt: float, kicks: int, motion: Motion, shapes: ShapeArrays,
-    clusters: ClusterArrays, members: Members, columns: StepColumns, fixed: FixedColumns, packed: Floats, work: Floats,
+    block: Block, dt: float, kicks: int, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
+    members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Begin the step of a block, as `begin_clusters` does; return its code."""
-    gather_clusters(at, first, count, members.order, clusters.density, shapes, clusters.states, work)
+    (at, _, count), work = block, clusters.work
+    gather_clusters(block, members.order, shapes, clusters)
     orient_block(at, count, work)
-    sum_loads(at, first, count, shapes, members, columns, work)
+    sum_loads(block, shapes, clusters, members, columns)
     for _ in range(kicks):
         kick_block(at, count, 0.5 * dt, motion, work)
     code = drift_block(at, count, dt, motion, work)
-    count_periods(at, first, count, members.order, clusters.image, work)
-    scatter_clusters(at, first, count, members.order, clusters.states, work)
+    count_periods(block, members.order, clusters)
+    scatter_clusters(block, members.order, clusters)
     spin_block(at, count, 0.5 * dt, work)
     orient_block(at, count, work)
     inertia_block(at, count, work)
-    placed = place_members(
-        at, first, count, dt, motion, shapes, members, clusters.image, columns, fixed, packed, clusters.tensor, work
-    )  # fmt: skip
-    return max(code, placed)
+    return max(code, place_members(block, dt, motion, shapes, clusters, members, columns, fixed))
 
 
 @uncounted_kernel
 def begin_clusters(
     worst: NDArray[np.int64], dt: float, kicks: int, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, columns: StepColumns, fixed: FixedColumns, packed: Floats, work: Floats,
+    members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> None:  # fmt: skip
     """Begin a step of `dt` [s]: half a kick by the forces of the last one, the drift, and the packed rows of members.
 
     With two `kicks` the last step is ended as well: both halves of the kick are by the same forces. Each worker writes
-    the largest code of its clusters and members (`pdem.motion.integration.FINE`) to `worst`; `work` has `COLUMNS`
-    numbers for each.
+    the largest code of its clusters and members (`pdem.motion.integration.FINE`) to `worst`.
     """
     workers = len(worst)
     for worker in prange(workers):
         code, end = FINE, (worker + 1) * len(members[0]) // workers
         for first in range(worker * len(members[0]) // workers, end, BLOCK):
             found = _begin_block(
-                worker * COLUMNS, first, min(BLOCK, end - first), dt, kicks, Motion(*motion), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members), StepColumns(*columns), FixedColumns(*fixed), packed, work,
+                Block(worker * COLUMNS, first, min(BLOCK, end - first)), dt, kicks, Motion(*motion),
+                ShapeArrays(*shapes), ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
+                FixedColumns(*fixed),
             )  # fmt: skip
             code = max(code, found)
         worst[worker] = code
@@ -122,91 +101,83 @@ def begin_clusters(
 
 @inlined_geometry
 def _finish_block(
-    at: int, first: int, count: int, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, columns: StepColumns, work: Floats,
+    block: Block, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
+    columns: StepColumns,
 ) -> None:  # fmt: skip
     """End the step of a block, as `finish_clusters` does."""
-    gather_clusters(at, first, count, members.order, clusters.density, shapes, clusters.states, work)
+    (at, _, count), work = block, clusters.work
+    gather_clusters(block, members.order, shapes, clusters)
     orient_block(at, count, work)
-    sum_loads(at, first, count, shapes, members, columns, work)
+    sum_loads(block, shapes, clusters, members, columns)
     kick_block(at, count, half, motion, work)
-    scatter_clusters(at, first, count, members.order, clusters.states, work)
+    scatter_clusters(block, members.order, clusters)
     present_spin_block(at, count, work)
-    show_members(at, first, count, False, shapes, members, clusters.image, columns, work)
+    show_members(block, False, shapes, clusters, members, columns)
 
 
 @uncounted_kernel
 def finish_clusters(
     workers: int, half: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
-    columns: StepColumns, work: Floats,
+    columns: StepColumns,
 ) -> None:  # fmt: skip
     """Let the forces on the members act for half a step [s], and write the velocities of the members then."""
     for worker in prange(workers):
         end = (worker + 1) * len(members[0]) // workers
         for first in range(worker * len(members[0]) // workers, end, BLOCK):
             _finish_block(
-                worker * COLUMNS, first, min(BLOCK, end - first), half, Motion(*motion), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members), StepColumns(*columns), work,
+                Block(worker * COLUMNS, first, min(BLOCK, end - first)), half, Motion(*motion), ShapeArrays(*shapes),
+                ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
             )  # fmt: skip
 
 
 @inlined_geometry
-def _present_block(
-    at: int,
-    first: int,
-    count: int,
-    shapes: ShapeArrays,
-    clusters: ClusterArrays,
-    members: Members,
-    work: Floats,
-) -> None:
+def _present_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
     """Bring states, matrices and angular velocities of a block into columns."""
-    gather_clusters(at, first, count, members.order, clusters.density, shapes, clusters.states, work)
-    orient_block(at, count, work)
-    present_spin_block(at, count, work)
+    gather_clusters(block, members.order, shapes, clusters)
+    orient_block(block.at, block.size, clusters.work)
+    present_spin_block(block.at, block.size, clusters.work)
+
+
+@inlined_geometry
+def _show_block(
+    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
+) -> None:
+    """Write the columns of the members of a block."""
+    _present_block(block, shapes, clusters, members)
+    show_members(block, True, shapes, clusters, members, columns)
 
 
 @uncounted_kernel
 def write_members(
-    workers: int,
-    shapes: ShapeArrays,
-    clusters: ClusterArrays,
-    members: Members,
-    columns: StepColumns,
-    work: Floats,
+    workers: int, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
 ) -> None:
     """Write positions, not wrapped, and velocities of the members of clusters between two steps, from their states."""
     for worker in prange(workers):
-        at, end = worker * COLUMNS, (worker + 1) * len(members[0]) // workers
+        end = (worker + 1) * len(members[0]) // workers
         for first in range(worker * len(members[0]) // workers, end, BLOCK):
-            count = min(BLOCK, end - first)
-            _present_block(
-                at, first, count, ShapeArrays(*shapes), ClusterArrays(*clusters), Members(*members), work
-            )
-            show_members(
-                at, first, count, True, ShapeArrays(*shapes), Members(*members), clusters[1], StepColumns(*columns),
-                work,
+            _show_block(
+                Block(worker * COLUMNS, first, min(BLOCK, end - first)), ShapeArrays(*shapes),
+                ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
             )  # fmt: skip
 
 
 @inlined_geometry
 def _copied_block(
-    at: int, first: int, count: int, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays,
-    members: Members, packed: Floats, work: Floats,
-) -> None:  # fmt: skip
+    block: Block, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members
+) -> None:
     """Place the copies of members of a block, as `place_ghosts` does."""
-    gather_clusters(at, first, count, members.order, clusters.density, shapes, clusters.states, work)
+    (at, _, count), work = block, clusters.work
+    gather_clusters(block, members.order, shapes, clusters)
     spin_block(at, count, back, work)
     orient_block(at, count, work)
     inertia_block(at, count, work)
-    place_copies(at, first, count, motion, shapes, members, packed, clusters.tensor, work)
+    place_copies(block, motion, shapes, clusters, members)
 
 
 @uncounted_kernel
 def place_ghosts(
-    workers: int, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
-    packed: Floats, work: Floats,
-) -> None:  # fmt: skip
+    workers: int, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members
+) -> None:
     """Write the packed rows of copies of members, and their tensors, from states.
 
     Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
@@ -215,25 +186,29 @@ def place_ghosts(
         end = (worker + 1) * len(members[0]) // workers
         for first in range(worker * len(members[0]) // workers, end, BLOCK):
             _copied_block(
-                worker * COLUMNS, first, min(BLOCK, end - first), back, Motion(*motion), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members), packed, work,
+                Block(worker * COLUMNS, first, min(BLOCK, end - first)), back, Motion(*motion), ShapeArrays(*shapes),
+                ClusterArrays(*clusters), Members(*members),
             )  # fmt: skip
 
 
+@inlined_geometry
+def _tensor_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
+    """Write the inverse mass tensors of the members of a block."""
+    _present_block(block, shapes, clusters, members)
+    inertia_block(block.at, block.size, clusters.work)
+    write_tensors_of(block, shapes, clusters, members)
+
+
 @uncounted_kernel
-def write_tensors(
-    workers: int, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, work: Floats
-) -> None:
+def write_tensors(workers: int, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
     """Write the inverse mass tensors of members."""
     for worker in prange(workers):
-        at, end = worker * COLUMNS, (worker + 1) * len(members[0]) // workers
+        end = (worker + 1) * len(members[0]) // workers
         for first in range(worker * len(members[0]) // workers, end, BLOCK):
-            count = min(BLOCK, end - first)
-            _present_block(
-                at, first, count, ShapeArrays(*shapes), ClusterArrays(*clusters), Members(*members), work
-            )
-            inertia_block(at, count, work)
-            write_tensors_of(at, first, count, ShapeArrays(*shapes), Members(*members), clusters[2], work)
+            _tensor_block(
+                Block(worker * COLUMNS, first, min(BLOCK, end - first)), ShapeArrays(*shapes),
+                ClusterArrays(*clusters), Members(*members),
+            )  # fmt: skip
 
 
 @uncounted_kernel
@@ -279,7 +254,8 @@ def copied_members(clusters: Clusters, particles: Particles) -> Members:
 def place_all_members(clusters: Clusters, particles: Particles, density: Floats) -> None:
     """Write positions, which are not wrapped, images and velocities of all members between two steps."""
     columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
-    arrays = ClusterArrays(clusters.states.reshape(-1), clusters.image, np.zeros(0), density)
-    write_members(
-        *plain(1, clusters.shapes, arrays, owned_members(clusters, particles), columns, line_zeros(COLUMNS))
+    nothing = np.zeros(0)
+    arrays = ClusterArrays(
+        clusters.states.reshape(-1), clusters.image, density, nothing, nothing, line_zeros(COLUMNS)
     )
+    write_members(*plain(1, clusters.shapes, arrays, owned_members(clusters, particles), columns))

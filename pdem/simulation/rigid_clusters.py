@@ -8,13 +8,12 @@ import numpy as np
 
 from pdem.foundation.arrays import line_zeros, room_for
 from pdem.foundation.kernels import plain, threads
-from pdem.motion.cluster_blocks import COLUMNS
+from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays
 from pdem.motion.cluster_members import Members
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR
 from pdem.motion.own_forces import ForcedColumns
 from pdem.motion.rigid_clusters import (
-    ClusterArrays,
     begin_clusters,
     copied_members,
     finish_clusters,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from pdem.motion.carriers import Placing
     from pdem.simulation.setup import Constants
 
-_NONE = np.zeros(0, np.int32)
+_NONE, _NOTHING = np.zeros(0, np.int32), np.zeros(0)
 _NO_MEMBERS = Members(_NONE, np.zeros(1, np.int64), _NONE, _NONE)
 
 
@@ -74,19 +73,14 @@ class RigidClusters:
         columns = (particles.column(name) for name in ("cluster", "radius", "material"))
         write_sphere_tensors(rows, *columns, self._constants().density, self.tensors)
         for members in (self._own, self._copies):
-            write_tensors(*plain(threads(), self.table.shapes, self._arrays, members, self._columns_of_work))
+            write_tensors(*plain(threads(), self.table.shapes, self._arrays(), members))
         return self._own.row
 
-    @property
-    def _arrays(self) -> ClusterArrays:
-        table = self.table
-        return ClusterArrays(table.states.reshape(-1), table.image, self.tensors, self._constants().density)
-
-    @property
-    def _columns_of_work(self) -> NDArray[np.float64]:
+    def _arrays(self, packed: NDArray[np.float64] = _NOTHING) -> ClusterArrays:
         if len(self._work) < threads() * COLUMNS:
             self._work = line_zeros(threads() * COLUMNS)
-        return self._work
+        table, density = self.table, self._constants().density
+        return ClusterArrays(table.states.reshape(-1), table.image, density, self.tensors, packed, self._work)
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
         """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
@@ -100,8 +94,8 @@ class RigidClusters:
         worst = np.zeros(threads(), np.int64)
         begin_clusters(
             *plain(
-                worst, dt, kicks, placing.motion, self.table.shapes, self._arrays, self._own,
-                _columns(particles), placing.fixed, placing.packed, self._columns_of_work,
+                worst, dt, kicks, placing.motion, self.table.shapes, self._arrays(placing.packed), self._own,
+                _columns(particles), placing.fixed,
             )
         )  # fmt: skip
         return int(max(worst.tolist()))
@@ -110,8 +104,8 @@ class RigidClusters:
         """Let the forces on the members act for the other half of the step [s]."""
         finish_clusters(
             *plain(
-                threads(), half, self._constants().motion, self.table.shapes, self._arrays, self._own,
-                _columns(particles), self._columns_of_work,
+                threads(), half, self._constants().motion, self.table.shapes, self._arrays(), self._own,
+                _columns(particles),
             )
         )  # fmt: skip
 
@@ -135,8 +129,7 @@ class RigidClusters:
         """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
         place_ghosts(
             *plain(
-                threads(), 0.5 * dt, self._constants().motion, self.table.shapes, self._arrays, self._copies, packed,
-                self._columns_of_work,
+                threads(), 0.5 * dt, self._constants().motion, self.table.shapes, self._arrays(packed), self._copies,
             )
         )  # fmt: skip
 
