@@ -22,7 +22,7 @@ import numba
 from numba.core.cpu_options import ParallelOptions
 from numba.np.ufunc import parallel as _pool
 
-from pdem.foundation.cache import cache_directory, serialise_writes
+from pdem.foundation.cache import cache_directory, serialise_writes, share_between_installations
 from pdem.foundation.errors import LaunchError
 from pdem.foundation.loop_calls import call_directly
 from pdem.foundation.machine_code import generate_when_called, inlined_dispatcher
@@ -49,6 +49,7 @@ _asked = [0]  # threads that `set_threads` has set, which numba takes a microsec
 # Set on numba's configuration, not in the environment: programs started from here decide for themselves.
 numba.config.CACHE_DIR = str(cache_directory())
 serialise_writes()
+share_between_installations()
 generate_when_called()
 _avoid_gathers()
 

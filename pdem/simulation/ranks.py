@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,6 +30,27 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _HOSTS_SHOWN = 4
+
+
+def _check_that_decomposition_is_ours() -> None:
+    """Require that no other module of that name is found first.
+
+    Raises
+    ------
+    LaunchError
+        If there is one, such as a file of that name beside the script of a user.
+    """
+    found = find_spec("decomposition")
+    place = None if found is None or found.origin is None else Path(found.origin).resolve()
+    ours = Path(__file__).resolve().parents[2] / "decomposition" / "__init__.py"
+    if place != ours:
+        raise LaunchError(
+            f"{place or 'nothing'} is found as the module decomposition, which belongs to pdem ({ours.parent}): give "
+            "that file or folder another name"
+        )
+
+
+_check_that_decomposition_is_ours()
 
 
 def communicator(threads: int | None = None) -> Any:

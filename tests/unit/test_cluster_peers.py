@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_peers import FLOOR, SQUARE, TEXT, start
+from peer_starts import FLOOR, SQUARE, TEXT, start
 
 from pdem.benchmark.cases import SkipCase, Start
 from pdem.benchmark.cluster_cases import CLUSTERS, RADIUS, SIZES, SPACING, drum_of_clusters, spheres_of

