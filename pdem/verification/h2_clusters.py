@@ -15,8 +15,8 @@ from scipy.spatial import Delaunay
 from pdem.containers.mesh import Mesh
 from pdem.verification.cluster_checks import spin_of_fallen
 from pdem.verification.cluster_runs import GRAVITY, HALF, RADIUS, ROD, cluster, own_spins, simulate
-from pdem.verification.h2_runs import METHODS, at_most
-from pdem.verification.study import Finding, Table
+from pdem.verification.h2_runs import METHODS
+from pdem.verification.study import Finding, Table, at_most
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

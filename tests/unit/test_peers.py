@@ -25,6 +25,7 @@ from pdem.benchmark.lammps.commands import (
 from pdem.benchmark.lammps.problem import Law, problem_of
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
+from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
 
 
