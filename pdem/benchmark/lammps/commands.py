@@ -193,9 +193,9 @@ def _normal(problem: Problem, law: Law, stiffness: float) -> str:
 
 
 def elastic_constants(law: Law) -> tuple[float, float]:
-    """Return Poisson's ratio and Young's modulus [Pa] of two like bodies with this law."""
+    """Return Poisson's ratio and Young's modulus [Pa] of two like bodies with this law; any ratio without friction."""
     ratio = law.tangential_ratio
-    poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio)
+    poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio) if ratio > 0.0 else 0.0
     return poisson, law.stiffness * (1.0 - poisson * poisson)
 
 
