@@ -90,11 +90,12 @@ def as_clusters(
 def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
     """Return the spheres of which some new particles are made, as checks see them.
 
-    Those of clusters have ``row``, that of their cluster, and with them comes ``centre``, where the clusters are.
+    Those of clusters have ``row``, that of their cluster, also in place of their ids, and ``centre``, where it is.
     """
     if "shape" not in columns:
         return columns
     numbers = numbers_of_members(system, columns)
     first = np.cumsum(numbers) - numbers
     members, _ = made_clusters(case, {**columns, "id": first})
-    return {**members, "row": np.repeat(np.arange(len(numbers)), numbers), "centre": columns["position"]}
+    row = np.repeat(np.arange(len(numbers)), numbers)
+    return {**members, "id": row, "row": row, "centre": columns["position"][row]}

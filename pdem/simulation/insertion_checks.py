@@ -222,10 +222,17 @@ def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> Non
     from_the_end = int(system.exchange.largest(np.array([count - first], np.int64))[0])
     if from_the_end:
         row = count - from_the_end
-        place = columns.get("centre", columns["position"])[row].tolist()
+        place = _place_of(row, columns)
         raise InputError(
             f"the particle at position[{row}] = {place} m touches another one; move it or leave it out"
         )
+
+
+def _place_of(row: int, columns: Mapping[str, NDArray[Any]]) -> list[float]:
+    """Return where an inserted particle is [m]."""
+    if "row" not in columns:
+        return list(columns["position"][row].tolist())
+    return list(columns["centre"][np.flatnonzero(columns["row"] == row)[0]].tolist())
 
 
 def _of_bodies(pairs: NDArray[np.int64], body: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -249,7 +256,7 @@ def _check_walls(system: System, case: Case, columns: Columns) -> None:
     walls, sphere, at = system.moving_walls, int(rows[0]), int(facets[0])
     wall = case.walls[int(walls.facet_wall[at])].name
     row = int(columns["row"][sphere]) if "row" in columns else sphere
-    place = columns.get("centre", columns["position"])[row].tolist()
+    place = _place_of(row, columns)
     raise InputError(
         f"the particle at position[{row}] = {place} m overlaps wall {wall} (facet {walls.facet_origin[at]}) by "
         f"{share(depth[0] / columns['radius'][sphere])} of its radius; move it or leave it out"

@@ -180,9 +180,9 @@ def test_clusters_move_as_rigid_bodies_of_lammps():
     document["shapes"] = {"pair": {"spheres": [[-1.7e-3, 0.0, 0.0, 1.7e-3], [1.7e-3, 0.0, 0.0, 1.7e-3]]}}
     case = Case.from_text(tomli_w.dumps(document | {"particles": [bodies]}))
     begin = Start(case, [], initial_particles(case, []))
-    ours, theirs = both(begin, "granular", steps=2500)
+    ours, theirs = both(begin, "granular", steps=4000)
     turned = np.linalg.norm(ours["velocity"] - begin.particles["velocity"], axis=1)
-    assert np.median(turned) > 0.1  # most have met others
+    assert np.count_nonzero(turned > 0.1) >= 10  # there were impacts
     assert difference(ours, theirs, "velocity") < 2e-3
     assert difference(ours, theirs, "angular_velocity") < 2e-3
 
