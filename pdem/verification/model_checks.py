@@ -89,7 +89,10 @@ def restitution(model: Model, axes: Any) -> list[Finding]:
     for wanted in RESTITUTIONS:
         subject = pair_of(model.but(restitution=wanted))
         found, _ = rebounds(
-            subject, speeds, 0.01 * subject.duration(SPEED), 10.0 * subject.duration(speeds[0])
+            subject,
+            speeds,
+            0.01 * subject.duration(SPEED),
+            max(10.0, 6.0 / wanted) * subject.duration(speeds[0]),
         )
         axes.semilogx(speeds, found, "o-")
         axes.axhline(wanted, color="0.7", linestyle="--")

@@ -119,7 +119,7 @@ MODELS = (
     ),
     Model(
         "twisting-sds", "Luding, Granular Matter 10 (2008) 235",
-        {**_GRAINS, "twisting": {"model": "sds", "friction": 0.1, "stiffness": 1e-5, "damping": 1e-9}},
+        {**_GRAINS, "twisting": {"model": "sds", "friction": 0.1, "stiffness": 1e-5, "damping": 1e-8}},
         (twisting_out,),
     ),
     Model(
