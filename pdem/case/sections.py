@@ -89,7 +89,8 @@ class Detection(Section):
         Cell size of each level, in m.
     skin : float or "auto"
         Skin of the neighbour lists as a fraction of each level's largest radius; 0 builds lists in every step,
-        ``"auto"`` is tuned during the run by measured times.
+        ``"auto"`` is tuned during the run by measured times. Then it is the mean of a level: particles have skins that
+        grow with their speed, so that a few fast ones do not make lists short-lived, nor those of slow ones long.
     walls : {"signed", "h2"}
         How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
         a surface and without jumps over concave creases, or by the double hierarchy method as published.
