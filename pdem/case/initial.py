@@ -37,6 +37,7 @@ from pdem.particles.filling import (
     reaches,
 )
 from pdem.particles.lattice_filling import lattice_group
+from pdem.particles.perturbed_radii import radius_factors
 from pdem.particles.random_filling import fill_randomly
 from pdem.particles.regions import wrap_positions
 
@@ -106,6 +107,8 @@ def initial_particles(
     largest = float(over.largest(np.array([table["radius"].max(initial=0.0)]))[0])
     for problem in periodic_width_problems(case, largest):
         raise CaseError(f"{case.source}: {shown_key(problem.location)}: {problem.text}")
+    if case.perturbation is not None:
+        table["radius"] *= radius_factors(case.perturbation.size, case.perturbation.seed, table["id"])
     return with_members(case, table)
 
 
