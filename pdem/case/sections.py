@@ -14,6 +14,7 @@ from pdem.case.base import (
     Flags,
     Positive,
     Section,
+    Seed,
     Vector,
 )
 from pdem.case.gravity_section import GravityTable
@@ -138,6 +139,22 @@ class Limits(Section):
     """
 
     largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+
+
+class Perturbation(Section):
+    """``[perturbation]``: radii are a trifle smaller, so that repetitions of a run show what of its results is chance.
+
+    Attributes
+    ----------
+    size : float
+        Each radius is up to this fraction smaller, of particles at time 0 and of those that come in; 1e-12 is far below
+        what any measurement sees, and what collisions make of it is all that differs.
+    seed : int
+        Of the fractions, which are keyed by particle: another one is another repetition.
+    """
+
+    size: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
+    seed: Seed = 0
 
 
 class Output(Section):
