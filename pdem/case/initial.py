@@ -16,6 +16,7 @@ from pdem.case.group_sizes import group_sizes, reach_of
 from pdem.case.initial_clusters import ids_with_members, orientations_of, with_members
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
+from pdem.case.shapes import member_count
 from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
 from pdem.contact.law.carried_liquid import carried_by
@@ -168,7 +169,7 @@ def _request(case: Case, index: int) -> FillRequest:
     density = case.materials[group.material].density
     assert density is not None
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
-    return FillRequest(where, sizes, group.fill, density, reach_of(case, group))
+    return FillRequest(where, sizes, group.fill, density, reach_of(case, group), member_count(case, group))
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
