@@ -81,6 +81,7 @@ def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
     output = {key: value for key, value in case.output.model_dump().items() if key != "folder"}
     document = before_stage(case, len(case.stages)) | {
         "output": output, "limits": case.limits.model_dump(), "end": case.time.end,
+        "sensors": [one.model_dump() for one in case.sensors],
     }  # fmt: skip
     files = {key: content_of_file(case.file(name)) for key, name in named_files(document).items()}
     text = json.dumps([document, files, dict(made_under)], sort_keys=True, default=repr)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
 """Names of the page and the picture in the folder of a sweep."""
 
+STATES = "finished", "failed", "missing"
+"""Of runs in a table."""
+
 _WIDTH, _HEIGHT = 3.0, 2.5
 _MOST_POINTS = 60
 
@@ -32,8 +35,8 @@ def summary(table: Table) -> str:
 
 def _lines(table: Table) -> Iterator[str]:
     states = [row.state for row in table.rows]
-    counts = {state: states.count(state) for state in dict.fromkeys(states)}
-    yield f"{len(table.rows)} runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
+    counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
+    yield f"{len(table.rows)} runs: {', '.join(counts)}"
     yield from aligned(point_rows(table))
     for analysis in table.analyses:
         yield _head(analysis)

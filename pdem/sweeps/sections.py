@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -169,8 +168,3 @@ def read_document(path: Path) -> dict[str, Any]:
 def text_of_plan(plan: SweepPlan) -> str:
     """Return a plan as TOML."""
     return tomli_w.dumps(plan.model_dump(mode="python", exclude_none=True, exclude_defaults=True))
-
-
-def moved(document: dict[str, Any], case: Path, folder: str) -> dict[str, Any]:
-    """Return a document with another place of its case, and another folder."""
-    return copy.deepcopy(document) | {"case": str(case), "folder": folder}

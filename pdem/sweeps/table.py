@@ -180,6 +180,7 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
 
 def _write(path: Path, lines: Sequence[Sequence[Any]]) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(lines)
     except OSError as error:
