@@ -13,8 +13,8 @@ _INDEX = re.compile(r"\[\s*(\d+)\s*\]")
 _PLAIN_TEXT = re.compile(r"[\w./~+-][\w ./~+-]*")
 
 
-def apply_override(document: dict[str, Any], assignment: str, source: str) -> None:
-    """Set one value of a parsed case in place.
+def apply_override(document: dict[str, Any], assignment: str, source: str) -> list[str]:
+    """Set one value of a parsed case in place, and return the parts of its key.
 
     Parameters
     ----------
@@ -45,6 +45,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
         holder[parts[-1]] = value
     else:
         raise CaseError(f"{source}: {shown_key(parts[:-1])} is a single value and has no {parts[-1]!r} in it")
+    return parts
 
 
 def _parts(key: str, source: str) -> list[str]:

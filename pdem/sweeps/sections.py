@@ -97,9 +97,9 @@ class SweepPlan(Section):
     settings : tuple of str
         Changes of the case for all runs, as for ``--set``.
     vary : dict of str to Varied
-        By name.
+        What is varied, by name.
     measures : dict of str to measure
-        By name.
+        What is measured in each run, by name.
     """
 
     case: Name

@@ -112,7 +112,7 @@ class Setup:
         CaseError
             If it is not valid: which quantity is at fault.
         """
-        case = Case.from_text(self.case.to_toml(), self.case.directory)
+        case = self.case.changed()
         for name, value in self.points[point].items():
             for setting in settings_of({name: value}, self.keys):
                 try:
@@ -193,7 +193,7 @@ def sweep(
     sections = {name: one for name, one in (measures or {}).items() if not callable(one)}
     document = {"case": "case", "folder": target, "vary": vary, "measures": sections, **design}
     plan = plan_of_document(SweepPlan, document, "sweep")
-    changed = changed_case(base_case, plan.settings)
+    changed = base_case.changed(plan.settings)
     functions = {name: one for name, one in (measures or {}).items() if callable(one)}
     keys = {name: (name,) for name in vary}
     chosen = points_of(plan, changed) if points is None else points
@@ -208,14 +208,6 @@ def _varied(given: Any) -> dict[str, Any]:
     if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
         raise InputError(f"{given!r}: give a list of values, or a mapping with min and max")
     return {"values": [one.item() if hasattr(one, "item") else one for one in given]}
-
-
-def changed_case(case: Case, settings: Sequence[str]) -> Case:
-    """Return a case with changes, as ``key=value``."""
-    changed = Case.from_text(case.to_toml(), case.directory)
-    for setting in settings:
-        changed.override(setting)
-    return changed
 
 
 def read_sweep(path: Path) -> Setup:
@@ -244,7 +236,7 @@ def setup_of(document: dict[str, Any], file: Path, base: Path | None = None) -> 
     """
     plan = plan_of_document(SweepPlan, document, str(file))
     path = Path(os.path.normpath(file.parent / plan.case))
-    case = changed_case(Case.read(path), plan.settings)
+    case = Case.read(path).changed(plan.settings)
     keys = {name: one.keys_of(name) for name, one in plan.vary.items()}
     folder = Path(plan.folder) if base is None else base
     moved = plan.model_copy(update={"case": os.path.relpath(path, folder), "folder": "."})

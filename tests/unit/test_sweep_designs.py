@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from folders import CASE
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
 import pdem
+from pdem.cli import main
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.design import points_of, share_of, value_at
+from pdem.sweeps.examples import study_command, study_names, study_text, study_title
 from pdem.sweeps.sections import SweepPlan, Varied, plan_of_document, text_of_plan
+from pdem.sweeps.sweep import jobs_of_setup, read_sweep
 from pdem.sweeps.toml_values import toml_value
 
 FRICTION = "interactions.grain-grain.friction"
@@ -134,3 +139,28 @@ def test_a_plan_is_written_and_read():
         vary={FRICTION: {"values": [0.1, 0.2]}}, replicas=3, measures={"m": {"kind": "power", "wall": "w"}}
     )
     assert plan_of_document(SweepPlan, tomllib.loads(text_of_plan(plan)), "again") == plan
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_example_is_written_with_its_case_and_checked(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["new", name, "--folder", "files"])
+    assert f"next: pdem {study_command(name)} files/{name}.toml" in result.output
+    assert study_title(name) in CliRunner().invoke(main, ["new", "--list"]).output
+    assert tomllib.loads(study_text(name))["folder"] == f"results/{name}"
+    setup = read_sweep(Path("files") / f"{name}.toml")
+    jobs, names = jobs_of_setup(setup)
+    assert len(names) == len(setup.runs) <= len(jobs)
+
+
+def test_keys_are_explained():
+    def explained(key):
+        return CliRunner().invoke(main, ["explain", key]).output
+
+    assert "explain sweep" in explained("")
+    assert "replicas" in explained("sweep")
+    text = explained("sweep.vary.count")
+    assert "How many values of the range a grid has." in text
+    assert "example, of pdem new repose_sweep:\n  count = 2" in text
+    assert 'kind = "discharge-rate"' in explained("sweep.measures")
+    assert "did you mean 'replicas'" in explained("sweep.replica")
