@@ -162,11 +162,12 @@ def failed(proofs):
 
 
 def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
-    """Together in one case: a normal force, a torque with a memory, adhesion with a reach."""
+    """Together in one case: a normal force, a torque with a memory, adhesion with a reach, a normal force with a memory."""
     keys = {
         "stiffening": "stiffness = 1e4\nhardening = 5.0\n",
         "held_upright": "k = 1e-6\n",
         "glued": "strength = 0.5\nstretch = 1e-3\n",
+        "clay": "k1 = 1e4\nk2 = 2e4\n",
     }
     text = CASE
     for number, (name, page) in enumerate(zip(keys, DOCUMENTED, strict=True)):
@@ -190,6 +191,8 @@ def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
         assert "numbers with other bits on several workers" in names
     assert "turning about the normal, rolling" in by_key["held_upright-held_upright"]
     assert any(name.startswith("energy of adhesion") for name in by_key["glued-glued"])
+    assert "energy stored and lost that is not the work" in by_key["clay-clay"]
+    assert "stiffness of unloading that is not declared" in by_key["clay-clay"]
 
 
 @pytest.mark.parametrize(
