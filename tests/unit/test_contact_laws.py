@@ -215,7 +215,9 @@ def test_a_normal_force_with_a_memory_rebounds_by_its_stiffnesses(tmp_path):
     law = {"law": "python:laws.py:clay", "k1": k1, "k2": k2, "friction": 0.3, "restitution": 1.0}
     deepest = speed * math.sqrt(mass / k1)
     grain = Grains([[0.0, 0.0, radius]], radius, (0.0, 0.0, -speed))
-    run = simulate(tmp_path, grain, law=law, walls=({"mesh": quad()},), step=1e-7, lower=(-1,) * 3, upper=(1,) * 3)
+    run = simulate(
+        tmp_path, grain, law=law, walls=({"mesh": quad()},), step=1e-7, lower=(-1,) * 3, upper=(1,) * 3
+    )
     run.advance(round(0.5 * math.pi * deepest / speed / 1e-7) + 10)
     remembered = state_of(run)["wall_contacts"]["normal_history_most"]
     np.testing.assert_allclose(remembered, deepest, rtol=1e-4)
