@@ -114,7 +114,7 @@ def play_calibration(
     """
     plan = setup.plan
     assert isinstance(plan, CalibrationPlan)
-    points = _Points(setup, lambda some: compute(some, at_once, comm, threads, tell), comm)
+    points = _Points(setup, lambda some: compute(some, at_once, comm, threads, tell), comm, tell)
     check_calibration(setup)
     start = np.array([_start(one) for one in plan.vary.values()])
     found = minimise(points.residuals, start, plan.difference, plan.tolerance, plan.iterations)
@@ -151,8 +151,10 @@ def _start(varied: Varied) -> float:
 class _Points:
     """Points that have been computed, and their deviations from the targets."""
 
-    def __init__(self, setup: Setup, compute: Callable[[Setup], Any], comm: Any) -> None:
-        self._setup, self._compute, self._comm = setup, compute, comm
+    def __init__(
+        self, setup: Setup, compute: Callable[[Setup], Any], comm: Any, tell: Callable[[str], object]
+    ) -> None:
+        self._setup, self._compute, self._comm, self._tell = setup, compute, comm, tell
         plan = setup.plan
         assert isinstance(plan, CalibrationPlan)
         self._varied, self._targets = plan.vary, plan.targets
@@ -171,7 +173,11 @@ class _Points:
             self._errors = self._errors_of_targets()
         means = np.array([[np.mean(some) for some in self._found[key]] for key in keys])
         wanted = np.array([one.value for one in self._targets.values()])
-        return (means - wanted) / self._errors
+        found: Floats = (means - wanted) / self._errors
+        where = ", ".join(f"{name} {value:.6g}" for name, value in self._point(keys[0]).items())
+        if len(places) == 1:
+            self._tell(f"{where}: sum of squares {float((found**2).sum()):.4g}")
+        return found
 
     def _add(self, keys: list[tuple[float, ...]]) -> None:
         """Compute and measure new points."""

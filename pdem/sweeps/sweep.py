@@ -215,8 +215,14 @@ def _label(setup: Setup, point: int, replica: int) -> str:
 def _plan_text(jobs: Sequence[Job], names: Sequence[str], missing: int) -> str:
     beginnings = sum(bool(job.until) for job in jobs)
     shared = sum(bool(job.after) and not job.until for job in jobs)
-    text = f"{len(names)} runs, {missing} jobs to be computed"
-    return f"{text}; {shared} runs begin with {beginnings} shared beginnings" if shared else text
+    text = f"{_count(len(names), 'run')}, {_count(missing, 'job')} to be computed"
+    if not shared:
+        return text
+    return f"{text}; {_count(shared, 'run')} of them from {_count(beginnings, 'shared beginning')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]) -> Sweep:
