@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
@@ -111,6 +112,7 @@ def preflight(
             *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
             *stage_findings(case, step),
+            *deformation_findings(case, population, step),
             *force_findings(case, step),
             *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),

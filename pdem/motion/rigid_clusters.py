@@ -9,15 +9,17 @@ alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.containers.clusters import CENTRE, MATERIAL, MOMENTUM, ORIENTATION, SCALE, SHAPE, ShapeArrays
 from pdem.containers.clusters import SPEED as CENTRE_SPEED
+from pdem.foundation.box_images import power
 from pdem.foundation.geometry_kernels import inlined_geometry, sphere_mass
 from pdem.foundation.kernels import plain, prange, threaded_kernel
 from pdem.foundation.vectors import exact_cross3
+from pdem.motion.displacement import box_work_of, drifted
 from pdem.motion.integration import (
     FINE,
     GONE,
@@ -29,7 +31,6 @@ from pdem.motion.integration import (
     SPIN,
     Motion,
     StepColumns,
-    move_along,
     without_crawl,
 )
 from pdem.motion.integration import MATERIAL as MATERIAL_PLACE
@@ -168,17 +169,17 @@ def kick_cluster(
 @inlined_geometry
 def drift_cluster(c: int, dt: float, motion: Motion, body: Body, clusters: ClusterArrays) -> int:
     """Move the centre of a cluster on, and turn it; return `FINE` or `GONE`."""
-    states, code = clusters.states, FINE
+    states, u = clusters.states, body.velocity
+    x, v, turns, _, gone = drifted(
+        (dt * u[0], dt * u[1], dt * u[2]), body.centre, u, body.centre, motion.sides, motion.box
+    )
     for axis in range(3):
-        before = states[c, CENTRE + axis]
-        x, periods, _, left = move_along(axis, dt * body.velocity[axis], before, before, motion.sides)
-        states[c, CENTRE + axis] = x
-        clusters.image[c, axis] += int(periods)
-        code = GONE if left else code
+        states[c, CENTRE + axis], states[c, CENTRE_SPEED + axis] = x[axis], v[axis]
+        clusters.image[c, axis] += int(turns[axis])
     q = turned(body.orientation, body.momentum, body.inverse_inertia, dt)
     for part in range(4):
         states[c, ORIENTATION + part] = q[part]
-    return code
+    return GONE if gone else FINE
 
 
 @inlined_geometry
@@ -208,6 +209,29 @@ def place_members(
 
 
 @inlined_geometry
+def add_box_work(
+    c: int,
+    dt: float,
+    body: Body,
+    shapes: ShapeArrays,
+    clusters: ClusterArrays,
+    columns: StepColumns,
+    box: Any,
+) -> None:
+    """Add what the deformation of the box does by the forces on members: branches of contacts lead to their centres.
+
+    The box moves the centre of a cluster. The account is that of its first member.
+    """
+    if box is not None:
+        done, force = 0.0, columns.force
+        for k in range(body.begin, body.end):
+            p = clusters.member[clusters.first[c] + k - body.begin] & ROW
+            arm = to_space(body.orientation, _offset(k, body.scale, shapes))
+            done -= power((force[p, 0], force[p, 1], force[p, 2]), arm, box)
+        columns.box_work[clusters.member[clusters.first[c]] & ROW] += dt * done
+
+
+@inlined_geometry
 def begin_cluster(
     c: int, dt: float, kicks: int, motion: Motion, density: Floats, shapes: ShapeArrays, clusters: ClusterArrays,
     columns: StepColumns,
@@ -215,10 +239,16 @@ def begin_cluster(
     """Begin the step of one cluster, as `begin_clusters` does; return `FINE` or `GONE`."""
     states, body = clusters.states, body_of(c, clusters.states, shapes, density)
     load = load_on(c, body, shapes, clusters, columns)
+    if kicks > 1:
+        add_box_work(c, dt, body, shapes, clusters, columns, motion.box)
     for _ in range(kicks):
         kick_cluster(c, 0.5 * dt, motion, body.inverse_mass, load, states)
     code = drift_cluster(c, dt, motion, body_of(c, states, shapes, density), clusters)
-    place_members(c, 0.5 * dt, body_of(c, states, shapes, density), shapes, clusters, columns)
+    body = body_of(c, states, shapes, density)
+    place_members(c, 0.5 * dt, body, shapes, clusters, columns)
+    if motion.box is not None:
+        done = box_work_of(body.centre, body.velocity, body.inverse_mass, dt, motion.box)
+        columns.box_work[clusters.member[clusters.first[c]] & ROW] += done
     return code
 
 
@@ -230,6 +260,7 @@ def finish_cluster(
     """End the step of one cluster, as `finish_clusters` does."""
     body = body_of(c, clusters.states, shapes, density)
     load = load_on(c, body, shapes, clusters, columns)
+    add_box_work(c, 2.0 * half, body, shapes, clusters, columns, motion.box)
     kick_cluster(c, half, motion, body.inverse_mass, load, clusters.states)
     body = body_of(c, clusters.states, shapes, density)
     spin = angular_velocity(body.orientation, body.momentum, body.inverse_inertia)
@@ -237,6 +268,9 @@ def finish_cluster(
         p = clusters.member[clusters.first[c] + k - body.begin] & ROW
         arm = to_space(body.orientation, _offset(k, body.scale, shapes))
         velocity = velocity_at(body.velocity, spin, arm)
+        if motion.box is not None:  # of the image that is in the box
+            x = body.centre[0] + arm[0], body.centre[1] + arm[1], body.centre[2] + arm[2]
+            _, velocity, _, _, _ = drifted((0.0, 0.0, 0.0), x, velocity, x, motion.sides, motion.box)
         for axis in range(3):
             columns.velocity[p, axis], columns.angular_velocity[p, axis] = velocity[axis], spin[axis]
 
@@ -305,9 +339,10 @@ def place_ghost(
     arm = to_space(body.orientation, offset)
     velocity = velocity_at(body.velocity, spin, to_space(then, offset))
     at = PACKED * (p & ROW)
+    x = body.centre[0] + arm[0], body.centre[1] + arm[1], body.centre[2] + arm[2]
+    place, velocity, _, _, _ = drifted((0.0, 0.0, 0.0), x, velocity, x, motion.sides, motion.box)
     for axis in range(3):
-        x = body.centre[axis] + arm[axis]
-        packed[at + PLACE + axis] = move_along(axis, 0.0, x, x, motion.sides)[0]
+        packed[at + PLACE + axis] = place[axis]
         packed[at + SPEED + axis], packed[at + SPIN + axis] = velocity[axis], spin[axis]
     packed[at + SIZE], packed[at + MATERIAL_PLACE] = (
         body.scale * shapes.radius[body.begin + sphere],

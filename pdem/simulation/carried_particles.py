@@ -11,6 +11,7 @@ from pdem.simulation.own_force_kicks import add_to_carried
 
 if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Kick
+    from pdem.motion.integration import Motion
     from pdem.simulation.system import System
 
 
@@ -24,15 +25,16 @@ def begin_carried(system: System, dt: float) -> int:
     """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
-    return _place(system, dt, system.carriers.begin(system.particles, system.pair_contacts.carried, dt))
+    code = system.carriers.begin(system.particles, system.pair_contacts.carried, dt)
+    return _place(system, dt, code, system.motion_at(system.step))
 
 
-def _place(system: System, dt: float, code: int) -> int:
+def _place(system: System, dt: float, code: int, motion: Motion) -> int:
     """Pack carried particles where their carriers have moved them; return the status code, `code` is the carriers'."""
     own, constants, rows = system.particles, system.constants, system.pair_contacts.carried
     columns = tuple(own.column(name) for name in StepColumns._fields)
     packed = system.pair_contacts.packed(own.count + own.ghosts)
-    arguments = plain(rows, dt, constants.motion, constants.density, system.fixed_columns, columns, packed)
+    arguments = plain(rows, dt, motion, constants.density, system.fixed_columns, columns, packed)
     return max(code, int(place_carried(*arguments)))
 
 
@@ -47,6 +49,7 @@ def finish_carried(system: System, kick: Kick) -> int:
     add_to_carried(system, kick.half)
     own, rows = system.particles, system.pair_contacts.carried
     if kick.ahead:
-        return _place(system, 2.0 * kick.half, system.carriers.advance(own, rows, kick.half))
+        code = system.carriers.advance(own, rows, kick.half)
+        return _place(system, 2.0 * kick.half, code, system.motion_at(system.step + 1))
     system.carriers.finish(own, rows, kick.half)
     return FINE

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-    from pdem.simulation.setup import Constants
+    from pdem.motion.integration import Motion
 
     Integers = NDArray[np.int64]
 
@@ -40,8 +40,10 @@ class RigidClusters:
     ----------
     table : Clusters
         The clusters of this rank.
-    constants : callable
-        Returns the constants of the run as they are now.
+    density : callable
+        Returns the density by material [kg/m^3].
+    motion : callable
+        Returns what moves particles in the drift that ends at the present step, or so many steps later.
 
     Attributes
     ----------
@@ -51,8 +53,10 @@ class RigidClusters:
         Inverse mass tensors of all particles by row, see `pdem.motion.inverse_masses`.
     """
 
-    def __init__(self, table: Clusters, constants: Callable[[], Constants]) -> None:
-        self.table, self._constants = table, constants
+    def __init__(
+        self, table: Clusters, density: Callable[[], NDArray[np.float64]], motion: Callable[[int], Motion]
+    ) -> None:
+        self.table, self._density, self._motion = table, density, motion
         self.tensors = np.zeros(0)
         self._first, self._member = np.zeros(0, np.int64), np.zeros(0, np.int32)
         self._ghost_row, self._ghost_sphere = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -72,7 +76,7 @@ class RigidClusters:
         write_tensors(
             *plain(
                 rows, of_cluster, sphere, particles.column("radius"), particles.column("material"),
-                self._constants().density, self.table.shapes, self._arrays,
+                self._density(), self.table.shapes, self._arrays,
             )
         )  # fmt: skip
         return self._member
@@ -83,24 +87,24 @@ class RigidClusters:
 
     def _arguments(self, particles: Particles) -> tuple[Any, ...]:
         columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
-        return self._constants().density, self.table.shapes, self._arrays, columns
+        return self._density(), self.table.shapes, self._arrays, columns
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
         """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
-        return self._begin(particles, dt, 1)
+        return self._begin(particles, dt, 1, self._motion(0))
 
     def advance(self, particles: Particles, rows: NDArray[np.int32], half: float) -> int:
         """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
-        return self._begin(particles, 2.0 * half, 2)
+        return self._begin(particles, 2.0 * half, 2, self._motion(1))
 
-    def _begin(self, particles: Particles, dt: float, kicks: int) -> int:
+    def _begin(self, particles: Particles, dt: float, kicks: int, motion: Motion) -> int:
         arguments = self._arguments(particles)
-        return int(begin_clusters(*plain(self.table.count, dt, kicks, self._constants().motion, *arguments)))
+        return int(begin_clusters(*plain(self.table.count, dt, kicks, motion, *arguments)))
 
     def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
         """Let the forces on the members act for the other half of the step [s]."""
         arguments = self._arguments(particles)
-        finish_clusters(*plain(self.table.count, half, self._constants().motion, *arguments))
+        finish_clusters(*plain(self.table.count, half, self._motion(0), *arguments))
 
     def as_spheres(self) -> ForcedColumns:
         """Return the clusters as own forces see them: spheres of their volume and mass; copies."""
@@ -120,10 +124,9 @@ class RigidClusters:
 
     def place_ghosts(self, first: int, dt: float, packed: NDArray[np.float64]) -> None:
         """Write the copies of members, from the row `first` on, where the copies of their clusters are now."""
-        constants = self._constants()
         place_ghosts(
             *plain(
-                first, self._ghost_row, self._ghost_sphere, 0.5 * dt, constants.motion, constants.density,
+                first, self._ghost_row, self._ghost_sphere, 0.5 * dt, self._motion(0), self._density(),
                 self.table.shapes, self._arrays, packed,
             )
         )  # fmt: skip

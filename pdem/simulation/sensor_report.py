@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.sensor_columns import AXES
-from pdem.case.stress_columns import stress_columns
+from pdem.case.stress_columns import stress_columns, writes_stress
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
@@ -69,7 +69,7 @@ def line_values(system: System) -> dict[str, float]:
         for place in system.sensors.places
         for name, value in sensor_values(system, place, line=True, contacts=contacts).items()
     }
-    if system.case.output.stress:
+    if writes_stress(system.case):
         names = [name for name, *_ in stress_columns(system.dimension)]
         found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
     return found
@@ -77,7 +77,7 @@ def line_values(system: System) -> dict[str, float]:
 
 def _contacts_if_asked(system: System) -> ActingContacts | None:
     """Return the contacts of this rank, if stress is asked for. Collective."""
-    asked = system.case.output.stress or any(place.section.stress for place in system.sensors.places)
+    asked = writes_stress(system.case) or any(place.section.stress for place in system.sensors.places)
     return acting_contacts(system) if asked else None
 
 

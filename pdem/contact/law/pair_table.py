@@ -38,6 +38,8 @@ class ContactParameters(NamedTuple):
         Over the smaller radius.
     tensors : array
         Inverse mass tensors of particles by row, flat, see `pdem.motion.inverse_masses`; empty without clusters.
+    images : (ROWS, 3) array or None
+        Of a box that deforms, at the end of the step; see `pdem.foundation.box_images`.
     """
 
     density: NDArray[np.float64]
@@ -47,6 +49,7 @@ class ContactParameters(NamedTuple):
     step: float
     largest_overlap: float
     tensors: NDArray[np.float64] = NO_TENSORS
+    images: NDArray[np.float64] | None = None
 
 
 def pair_table(

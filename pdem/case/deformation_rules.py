@@ -1,0 +1,105 @@
+"""Rules of the case file on a box that deforms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.case.deformation import AXES, deformations, deforms, shear_axes
+from pdem.case.gravity import gravity_tables
+from pdem.case.messages import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.deformation_sections import Deformation, ShearDeformation
+    from pdem.case.schema import CaseData
+
+    Location = tuple[str | int, ...]
+
+SHEARED_METHODS = "hgrid", "linked-cell"
+"""Methods of detection that know a box which leans."""
+
+
+def deformation_problems(case: CaseData) -> Iterator[Problem]:
+    """Yield the problems of all deformations of the box."""
+    if not deforms(case):
+        return
+    for where, deformation in deformations(case):
+        for name in deformation.axes:
+            yield from _open_axis(case, name, (*where, name), "deforms")
+        if deformation.shear is not None:
+            yield from _shear(case, deformation.shear, (*where, "shear"))
+    yield from _same_shear(case)
+    yield from _gravity(case)
+    yield from _others(case)
+
+
+def _open_axis(case: CaseData, name: str, where: Location, what: str) -> Iterator[Problem]:
+    axis = AXES.index(name)
+    if case.domain.dimension == 2 and axis == 2:
+        yield Problem(where, "must not be given in a case of dimension 2, which lies in the x-y plane")
+    elif not case.domain.periodic[axis]:
+        yield Problem(
+            where,
+            f"{what} along {name}, and the box is not periodic there; set domain.periodic, or use walls",
+        )
+
+
+def _shear(case: CaseData, shear: ShearDeformation, where: Location) -> Iterator[Problem]:
+    if shear.velocity_along == shear.gradient_along:
+        text = f"must be another axis than velocity_along ({shear.velocity_along})"
+        yield Problem((*where, "gradient_along"), text)
+    for key in ("velocity_along", "gradient_along"):
+        yield from _open_axis(case, getattr(shear, key), (*where, key), "shears")
+
+
+def _same_shear(case: CaseData) -> Iterator[Problem]:
+    first: ShearDeformation | None = None
+    for where, deformation in deformations(case):
+        shear = deformation.shear
+        first = shear if first is None else first
+        if shear is None or first is None:
+            continue
+        axes, others = ((one.velocity_along, one.gradient_along) for one in (shear, first))
+        if axes != others:
+            text = f"shears along other axes than before (velocity_along {others[0]}, gradient_along {others[1]}); "
+            yield Problem((*where, "shear"), f"{text}keep these: a box leans along one axis only")
+
+
+def _gravity(case: CaseData) -> Iterator[Problem]:
+    """Refuse gravity along axes along which the box moves: it would have no potential."""
+    moving = _moving_axes([one for _, one in deformations(case)])
+    given: list[tuple[Location, tuple[float, float, float]]] = [(("domain", "gravity"), case.domain.gravity)]
+    given += [(("stages", i, "gravity"), one.gravity) for i, one in enumerate(case.stages) if one.gravity]
+    given += [
+        ((*where, "values", row), value)
+        for where, table in gravity_tables(case)
+        for row, value in enumerate(table.values or ())
+    ]
+    for location, gravity in given:
+        for axis in moving:
+            if gravity[axis]:
+                text = f"must be 0: the box deforms along {AXES[axis]}, where particles would fall for ever"
+                yield Problem((*location, axis), text)
+
+
+def _moving_axes(all_of_them: list[Deformation]) -> list[int]:
+    names = {name for one in all_of_them for name in one.axes}
+    names |= {one.shear.velocity_along for one in all_of_them if one.shear is not None}
+    return sorted(AXES.index(name) for name in names)
+
+
+def _others(case: CaseData) -> Iterator[Problem]:
+    """Refuse what does not know of a box that deforms."""
+    if shear_axes(case) is not None and case.detection.method not in SHEARED_METHODS:
+        allowed = " or ".join(f'"{name}"' for name in SHEARED_METHODS)
+        yield Problem(("detection", "method"), f"does not know boxes that shear; take {allowed}")
+    for index, sensor in enumerate(case.sensors):
+        if shear_axes(case) is not None and sensor.region is None:
+            text = (
+                "counts what passes a plane, and images of a box that shears are not behind it; give a region"
+            )
+            yield Problem(("sensors", index), text)
+    for index in range(len(case.insertions)):
+        text = "cannot be together with a box that deforms: regions and faces stay where they are; fill it before"
+        yield Problem(("insertions", index), text)
