@@ -41,12 +41,12 @@ def gas(seed: int, *, sizes: bool = False, speed: float = 1.0) -> Grains:
     return Grains(sites, radius, velocity - velocity.mean(axis=0), 50.0 * rng.normal(size=sites.shape))
 
 
-def moving_case(folder: Path, group: Grains, deformation: dict[str, Any] | None, **options: Any) -> Case:
-    """Return the case of a group in a box that deforms."""
+def moving_case(folder: Path, group: Grains | None, deformation: dict[str, Any] | None, **options: Any) -> Case:
+    """Return the case of a group in a box that deforms; without one `more` has the particles."""
     more = dict(options.pop("more", {}))
     if deformation is not None:
         more["domain"] = {**more.get("domain", {}), "deformation": deformation}
     settings: dict[str, Any] = {
         "lower": [0.0] * 3, "upper": [PERIOD] * 3, "periodic": [True] * 3, "step": STEP, "law": ROUGH,
     }  # fmt: skip
-    return make_case(folder, group, **{**settings, **options}, more=more)
+    return make_case(folder, *([] if group is None else [group]), **{**settings, **options}, more=more)

@@ -18,7 +18,8 @@ def shared_case(comm, folder, deformation, method, **more):
     case = None
     if comm.rank == 0:
         more["decomposition"] = {"method": method, "balance": "always"}
-        case = moving_case(folder, gas(3, sizes=True), deformation, more=more)
+        group = None if "particles" in more else gas(3, sizes=True)
+        case = moving_case(folder, group, deformation, more=more)
     return comm.bcast(case)
 
 

@@ -1,4 +1,4 @@
-"""Boxes that deform beside closed forms: lattices, free flight, energy, symmetry of images, and what must not matter."""
+"""Boxes that deform beside closed forms: lattices, free flight, energy, images, and what must not matter."""
 
 from __future__ import annotations
 
@@ -41,9 +41,13 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) * 0.5
     cells = np.stack(np.meshgrid(*[np.arange(count)] * 3), axis=-1).reshape(-1, 1, 3)
     radius = 0.51 * side / math.sqrt(2.0)
-    case = moving_case(tmp_path, Grains(side * (cells + cell + 0.2).reshape(-1, 3), radius), deformation, law=SMOOTH)
+    case = moving_case(
+        tmp_path, Grains(side * (cells + cell + 0.2).reshape(-1, 3), radius), deformation, law=SMOOTH
+    )
     run = Simulation(case)
-    ways = np.array([w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2])
+    ways = np.array(
+        [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
+    )
     for _ in range(3):
         run.advance(100)
         change = expm(run.time * flow_of(deformation))
@@ -55,20 +59,28 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
         found = run.stress()
         np.testing.assert_allclose(found.contact, expected, rtol=2e-5, atol=2e-5 * expected.max())
         assert np.abs(found.kinetic).max() < 1e-9 * expected.max()
-        energies, stored = run.energies(), 6 * 256 * 0.4 * (force / np.maximum(2 * radius - length, 1e-30) ** 1.5)[0]
+        energies, stored = (
+            run.energies(),
+            6 * 256 * 0.4 * (force / np.maximum(2 * radius - length, 1e-30) ** 1.5)[0],
+        )
         each = (np.maximum(2.0 * radius - length, 0.0) ** 2.5).mean()
         assert energies["elastic"] == pytest.approx(stored * each, rel=1e-6)
-        # the first force of the run has acted for half a step only, and so did its work
+        # the work of a step counts as a whole with its force, which has acted for half of it: `ahead` is the other half
         gained = energies["elastic"] - stored * (2.0 * radius - side / math.sqrt(2.0)) ** 2.5
         assert energies["box_work"] == pytest.approx(gained, rel=0.02)
-        assert abs(energies["residual"]) < 2e-3 * abs(energies["box_work"])
+        ahead = -0.5 * STEP * 64.0 * volume * (found.total * flow_of(deformation)).sum()
+        assert energies["residual"] + ahead == pytest.approx(0.0, abs=2e-4 * abs(energies["box_work"]))
 
 
 def test_a_free_grain_flies_straight_on_in_space(tmp_path):
     """Relative to the box it loses or wins the momentum of the gradient: exactly that of a gas without collisions."""
     velocity = np.array([1.0, -2.0, 3.0])
     group = Grains([[0.03, 0.05, 0.08]], R, velocity)
-    for deformation in (isotropic(-3.0), {"x": {"strain_rate": -3.0}, "y": {"strain_rate": 2.0}}, {"shear": SHEAR}):
+    for deformation in (
+        isotropic(-3.0),
+        {"x": {"strain_rate": -3.0}, "y": {"strain_rate": 2.0}},
+        {"shear": SHEAR},
+    ):
         run = Simulation(moving_case(tmp_path, group, deformation))
         before = run.energies()["translation"]
         run.advance(3000)
@@ -78,7 +90,7 @@ def test_a_free_grain_flies_straight_on_in_space(tmp_path):
         np.testing.assert_allclose(own, expected, rtol=3e-4)
         energies = run.energies()
         assert energies["translation"] == pytest.approx(before * (expected**2).sum() / 14.0, rel=5e-4)
-        assert abs(energies["residual"]) < 1e-5 * before
+        assert abs(energies["residual"]) < 1e-4 * before
 
 
 def test_a_gas_without_losses_keeps_its_entropy(tmp_path):
@@ -86,17 +98,17 @@ def test_a_gas_without_losses_keeps_its_entropy(tmp_path):
 
     dT / T = -2/3 Z dV / V with Carnahan and Starling's compressibility Z.
     """
-    run = Simulation(moving_case(tmp_path, gas(1), isotropic(-4.0), law=SMOOTH))
+    run = Simulation(moving_case(tmp_path, gas(1, speed=0.2), isotropic(-0.8), law=SMOOTH))
     solid = 216 * 4.0 / 3.0 * math.pi * R**3
 
     def compressibility(fraction):
         return (1.0 + fraction + fraction**2 - fraction**3) / (1.0 - fraction) ** 3
 
-    run.advance(200)  # collisions have begun
+    run.advance(1000)  # collisions have begun
     energies = run.energies()
-    thermal, volume = energies["translation"] + energies["elastic"], run.system.moving_box.volume(200, 3)
+    thermal, volume = energies["translation"] + energies["elastic"], run.system.moving_box.volume(1000, 3)
     for _ in range(40):
-        run.advance(25)
+        run.advance(125)
         now = run.system.moving_box.volume(run.step, 3)
         fraction = solid / math.sqrt(now * volume)
         thermal *= (now / volume) ** (-2.0 / 3.0 * compressibility(fraction))
@@ -144,7 +156,7 @@ def test_it_does_not_matter_where_the_sides_are(tmp_path, deformation):
     for run in runs:
         run.advance(150)
     one, other = (run.gather() for run in runs)
-    assert runs[0].measures().pair_contacts > 20
+    assert runs[0].measures().pair_contacts > 8
     order = np.argsort(one["id"])
     flow = flow_of(deformation)
     # the centre that rests is elsewhere in the crowd: it is carried along as a whole, and its velocity with it
@@ -159,10 +171,13 @@ def test_it_does_not_matter_where_the_sides_are(tmp_path, deformation):
 
 def turned(group, order, signs):
     """Return a crowd with other axes: positions about the centre of the box, velocities and spins."""
+
     def of(vectors, factors):
         return np.asarray(vectors)[:, order] * factors
 
-    spins = np.array(signs) * (np.prod(signs) * (1 if list(order) in ([0, 1, 2], [1, 2, 0], [2, 0, 1]) else -1))
+    spins = np.array(signs) * (
+        np.prod(signs) * (1 if list(order) in ([0, 1, 2], [1, 2, 0], [2, 0, 1]) else -1)
+    )
     place = of(group.position - 0.5 * PERIOD, signs) + 0.5 * PERIOD
     return Grains(place, group.radius, of(group.velocity, signs), of(group.spin, spins))
 
@@ -246,13 +261,22 @@ def test_walls_may_stand_in_the_box(tmp_path):
     """Between two plates grains are pressed together from the sides; rough plates hold them back."""
     group = gas(9)
     walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]} for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
+        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
     )
-    deformation = {"x": {"strain_rate": -6.0}, "shear": {"velocity_along": "y", "gradient_along": "x", "rate": 20.0}}
+    deformation = {
+        "x": {"strain_rate": -6.0},
+        "shear": {"velocity_along": "y", "gradient_along": "x", "rate": 20.0},
+    }
     for skin in ("auto", 0.05):
         run = Simulation(
             moving_case(
-                tmp_path, group, deformation, walls=walls, periodic=[True, True, False], detection={"skin": skin}
+                tmp_path,
+                group,
+                deformation,
+                walls=walls,
+                periodic=[True, True, False],
+                detection={"skin": skin},
             )
         )
         run.advance(600)
@@ -278,9 +302,8 @@ def test_rigid_clusters_move_with_the_box(tmp_path):
     }  # fmt: skip
     residuals = []
     for deformation in (isotropic(-8.0), MIXED):
-        case = moving_case(tmp_path, gas(1), deformation, more=more)
-        run = Simulation(case)
-        run.advance(1000)
+        run = Simulation(moving_case(tmp_path, None, deformation, more=more))
+        run.advance(600)
         energies = run.energies()
         assert run.measures().pair_contacts > 10
         assert energies["box_work"] > 0.05 * energies["translation"]
@@ -304,7 +327,9 @@ def test_own_forces_know_velocities_relative_to_the_box(tmp_path):
 def test_a_box_that_becomes_too_small_stops_the_run(tmp_path):
     group = Grains([[0.03, 0.03, 0.03]], R)
     run = Simulation(moving_case(tmp_path, group, {"y": {"strain_rate": -100.0}}))
-    with pytest.raises(BlowUpError, match=r"m long along y, less than two of the largest diameters \(0\.04 m\)"):
+    with pytest.raises(
+        BlowUpError, match=r"m long along y, less than two of the largest diameters \(0\.04 m\)"
+    ):
         run.advance(2000)
 
 
@@ -317,12 +342,24 @@ def test_a_compression_beyond_reason_stops_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("deformation", "options", "match"),
     [
-        ({"x": {"strain_rate": -1.0}}, {"periodic": [False, True, True]}, "deforms along x, and the box is not periodic"),
-        ({"shear": SHEAR}, {"periodic": [True, False, True]}, r"gradient_along = \"y\": shears along y, and the box"),
+        (
+            {"x": {"strain_rate": -1.0}},
+            {"periodic": [False, True, True]},
+            "deforms along x, and the box is not periodic",
+        ),
+        (
+            {"shear": SHEAR},
+            {"periodic": [True, False, True]},
+            r"gradient_along = \"y\": shears along y, and the box",
+        ),
         ({"shear": {**SHEAR, "gradient_along": "x"}}, {}, "must be another axis than velocity_along"),
-        ({"w": {}}, {}, "is no key of a deformation"),
+        ({"w": {}}, {}, "domain.deformation.w: is not a key; allowed: x, y, z"),
         ({"shear": SHEAR}, {"detection": {"method": "nbs"}}, 'take "hgrid" or "linked-cell"'),
-        ({"z": {"strain_rate": 1.0}}, {"gravity": [0.0, 0.0, -9.81]}, "the box deforms along z, where particles would"),
+        (
+            {"z": {"strain_rate": 1.0}},
+            {"gravity": [0.0, 0.0, -9.81]},
+            "the box deforms along z, where particles would",
+        ),
         ({"x": {"strain": 1.0}}, {}, "strain_rate"),
     ],
 )
