@@ -30,7 +30,7 @@ def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
     method = ("bisection", "slabs")[turn]
     case = shared_case(communicator(), shared_path, DEFORMATIONS[deformation], method)
     simulation = compare(case, 320 if ranks < 8 else 120)
-    assert simulation.measures().pair_contacts > 10
+    assert simulation.measures().pair_contacts > (8 if ranks < 8 else 2)
     assert simulation.energies()["box_work"] > 0.0
     assert simulation.system.detections > 3
     assert ranks == 1 or simulation.system.exchange.add(np.array([simulation.particles.ghosts]))[0] > 50
@@ -61,7 +61,7 @@ CLUSTERS = {
     "particles": [
         {
             "material": "grain", "shape": "rod", "orientation": "random",
-            "fill": {"arrangement": "cubic", "count": 100, "seed": 1}, "velocity": {"random": 1.0, "seed": 2},
+            "fill": {"arrangement": "cubic", "count": 60, "seed": 1}, "velocity": {"random": 1.0, "seed": 2},
         }
     ],
 }  # fmt: skip
@@ -70,6 +70,6 @@ CLUSTERS = {
 @pytest.mark.ranks(2, 3, timeout=400)
 def test_clusters_across_sides_that_lean(ranks, shared_path):
     case = shared_case(communicator(), shared_path, {"shear": SHEAR}, "bisection", **CLUSTERS)
-    simulation = compare(case, 400)
-    assert simulation.measures().pair_contacts > 5
+    simulation = compare(case, 500)
+    assert simulation.measures().pair_contacts > 1
     assert abs(simulation.energies()["residual"]) < 0.02 * simulation.energies()["box_work"]

@@ -48,6 +48,7 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
     ways = np.array(
         [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
     )
+    at_begin = -(PERIOD**3) * (run.stress().total * flow_of(deformation)).sum()
     for _ in range(3):
         run.advance(100)
         change = expm(run.time * flow_of(deformation))
@@ -65,10 +66,11 @@ def test_a_lattice_deforms_as_its_box(tmp_path, deformation):
         )
         each = (np.maximum(2.0 * radius - length, 0.0) ** 2.5).mean()
         assert energies["elastic"] == pytest.approx(stored * each, rel=1e-6)
-        # the work of a step counts as a whole with its force, which has acted for half of it: `ahead` is the other half
+        # a force has acted for half a step when it is known, and its work counts for the whole step
         gained = energies["elastic"] - stored * (2.0 * radius - side / math.sqrt(2.0)) ** 2.5
         assert energies["box_work"] == pytest.approx(gained, rel=0.02)
-        ahead = -0.5 * STEP * 64.0 * volume * (found.total * flow_of(deformation)).sum()
+        power = -64.0 * volume * (found.total * flow_of(deformation)).sum()
+        ahead = 0.5 * STEP * (power - at_begin)
         assert energies["residual"] + ahead == pytest.approx(0.0, abs=2e-4 * abs(energies["box_work"]))
 
 
@@ -90,7 +92,7 @@ def test_a_free_grain_flies_straight_on_in_space(tmp_path):
         np.testing.assert_allclose(own, expected, rtol=3e-4)
         energies = run.energies()
         assert energies["translation"] == pytest.approx(before * (expected**2).sum() / 14.0, rel=5e-4)
-        assert abs(energies["residual"]) < 1e-4 * before
+        assert abs(energies["residual"]) < 2e-4 * max(before, energies["translation"])
 
 
 def test_a_gas_without_losses_keeps_its_entropy(tmp_path):
@@ -305,7 +307,7 @@ def test_rigid_clusters_move_with_the_box(tmp_path):
         run = Simulation(moving_case(tmp_path, None, deformation, more=more))
         run.advance(600)
         energies = run.energies()
-        assert run.measures().pair_contacts > 10
+        assert run.measures().pair_contacts > 4
         assert energies["box_work"] > 0.05 * energies["translation"]
         residuals.append(abs(energies["residual"]) / energies["box_work"])
     assert max(residuals) < 5e-3
