@@ -38,6 +38,12 @@ def deformation_in(case: CaseData, stage: int) -> Deformation:
     return AT_REST if found is None else found
 
 
+def free_axes(case: CaseData, deformation: Deformation) -> tuple[int, ...]:
+    """Return the axes that strain for the mean stress of a deformation: periodic ones without anything of their own."""
+    axes = range(case.domain.dimension)
+    return tuple(a for a in axes if case.domain.periodic[a] and AXES[a] not in deformation.axes)
+
+
 def shear_axes(case: CaseData) -> tuple[int, int] | None:
     """Return the axes of velocity and gradient of the shear, None if the box never shears."""
     for _, one in deformations(case):

@@ -28,8 +28,8 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
     for number, time in _intervals(case):
         wanted = deformation_in(case, number)
         for axis, one in wanted.axes.items():
-            lengths[AXES.index(axis)] *= math.exp(min(one.strain_rate * time, 100.0))
-        shear += 0.0 if wanted.shear is None else wanted.shear.rate * time
+            lengths[AXES.index(axis)] *= math.exp(min((one.strain_rate or 0.0) * time, 100.0))
+        shear += 0.0 if wanted.shear is None else (wanted.shear.rate or 0.0) * time
     if not case.stages:
         shown = ", ".join(f"{length:.4g}" for length in lengths[: case.domain.dimension])
         text = f"the box {deformation_in(case, -1)}; at time.end it is {shown} m long"
@@ -75,9 +75,9 @@ def _too_fast(case: Case, particles: Population, step: float) -> Iterator[Findin
         return
     smallest, lengths = float(particles.radii.min()), _lengths(case)
     for where, one in deformations(case):
-        ways = [abs(rate.strain_rate) * lengths[AXES.index(axis)] for axis, rate in one.axes.items()]
+        ways = [abs(rate.strain_rate or 0.0) * lengths[AXES.index(axis)] for axis, rate in one.axes.items()]
         if one.shear is not None:
-            ways.append(abs(one.shear.rate) * lengths[AXES.index(one.shear.gradient_along)])
+            ways.append(abs(one.shear.rate or 0.0) * lengths[AXES.index(one.shear.gradient_along)])
         way = 0.5 * step * max(ways, default=0.0)
         if way > FASTEST * smallest:
             stage = "" if where[0] == "domain" else f" of stage {case.stages[int(where[1])].name}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.case.deformation import AXES, deformations, deforms, shear_axes
+from pdem.case.deformation import AXES, deformations, deforms, free_axes, shear_axes
 from pdem.case.gravity import gravity_tables
 from pdem.case.messages import Problem
+from pdem.contact.law.models import LAWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pdem.case.deformation_sections import Deformation, ShearDeformation
+    from pdem.case.deformation_sections import AxisDeformation, Deformation, ShearDeformation
     from pdem.case.schema import CaseData
 
     Location = tuple[str | int, ...]
@@ -25,10 +26,13 @@ def deformation_problems(case: CaseData) -> Iterator[Problem]:
     if not deforms(case):
         return
     for where, deformation in deformations(case):
-        for name in deformation.axes:
+        for name, axis in deformation.axes.items():
             yield from _open_axis(case, name, (*where, name), "deforms")
+            yield from _one_of(axis, ("strain_rate", "stress"), (*where, name))
         if deformation.shear is not None:
             yield from _shear(case, deformation.shear, (*where, "shear"))
+            yield from _one_of(deformation.shear, ("rate", "stress"), (*where, "shear"))
+        yield from _stresses(case, deformation, where)
     yield from _same_shear(case)
     yield from _gravity(case)
     yield from _others(case)
@@ -51,6 +55,48 @@ def _shear(case: CaseData, shear: ShearDeformation, where: Location) -> Iterator
         yield Problem((*where, "gradient_along"), text)
     for key in ("velocity_along", "gradient_along"):
         yield from _open_axis(case, getattr(shear, key), (*where, key), "shears")
+
+
+def _one_of(
+    section: AxisDeformation | ShearDeformation, keys: tuple[str, str], where: Location
+) -> Iterator[Problem]:
+    given = [key for key in keys if getattr(section, key) is not None]
+    if len(given) != 1:
+        found = "both" if given else "none of them"
+        text = f"needs exactly one of {keys[0]} and {keys[1]}, has {found}: what strains as told has the stress it gets"
+        yield Problem(where, text)
+
+
+def _stresses(case: CaseData, deformation: Deformation, where: Location) -> Iterator[Problem]:
+    """Yield problems of wanted stresses: what cannot be reached, and what nothing is left to reach it by."""
+    wanted: dict[tuple[str, ...], float] = {
+        (name, "stress"): axis.stress for name, axis in deformation.axes.items() if axis.stress is not None
+    }
+    if deformation.mean_stress is not None:
+        wanted[("mean_stress",)] = deformation.mean_stress
+        if not free_axes(case, deformation):
+            text = "has no axis left that may strain for it: give it one, or leave this out"
+            yield Problem((*where, "mean_stress"), text)
+    for key, stress in wanted.items():
+        if stress < 0.0 and not _pulls(case):
+            text = "is a tension, which grains without adhesion cannot bear: pressure is positive; give another one"
+            yield Problem((*where, *key), f"{text}, or adhesion")
+    if deformation.stresses and not any(deformation.stresses) and deformation.largest_rate is None:
+        text = "is missing: it follows from the largest of the wanted stresses, and all are 0; give it (1/s)"
+        yield Problem((*where, "largest_rate"), text)
+    if deformation.largest_rate is not None and not deformation.stresses:
+        yield Problem(
+            (*where, "largest_rate"), "limits what is driven by stress, and there is none; leave it out"
+        )
+
+
+def _pulls(case: CaseData) -> bool:
+    """Return whether contacts of a case may pull."""
+    for one in case.interactions.values():
+        model = LAWS.get(one.law)
+        if model is None or model.adhesion is not None or model.normal.history or "adhesion" in one.parts:
+            return True
+    return False
 
 
 def _same_shear(case: CaseData) -> Iterator[Problem]:

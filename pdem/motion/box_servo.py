@@ -2,17 +2,21 @@
 
 As a servo wall (`pdem.motion.servo`) it is a dashpot: where the pressure along an axis is less than wanted the box gets
 shorter there, at ``gain (pressure - wanted)``; a shear goes on at ``gain (wanted - shear stress)``. In steady state it
-rests, or goes on only as fast as the bed gives way. A dashpot only takes energy, and so cannot make any bed ring, except
-through the time between two looks: with an elastic modulus M and a viscosity C of the bed against this way of deforming,
-and the interval T between two looks, the error of the stress follows ``s(n+1) = s(n) - gain (T M s(n) + C (s(n) -
-s(n-1)))`` at most, stable while ``gain (T M + 2 C) < 2``. M and C are sums over all contacts, sticking friction
-included, for all that the servo changes together; the gain in use never exceeds ``SHARE / (T M + 4 C)``. Grains move with
-the box at once, so that nothing else is between the box and its stress, whatever its size; that they then give way
-besides only softens it. To the modulus the motion of grains adds three times its stress, that of a gas along one axis.
+rests, or goes on only as fast as the bed gives way. A dashpot only takes energy, and so cannot make any bed ring,
+except through the time between two looks. With an elastic modulus M and a viscosity C of the bed against this way of
+deforming, and the interval T between two looks, the error of the stress follows
 
-The gain unless that limits it is ``EAGERNESS largest_rate / |wanted|``: the box deforms at the largest rate until a tenth of
-the stress is missing. The largest rate unless given is that of an inertial number of `INERTIAL_NUMBER`, ``rate d sqrt(rho /
-P)`` with the largest stress P that is wanted, the mean diameter d by mass and the mean density rho of the grains.
+    s(n+1) = s(n) - gain (T M s(n) + C (s(n) - s(n-1)))
+
+at most, stable while ``gain (T M + 2 C) < 2``. M and C are sums over all contacts, sticking friction included, for all
+that the servo changes together; the gain in use never exceeds ``SHARE / (T M + 4 C)``. Grains move with the box at
+once, so that nothing else is between the box and its stress, whatever its size; that they then give way besides only
+softens it. To the modulus the motion of grains adds three times its stress, that of a gas along one axis.
+
+The gain unless that limits it is ``EAGERNESS largest_rate / |wanted|``: the box deforms at the largest rate until a
+tenth of the stress is missing. The largest rate unless given is that of an inertial number ``rate d sqrt(rho / P)`` of
+`INERTIAL_NUMBER`, with the largest stress P that is wanted, the mean diameter d by mass and the mean density rho of the
+grains.
 """
 
 from __future__ import annotations
@@ -76,17 +80,14 @@ class Targets(NamedTuple):
         found = [stress for _, stress in self.axes]
         return found + [one for one in (self.mean, self.shear) if one is not None]
 
-    def weights(self, dimension: int) -> tuple[Floats, Floats]:
-        """Return which components of stress are needed, and which strain: for the axes and the shear, 1 or 0 (4,)."""
-        needed, strain = np.zeros(4), np.zeros(4)
-        for axis, _ in self.axes:
-            needed[axis] = strain[axis] = 1.0
-        if self.mean is not None:
-            needed[:dimension] = 1.0
-            strain[list(self.free)] = 1.0
-        if self.shear is not None:
-            needed[3] = strain[3] = 1.0
-        return needed, strain
+    @property
+    def strains(self) -> Floats:
+        """1 for what is driven by stress, the axes and the shear, else 0 (4,)."""
+        found = np.zeros(4)
+        found[[axis for axis, _ in self.axes]] = 1.0
+        found[list(self.free)] = 1.0
+        found[3] = 0.0 if self.shear is None else 1.0
+        return found
 
 
 class Measured(NamedTuple):

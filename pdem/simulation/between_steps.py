@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
-from pdem.simulation.box_events import next_box_step, set_rates
+from pdem.simulation.box_events import look_at_box, next_box_step
 from pdem.simulation.gravity import gravity_of
 from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
@@ -86,4 +86,4 @@ def act(system: System, phases: Phases) -> None:
     if system.step >= system.insertions.next_step:
         act_insertions(system, phases)
     if system.step >= next_box_step(system):
-        set_rates(system)
+        look_at_box(system)

@@ -26,7 +26,8 @@ def contact_parameters(system: System, dt: float) -> ContactParameters:
     """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
     parameters = system.constants.parameters(dt)
     if system.moving_box is not None:
-        parameters = parameters._replace(images=system.moving_box.images(system.step))
+        images, sums = system.moving_box.images(system.step), system.box_drive.sums
+        parameters = parameters._replace(images=images, sums=(sums.ways, sums.limbs))
     return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
 
 

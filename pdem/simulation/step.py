@@ -12,6 +12,7 @@ from pdem.foundation.kernels import plain, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
 from pdem.simulation.box_steps import change_box, lists_in_box
+from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.simulation.carried_liquid import form_bridges
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
@@ -282,6 +283,7 @@ def compute_contact_forces(
     constants, particles, pairs = system.constants, system.particles, system.pair_contacts
     packed = pairs.begin(particles, constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
+    begin_box_sums(system)
     parameters = contact_parameters(system, dt)
     wall = compute_wall_forces(system, packed, parameters, phases)
     system.columns_are_current = not ahead

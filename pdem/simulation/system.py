@@ -26,6 +26,7 @@ from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
+from pdem.simulation.box_drive import BoxDrive
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
@@ -130,6 +131,8 @@ class System:
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     moving_box : MovingBox or None
         The box, if it deforms; to be set before the state is loaded.
+    box_drive : BoxDrive
+        How it is driven.
     """
 
     def __init__(
@@ -199,6 +202,7 @@ class System:
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
         self.moving_box: MovingBox | None = None
+        self.box_drive = BoxDrive()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested

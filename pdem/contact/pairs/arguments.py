@@ -158,6 +158,8 @@ class StepParameters(NamedTuple):
         Length of periodic axes [m], 0 on open ones, and its inverse or 0.
     images : (ROWS, 3) array or None
         In place of these if the box deforms, see `pdem.foundation.box_images`.
+    ways, limbs : arrays or None
+        What is summed over contacts in a box that deforms, see `pdem.contact.pairs.box_sums.BoxSums`.
     """
 
     dt: float
@@ -169,6 +171,8 @@ class StepParameters(NamedTuple):
     period: NDArray[np.float64]
     frequency: NDArray[np.float64]
     images: Any
+    ways: Any
+    limbs: Any
 
 
 def parameters_of(
@@ -177,7 +181,7 @@ def parameters_of(
     """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
     return StepParameters(
         contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
-        contact.table.reshape(-1), contact.tensors, *box, contact.images,
+        contact.table.reshape(-1), contact.tensors, *box, contact.images, *contact.sums,
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from pdem.contact.pairs.arguments import (
     Schedule,
     StepParameters,
 )
+from pdem.contact.pairs.box_sums import box_sums_of
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history import begin_history, history_of, move_history, prefetch_history
 from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
@@ -208,6 +209,7 @@ def evaluation_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of all contacts of a chunk, stage by stage, a block at a time."""
     stages, coefficients, clusters = stages_of(law), law.width, law.has_clusters
     counts_box_work, (width, column) = law.has(BOX_WORK), (law.columns, history_place(law.place(BOX_WORK)))
+    deforms, add_box_sums = law.deforms, box_sums_of(law)
 
     @inlined_closure
     def evaluate_law(
@@ -230,6 +232,9 @@ def evaluation_of(law: ContactLaw) -> Any:
             stages(at, h, many, step, work, contacts.history)
             if counts_box_work:
                 add_box_work(at, h, many, parameters, work, (contacts.history, width, column))
+            if deforms and len(parameters.limbs) > 0:
+                real = min(BLOCK, chunks.contacts[chunk] - block)
+                add_box_sums(at, h, real, candidates, contacts, parameters, work, at // WORK)
         if whole > 0:
             block = (whole - 1) & -BLOCK
             scatter_forces(at, begin + block - behind, whole - block, work, contacts.forces)
