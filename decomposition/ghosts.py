@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,33 +42,20 @@ def gather_rows(rows: NDArray[np.float64], chosen: NDArray[np.int64], gathered: 
             gathered[place, column] = rows[row, column]
 
 
-class _Link:
-    """Rows of so many numbers that go to a neighbour, or that come from it."""
+class _Link(NamedTuple):
+    """Consecutive rows of an array that go to a neighbour, or that come from it."""
 
-    def __init__(self, other: int, count: int, width: int) -> None:
-        self.other, self.count, self._width = other, count, width
+    other: int
+    first: int
+    number: int
 
-    @property
-    def bytes(self) -> int:
-        """Length of the message of a step."""
-        return 8 * self.count * self._width
-
-
-class _Sending(_Link):
-    """Rows that are gathered for a neighbour."""
-
-    def __init__(self, other: int, rows: NDArray[np.int64], width: int) -> None:
-        super().__init__(other, len(rows), width)
-        self.rows = rows
-        self.buffer = np.empty((len(rows), width))
+    def of(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return these rows of an array."""
+        return rows[self.first : self.first + self.number]
 
 
-class _Receiving(_Link):
-    """Rows that come from a neighbour to where they belong, from row `first` on."""
-
-    def __init__(self, other: int, first: int, count: int, width: int) -> None:
-        super().__init__(other, count, width)
-        self.rows = slice(first, first + count)
+def _links(ranks: Sequence[int], begins: Sequence[int], numbers: Sequence[int]) -> list[_Link]:
+    return [_Link(*link) for link in zip(ranks, begins, numbers, strict=True) if link[2]]
 
 
 class Ghosts:
@@ -86,9 +73,11 @@ class Ghosts:
 
     def __init__(self, communicator: Any, tag: int = _TAG, width: int = PACKED) -> None:
         self._communicator, self._tag, self._width = communicator, tag, width
-        self._sending: list[_Sending] = []
-        self._receiving: list[_Receiving] = []
-        self._requests: list[Any] = []
+        self._sending: list[_Link] = []
+        self._receiving: list[_Link] = []
+        self._rows, self._buffer = np.empty(0, np.int64), np.empty((0, width))
+        self._receives: list[Any] = []
+        self._sends: list[Any] = []
         self._target: NDArray[np.float64] | None = None
         self._mpi = load_mpi()
 
@@ -112,23 +101,25 @@ class Ghosts:
         begins : (k,) array
             First row of the ghosts from each; the others follow.
         """
-        ranks, width = neighbours.tolist(), self._width
-        self._sending = [_Sending(*link, width) for link in zip(ranks, rows, strict=True) if len(link[1])]
-        self._receiving = [
-            _Receiving(other, begin, number, width)
-            for other, begin, number in zip(ranks, begins.tolist(), numbers.tolist(), strict=True)
-            if number
-        ]
+        ranks, lengths = neighbours.tolist(), [len(one) for one in rows]
+        self._rows = np.concatenate([np.empty(0, np.int64), *rows])
+        self._buffer = np.empty((len(self._rows), self._width))
+        self._sending = _links(ranks, (np.cumsum(lengths) - lengths).tolist(), lengths)
+        self._receiving = _links(ranks, begins.tolist(), numbers.tolist())
         self._target = None
 
     def _prepare(self, rows: NDArray[np.float64]) -> None:
         """Make persistent messages, which arrive in these rows."""
-        for request in self._requests:
+        for request in (*self._receives, *self._sends):
             request.Free()
         self._target = rows
-        self._requests = [
-            self._communicator.Recv_init(rows[link.rows], link.other, self._tag) for link in self._receiving
-        ] + [self._communicator.Send_init(link.buffer, link.other, self._tag) for link in self._sending]
+        self._receives = [
+            self._communicator.Recv_init(link.of(rows), link.other, self._tag) for link in self._receiving
+        ]
+        self._sends = [
+            self._communicator.Send_init(link.of(self._buffer), link.other, self._tag)
+            for link in self._sending
+        ]
 
     @property
     def targets(self) -> NDArray[np.int64]:
@@ -142,19 +133,27 @@ class Ghosts:
 
     def traffic(self) -> Traffic:
         """Return what crosses ranks in a step, as seen from here."""
-        out, into = sum(link.bytes for link in self._sending), sum(link.bytes for link in self._receiving)
+        out, into = (
+            8 * self._width * sum(link.number for link in side) for side in (self._sending, self._receiving)
+        )
         return Traffic(len(self._sending), len(self._receiving), out, into)
 
     def begin_update(self, rows: NDArray[np.float64]) -> None:
         """Send owned rows to the neighbours, and begin to receive theirs."""
+        if not self._sending and not self._receiving and not self._sends:
+            return
+        self._mpi.Prequest.Waitall(self._sends)
         if self._target is None or self._target.ctypes.data != rows.ctypes.data:
             self._prepare(rows)
-        for link in self._sending:
-            gather_rows(rows, link.rows, link.buffer)
-        if self._requests:
-            self._mpi.Prequest.Startall(self._requests)
+        self._mpi.Prequest.Startall(self._receives)
+        gather_rows(rows, self._rows, self._buffer)
+        self._mpi.Prequest.Startall(self._sends)
 
     def finish_update(self) -> None:
-        """Wait for what the neighbours send."""
-        if self._requests:
-            self._mpi.Prequest.Waitall(self._requests)
+        """Wait for what the neighbours send.
+
+        What goes to them is not waited for here, or a rank that is early would wait for those that are late; its
+        buffers are free again when the next update begins.
+        """
+        self._mpi.Prequest.Waitall(self._receives)
+        self._mpi.Prequest.Testall(self._sends)  # a chance for messages that want their sender's help

@@ -214,8 +214,8 @@ def _import_mpi() -> Any:
     except (ImportError, RuntimeError) as problem:
         reason = str(problem).strip().partition("\n")[0]
         raise LaunchError(
-            f"no MPI library could be loaded ({reason}): install one beside pdem (pip install mpich), "
-            "or load the MPI module of your cluster"
+            f"MPI cannot be used ({reason}): pip install 'polydem[mpi]' brings mpi4py and an MPI library; "
+            "on a cluster install mpi4py and load the MPI module"
         ) from None
     return MPI
 

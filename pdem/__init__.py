@@ -29,7 +29,12 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
-    from pdem.replay.replay import Replayed, replay
+    from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
+    from pdem.replays.branch import branch
+    from pdem.replays.difference_report import FirstDifference
+    from pdem.replays.first_difference import first_difference
+    from pdem.replays.forgetting import Forgetting, forgetting
+    from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
@@ -40,11 +45,14 @@ __version__ = VERSION
 
 _HOMES = {
     "BlowUpError": "pdem.foundation.errors",
+    "BlowUpReplayed": "pdem.replays.blow_up",
     "Case": "pdem.case.model",
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
     "ContinuumFields": "pdem.simulation.coarse_graining",
+    "FirstDifference": "pdem.replays.difference_report",
+    "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -56,25 +64,32 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
-    "Replayed": "pdem.replay.replay",
+    "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
-    "replay": "pdem.replay.replay",
+    "first_difference": "pdem.replays.first_difference",
+    "forgetting": "pdem.replays.forgetting",
+    "replay": "pdem.replays.replay",
+    "replay_blow_up": "pdem.replays.blow_up",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [
     "BlowUpError",
+    "BlowUpReplayed",
     "Case",
     "CaseError",
     "CellSizes",
     "CheckpointError",
     "ContinuumFields",
+    "FirstDifference",
+    "Forgetting",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -89,12 +104,16 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "branch",
     "cell_sizes",
     "coarse_grain",
     "contact_law",
     "every",
     "find_pairs",
+    "first_difference",
+    "forgetting",
     "replay",
+    "replay_blow_up",
     "wall_contacts",
 ]
 

@@ -35,7 +35,7 @@ def default_launcher() -> str:
     found = str(beside) if beside.exists() else shutil.which("mpirun")
     if found is None:
         raise LaunchError(
-            "there is no mpirun beside python or on the path: pip install 'pdem[mpi]', "
+            "there is no mpirun beside python or on the path: pip install 'polydem[mpi]', "
             "or say how ranks are started with --launcher 'srun -n {ranks}'"
         )
     return f"{shlex.quote(found)} -n {RANKS_PLACEHOLDER}"

@@ -35,7 +35,7 @@ _GROUPS = {
     "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "piston"),
     "papers": (
         "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
-        "disc_jet",
+        "disc_jet", "dosta_silo", "dosta_drum", "dosta_impact",
     ),
 }  # fmt: skip
 

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import textwrap
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from itertools import chain
+from typing import TYPE_CHECKING, get_origin
 
 from pydantic import BaseModel
 
 from pdem.case.base import BRANCH
-from pdem.case.example_cases import example_names, example_text
+from pdem.case.example_cases import example_groups, example_text
+from pdem.case.key_texts import (
+    default_text,
+    first_sentence,
+    kind_of,
+    meaning_of,
+    models_in,
+    plain,
+    summary_of,
+    written,
+)
 from pdem.case.messages import nearest_key_hint
 from pdem.case.schema import CaseData
 from pdem.contact.law.models import LAWS, PARTS
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pydantic.fields import FieldInfo
+    from collections.abc import Sequence
 
     from pdem.contact.law.parts import Key
 
     Models = list[type[BaseModel]]
 
 WIDTH = 100
-_WORDS = {float: "number", int: "whole number", str: "text", bool: "true or false", dict: "table"}
-_LIMITS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
 _INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
 
 
@@ -60,7 +65,7 @@ def explain(key: str = "") -> str:
                 f"{key} is no key{f' of {where}' if where else ''}; {nearest_key_hint(part, allowed)}"
             )
         found = [(owner, part) for owner in owners]
-        models = [inner for owner, name in found for inner in _models_in(owner.model_fields[name])]
+        models = [inner for owner, name in found for inner in models_in(owner.model_fields[name])]
     if not parts:
         return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}"
     texts = _field_texts(found)
@@ -73,32 +78,18 @@ def _is_named(found: Sequence[tuple[type[BaseModel], str]]) -> bool:
     return any(get_origin(owner.model_fields[name].annotation) is dict for owner, name in found)
 
 
-def _models_in(field: FieldInfo) -> Iterator[type[BaseModel]]:
-    """Yield the sections that a field may hold."""
-
-    def within(annotation: Any) -> Iterator[type[BaseModel]]:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield annotation
-        for argument in get_args(annotation):
-            yield from within(argument)
-
-    yield from within(field.annotation)
-    for item in field.metadata:
-        yield from within(item)
-
-
 def _field_texts(found: Sequence[tuple[type[BaseModel], str]]) -> list[str]:
     """Return meaning, types and defaults of a key, once for all sections in which it means the same."""
     owners: dict[str, Models] = {}
     for owner, name in found:
-        owners.setdefault(_meaning(owner, name), []).append(owner)
+        owners.setdefault(meaning_of(owner, name), []).append(owner)
     name = found[0][1] if found else ""
     texts = []
     for meaning, some in owners.items():
         fields = [owner.model_fields[name] for owner in some]
-        kinds = dict.fromkeys(_kind(field.annotation, field.metadata) for field in fields)
-        defaults = dict.fromkeys(_default(field) for field in fields)
-        lines = [*textwrap.wrap(meaning, WIDTH), f"  value: {' or '.join(kinds)}"]
+        kinds = dict.fromkeys(kind_of(field.annotation, field.metadata) for field in fields)
+        defaults = dict.fromkeys(default_text(field) for field in fields)
+        lines = [*textwrap.wrap(plain(meaning), WIDTH), f"  value: {' or '.join(kinds)}"]
         texts.append("\n".join([*lines, f"  default: {' or '.join(defaults)}"]))
     return texts
 
@@ -116,78 +107,9 @@ def _model_texts(parts: Sequence[str]) -> list[str]:
 
 def _key_line(key: Key) -> str:
     """Return a line on a key of a model: its unit, what it is, and its default or choices."""
-    choices = f" {' or '.join(map(_written, key.choices))}" if key.choices else ""
-    default = "" if key.default is None else f" (default: {_written(key.default)})"
+    choices = f" {' or '.join(map(written, key.choices))}" if key.choices else ""
+    default = "" if key.default is None else f" (default: {written(key.default)})"
     return f"  {key.name}{f' [{key.unit}]' if key.unit else ''}  {key.text}{choices}{default}"
-
-
-def _default(field: FieldInfo) -> str:
-    """Return the default of a key in words."""
-    if field.is_required():
-        return "none: it has to be given, or follows from other keys"
-    if field.default_factory is not None or field.default is None or field.default == ():
-        return "nothing"
-    return "the defaults of its keys" if isinstance(field.default, BaseModel) else _written(field.default)
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'
-    return f"[{', '.join(map(_written, value))}]" if isinstance(value, tuple) else f"{value}"
-
-
-def _meaning(owner: type[BaseModel], name: str) -> str:
-    """Return what docstrings say about an attribute, else the first paragraph of that of its section."""
-    for model in owner.__mro__:
-        lines = (inspect.cleandoc(model.__doc__) if model.__doc__ else "").splitlines()
-        for number, line in enumerate(lines):
-            names, colon, _ = line.partition(" : ")
-            if colon and name in names.split(", ") and not line.startswith(" "):
-                block = []
-                for follower in lines[number + 1 :]:
-                    if follower and not follower.startswith(" "):
-                        break
-                    block.append(follower.strip())
-                return _plain(" ".join(block))
-    return _plain(_summary(owner))
-
-
-def _summary(model: type[BaseModel]) -> str:
-    return " ".join((inspect.cleandoc(model.__doc__ or "").split("\n\n")[0]).split())
-
-
-def _plain(text: str) -> str:
-    """Return the text of a docstring without its marks."""
-    return " ".join(text.replace("``", "").replace("`", "").split())
-
-
-def _kind(annotation: Any, metadata: Sequence[Any] = ()) -> str:
-    """Return the type of a value in words, with its limits."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    limits = [
-        f"{word} {value:g}"
-        for item in metadata
-        for one in (item, *getattr(item, "metadata", ()))
-        for key, word in _LIMITS.items()
-        if isinstance(value := getattr(one, key, None), (int, float))
-    ]
-    if origin is Annotated:
-        return _kind(arguments[0], [*arguments[1:], *metadata])
-    if origin is Literal:
-        return " or ".join(map(_written, arguments))
-    if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_kind(one) for one in arguments if one is not NoneType))
-    if origin is tuple:
-        many = "list of any number" if arguments[-1:] == (Ellipsis,) else f"list of {len(arguments)}"
-        return f"{many}: {_kind(arguments[0])}"
-    if origin is dict:
-        return "tables by name" if arguments[1] is not Any else "table"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        tag = str(getattr(annotation, "branch", "")).removeprefix(BRANCH)
-        return f"table ({tag})" if tag else "table"
-    return " ".join([_WORDS.get(annotation, str(annotation)), *dict.fromkeys(limits)])
 
 
 def _section_texts(models: Models) -> list[str]:
@@ -212,8 +134,8 @@ def _shared_base(models: Models) -> type[BaseModel] | None:
 def _section_text(model: type[BaseModel], without: Sequence[str] = ()) -> str:
     """Return what a section is, and its keys except some."""
     tag = str(getattr(model, "branch", "")).removeprefix(BRANCH) if without else ""
-    text = f"{tag}: {_summary(model)}" if tag else _summary(model)
-    return "\n".join(textwrap.wrap(_plain(text), WIDTH)) + _listed([model], without)
+    text = f"{tag}: {summary_of(model)}" if tag else summary_of(model)
+    return "\n".join(textwrap.wrap(plain(text), WIDTH)) + _listed([model], without)
 
 
 def _listed(models: Models, without: Sequence[str] = ()) -> str:
@@ -223,25 +145,16 @@ def _listed(models: Models, without: Sequence[str] = ()) -> str:
     )
     width = max((len(name) for name, _ in names), default=0)
     texts = [
-        textwrap.shorten(_first_sentence(model, name), WIDTH - width, placeholder=" ...")
+        textwrap.shorten(plain(first_sentence(model, name)), WIDTH - width, placeholder=" ...")
         for name, model in names
     ]
     return "".join(f"\n  {name:<{width}}  {text}" for (name, _), text in zip(names, texts, strict=True))
 
 
-def _first_sentence(model: type[BaseModel], name: str) -> str:
-    """Return the first sentence on a key; where the section says all about it already, the type."""
-    meaning = _meaning(model, name)
-    if meaning == _plain(_summary(model)):
-        field = model.model_fields[name]
-        return _kind(field.annotation, field.metadata)
-    return re.split(r"(?<=[a-z)])\. ", meaning)[0]
-
-
 def _example(parts: Sequence[str]) -> list[str]:
-    """Return a line of an example case with the key, in its section; none if no example has it."""
+    """Return a line of the first example case with the key, in its section; none if no example has it."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
-    for name in example_names():
+    for name in chain.from_iterable(example_groups().values()):
         root = ""
         for line in example_text(name).splitlines():
             header = re.match(r"\[+([\w-]+)", line)

@@ -1,7 +1,8 @@
-"""``pdem verify``: the benchmarks of papers, and the check of equal bits."""
+"""``pdem verify``: benchmarks of papers, processes and laws beside pdem, and the check of equal bits."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,26 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pdem.verification.study import Study
+    from pdem.verification.summary import Kept
 
 _OUT_OF_TOLERANCE = 1
 
 
-@click.command(short_help="Rerun the papers' benchmarks.")
+@click.command(short_help="Show that it is right: benchmarks and laws beside pdem.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Show the studies.")
-@click.option("--full", is_flag=True, help="Also the long runs, which take from minutes to hours.")
+@click.option("--full", is_flag=True, help="Also the long runs, which take from minutes to a night.")
 @click.option(
     "--folder",
     default="results/verify",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where plots and runs go.",
+    help="Where pages, plots and runs go.",
 )
 @threads_option
 def verify(names: tuple[str, ...], listed: bool, full: bool, folder: Path, threads: int | None) -> int:
-    """Rerun the benchmarks of the papers that pdem implements; all of them unless named.
+    """Rerun benchmarks of papers, processes and laws; all of them unless named (a study, or a group of them).
 
-    Prints what was computed beside what was published or is predicted, and draws it. The exit code is 1 if
+    Prints what was computed beside what was published or is predicted, and one table at the end. The folder then has a
+    page with plots for each, summary.md and summary.json, in which results of other studies stay. The exit code is 1 if
     anything is outside its tolerance. Started on one rank; `bits` starts others itself.
     """
     return collective(
@@ -59,34 +62,54 @@ def _verify(
     communicator: Any, threads: int, names: Sequence[str], listed: bool, full: bool, folder: Path
 ) -> int:
     from pdem.foundation.errors import InputError
-    from pdem.verification.studies import STUDIES, find_study
+    from pdem.output.figure import empty_figure
+    from pdem.verification import summary
+    from pdem.verification.studies import find_studies
 
     if communicator is not None and communicator.size > 1:
         raise InputError(
             f"pdem verify runs on one rank, and was started on {communicator.size}: leave mpirun away"
         )
+    chosen = find_studies(names)
     if listed:
-        for study in STUDIES:
-            click.echo(f"{study.name:<8}{study.title}")
+        for study in chosen:
+            click.echo(f"{study.group:<10}{study.name:<16}{'--full' if study.long else '':<8}{study.title}")
         return 0
-    chosen = [find_study(name) for name in names] or list(STUDIES)
+    empty_figure(1.0, 1.0)  # before hours of work
+    if left_out := [] if full else [study.name for study in chosen if study.long]:
+        echo_to_stderr(f"{', '.join(left_out)}: only with --full, since they take hours")
+        chosen = [study for study in chosen if study.name not in left_out]
+    summary.read(folder)
     load_kernels(communicator, None, threads)
-    failed = [_run(study, threads, full, folder) for study in chosen]
-    return _OUT_OF_TOLERANCE if any(failed) else 0
+    kept = [_run(study, threads, full, folder) for study in chosen]
+    click.echo(summary.table_text(kept))
+    click.echo(f"wrote {folder / summary.PAGE_OF_ALL}")
+    return _OUT_OF_TOLERANCE if any(one.failed for one in kept) else 0
 
 
-def _run(study: Study, threads: int, full: bool, folder: Path) -> int:
-    """Run a study and print its tables; return the number of findings outside their tolerance."""
+def _run(study: Study, threads: int, full: bool, folder: Path) -> Kept:
+    """Run a study, print its tables and write its page; one that cannot run to its end does not stop the others."""
+    from pdem.foundation.errors import Interrupted, PdemError
+    from pdem.verification import summary
     from pdem.verification.study import Notebook
 
     click.echo(f"{study.name}: {study.title}\n")
-    notebook = Notebook(folder / study.name, full, threads)
-    failed = 0
-    for table in study.run(notebook):
-        click.echo(f"{table}\n")
-        failed += table.failed
+    notebook, kept = Notebook(folder / study.name, full, threads), summary.Kept.of(study, full, threads)
+    begin = time.perf_counter()
+    try:
+        for result in study.run(notebook):
+            click.echo(f"{result}\n")
+            kept.add(result)
+    except Interrupted:
+        raise
+    except PdemError as error:
+        kept.trouble = str(error)
+        echo_to_stderr(f"{study.name}: {error}")
+    kept.seconds = time.perf_counter() - begin + notebook.earlier
+    kept.plots = [path.relative_to(notebook.folder).as_posix() for path in notebook.plots]
+    summary.write(kept, folder)
     for path in notebook.plots:
         click.echo(f"wrote {path}")
-    if failed:
-        echo_to_stderr(f"{study.name}: {failed} findings are outside their tolerance")
-    return failed
+    if kept.failed:
+        echo_to_stderr(f"{study.name}: {kept.failed} findings are outside their tolerance")
+    return kept

@@ -4,7 +4,8 @@ Numba decides by the content of a function's own file whether a stored kernel is
 at the other files whose functions or constants were compiled into it, and the index it keeps per function is
 not safe against two processes that write at the same time. Here the folder carries everything that matters in
 its name (processor, versions, all kernel sources), and writes are serialised by a lock. A change of any of
-these begins a new folder; folders nobody has used for a month are removed.
+these begins a new folder; folders nobody has used for a month are removed. Where pdem itself lies does not matter: what
+one installation has compiled another one of the same sources loads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 import llvmlite
 import llvmlite.binding
 import numba
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import IndexDataCacheFile, UserProvidedCacheLocator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _KERNEL_ROOMS = ("foundation", "simd", "containers", "detection", "contact", "motion")
 _KERNEL_MARK = re.compile(rb"^\s*@\w*(?:kernel|inlined)\w*\s*$", re.MULTILINE)  # the decorators of kernels
 _UNUSED_SECONDS = 30 * 24 * 3600
+_subfolder_by_path = UserProvidedCacheLocator.get_suitable_cache_subpath
 
 
 @cache
@@ -115,6 +117,24 @@ def _save(self: IndexDataCacheFile, key: object, data: object) -> None:
         self._save_index({**self._load_index(), key: name})
 
 
+def share_between_installations() -> None:
+    """Name the subfolders of kernels by where their sources are in pdem, not by where pdem is.
+
+    Only in the folder that `cache_directory` names after all kernel sources: elsewhere numba's way of telling two
+    installations apart is needed. To be called when that folder has been set. Calling this more than once is harmless.
+    """
+    if Path(numba.config.CACHE_DIR).name == _key():
+        UserProvidedCacheLocator.get_suitable_cache_subpath = staticmethod(_subfolder)
+
+
+def _subfolder(source: str) -> str:
+    parent = Path(source).resolve().parent
+    for name in ("pdem", "decomposition"):
+        if parent.is_relative_to(_PACKAGE.parent / name):
+            return ".".join(parent.relative_to(_PACKAGE.parent).parts)
+    return str(_subfolder_by_path(source))
+
+
 def is_marked(tag: str) -> bool:
     """Tell whether a complete warm-up with this `tag` has been recorded in the cache folder."""
     return _marker(tag).exists()
@@ -156,7 +176,7 @@ def _key() -> str:
 
 def _source_digest() -> str:
     """Digest of every source that can end up in a kernel."""
-    digest = hashlib.blake2b(str(_PACKAGE).encode(), digest_size=8)
+    digest = hashlib.blake2b(digest_size=8)
     for path, content in _kernel_sources():
         digest.update(f"{path}\0{len(content)}\0".encode())
         digest.update(content)
@@ -174,7 +194,7 @@ def _kernel_sources() -> Iterator[tuple[str, bytes]]:
                     with open(path, "rb") as file:
                         content = file.read()
                     if _KERNEL_MARK.search(content) or any(path.startswith(room) for room in rooms):
-                        yield path, content
+                        yield os.path.relpath(path, _PACKAGE.parent), content
 
 
 def _prepared(folder: Path, *, private: bool) -> Path:

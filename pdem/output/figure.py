@@ -29,6 +29,6 @@ def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError(
-            f"plots need matplotlib, which is not installed: pip install 'pdem[render]'{otherwise}"
+            f"plots need matplotlib, which is not installed: pip install 'polydem[render]'{otherwise}"
         ) from None
     return Figure(figsize=(width, height), layout="constrained")

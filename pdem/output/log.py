@@ -61,7 +61,7 @@ TABLE_COLUMNS = (
 
 def environment() -> dict[str, str]:
     """Return versions and processor, for logs and for the attributes of output files; see `pdem.output.provenance`."""
-    versions = {name: _version(name) for name in ("pdem", *_PACKAGES)}
+    versions = {name: _version(name) for name in _PACKAGES}
     return {**versions, **provenance(), "cpu": _processor()}
 
 

@@ -159,19 +159,29 @@ def touching_walls(
 
 
 def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
+    """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)
     # A little more, so that rounding decides nothing: `reach` depends on the other spheres.
-    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach * (1.0 + 1e-9)
-    some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
-    counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
+    reach *= 1.0 + 1e-9
+    extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    across /= np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
+    numbers = tree.query_ball_point(centres, extents, return_length=True)
+    some = np.flatnonzero(numbers)
+    counts = numbers[some]
     batch = np.cumsum(counts) // _PAIRS_AT_ONCE
     for number in np.unique(batch):
         here = batch == number
         chosen = some[here]
         lists = tree.query_ball_point(centres[chosen], extents[chosen], return_sorted=True)
         near = np.concatenate([np.asarray(entries, dtype=np.int64) for entries in lists])
-        yield near, np.repeat(chosen, counts[here])
+        triangle = np.repeat(chosen, counts[here])
+        away = np.einsum("ij,ij->i", positions[near] - centres[triangle], across[triangle])
+        close = (
+            np.abs(away) <= reach + 1e-9 * extents[triangle]
+        )  # of its plane: large triangles have many around them
+        yield near[close], triangle[close]
 
 
 def _triangle_distance(points: Floats, corners: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,6 +30,27 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _HOSTS_SHOWN = 4
+
+
+def _check_that_decomposition_is_ours() -> None:
+    """Require that no other module of that name is found first.
+
+    Raises
+    ------
+    LaunchError
+        If there is one, such as a file of that name beside the script of a user.
+    """
+    found = find_spec("decomposition")
+    place = None if found is None or found.origin is None else Path(found.origin).resolve()
+    ours = Path(__file__).resolve().parents[2] / "decomposition" / "__init__.py"
+    if place != ours:
+        raise LaunchError(
+            f"{place or 'nothing'} is found as the module decomposition, which belongs to pdem ({ours.parent}): give "
+            "that file or folder another name"
+        )
+
+
+_check_that_decomposition_is_ours()
 
 
 def communicator(threads: int | None = None) -> Any:
@@ -127,9 +150,7 @@ def group_of(communicator: Any = None) -> Alone | RankGroup:
     return RankGroup(world)
 
 
-def division_of(
-    case: Case, ranks: int, position: NDArray[np.float64], radius: NDArray[np.float64], skins: Skins
-) -> Division:
+def division_of(case: Case, ranks: int, particles: Mapping[str, NDArray[Any]], skins: Skins) -> Division:
     """Return the particles and ghosts that each of `ranks` ranks would have at the start of a run.
 
     Parameters
@@ -138,8 +159,8 @@ def division_of(
         Its domain and decomposition.
     ranks : int
         Number of ranks, at least 1.
-    position, radius : (n, 3) and (n,) arrays
-        Of all particles, in their initial order [m].
+    particles : mapping of ndarray
+        Columns ``position``, ``radius`` and ``velocity`` of all, in their initial order.
     skins : Skins
         Levels and reaches.
     """
@@ -149,7 +170,8 @@ def division_of(
     domain = case.domain
     period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
     partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
-    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
+    position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
+    return divide(ranks, position, radius, skins.reach(radius, velocity), skins.radii, period, partition)
 
 
 def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: Any, ranks: int) -> Any:

@@ -40,7 +40,7 @@ def sensor_values(
     if place.counts_passage:
         values += _passage(system, place, line)
     if sensor.residence:
-        events = system.exchange.share(place.state.stays)
+        events = place.state.stays
         number = int(events.sum())
         mean = int(np.arange(len(events)) @ events) / max(number, 1)
         values += [number, mean * place.interval * place.step]
@@ -81,9 +81,9 @@ def _contacts_if_asked(system: System) -> ActingContacts | None:
     return acting_contacts(system) if asked else None
 
 
-def stays_of(system: System, place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the times [s] that particles have stayed in a region, and how many each, on every rank. Collective."""
-    stays: NDArray[np.int64] = system.exchange.share(place.state.stays)
+def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the times [s] that particles have stayed in a region, and how many each."""
+    stays = place.state.stays
     times = np.arange(len(stays)) * (place.interval * place.step)
     return times.astype(np.float64), stays
 
@@ -97,7 +97,7 @@ def finish_sensors(system: System, folder: Path) -> list[str]:
             word = "passed" if place.section.region is None else "taken out"
             lines.append(f"sensor {place.name}: {counted(count, 'particle')} {word}, {mass:.6g} kg")
         if place.section.residence:
-            times, stays = stays_of(system, place)
+            times, stays = stays_of(place)
             path = folder / f"{place.name}_residence.csv"
             lines.append(f"sensor {place.name}: {counted(int(stays.sum()), 'stay')} in {path}")
             if system.exchange.rank == 0:
@@ -167,6 +167,7 @@ def lacey_index(counts: NDArray[np.int64], least: int) -> float:
 
     (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
     s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
+    Cells count by their numbers of particles: else those with a few large ones would make sizes more than apart.
 
     Parameters
     ----------
@@ -186,8 +187,9 @@ def lacey_index(counts: NDArray[np.int64], least: int) -> float:
         return math.nan
     mean = float(counts[0].sum() / total.sum())
     apart = mean * (1.0 - mean)
-    found = float(np.sum((counts[0] / total - mean) ** 2) / (len(total) - 1))
-    return (apart - found) / (apart - apart / float(total.mean()))
+    size = float(total.mean())
+    found = float(np.sum(total * (counts[0] / total - mean) ** 2)) / (size * (len(total) - 1))
+    return (apart - found) / (apart - apart / size)
 
 
 def _unlike_contacts(system: System, place: SensorPlace) -> float:

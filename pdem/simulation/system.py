@@ -194,7 +194,7 @@ class System:
             self.carriers = self.clusters = RigidClusters(
                 Clusters(shapes),
                 lambda: self.constants.density,
-                lambda ahead: self.motion_at(self.step + ahead),
+                lambda: self.motion_at(self.step),
             )
         self.insertions, self.sensors = Insertions(), Sensors()
         self.stages = Stages()
@@ -216,6 +216,7 @@ class System:
         self.population, self.population_change = int(self.exchange.add(np.array([own.count]))[0]), 0
         skins.beyond = self.constants.adhesion_half_gaps
         constants, wanted = self.constants, self._detection
+        skins.measure_speeds(own.radius, own.velocity, self.exchange)
         self.skins = skins
         self.search = make_search(
             wanted.method,
@@ -304,7 +305,7 @@ class System:
             room = len(own.column("id"))
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
             self._inverse_inertia = np.zeros(room)
-        self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
+        self.skins.write(own.column("radius")[:rows], own.column("velocity")[:rows], self._skin, self._reach)
         if self.moving_box is not None:
             # a part of the skins is for the box, which brings particles nearer to each other than they go by themselves
             self._skin[:rows] -= (1.0 - self.narrowest_box) * self._reach[:rows]

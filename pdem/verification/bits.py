@@ -107,8 +107,14 @@ class VariantTable:
 
     @property
     def failed(self) -> int:
-        """Number of variants with other bits."""
-        return sum(bool(difference) for _, _, difference in self.rows)
+        """1 if some variants have other bits, else 0."""
+        return sum(one.passed is False for one in self.findings)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """How many variants have other bits, of how many."""
+        other = sum(bool(difference) for _, _, difference in self.rows)
+        return [Finding(f"variants with other bits, of {len(self.rows)}", other, 0.0, 0.0)]
 
     def __str__(self) -> str:
         """Return the table as text with aligned columns."""

@@ -13,13 +13,12 @@ from pdem.verification.h2_runs import (
     MASS,
     METHODS,
     RADIUS,
-    at_most,
     example,
     follow,
     hertz_factor,
     largest_difference,
 )
-from pdem.verification.study import Finding, Table
+from pdem.verification.study import Finding, Table, at_most
 
 if TYPE_CHECKING:
     from pdem.simulation.simulation import Simulation

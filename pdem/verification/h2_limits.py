@@ -8,8 +8,8 @@ import numpy as np
 
 from pdem.contact.geometry.query import wall_contacts
 from pdem.papers.h2_meshes import CREASE_SLOPE, TILE_LENGTH, crease
-from pdem.verification.h2_runs import METHODS, RADIUS, at_most, example, follow
-from pdem.verification.study import Finding, Table
+from pdem.verification.h2_runs import METHODS, RADIUS, example, follow
+from pdem.verification.study import Finding, Table, at_most
 
 if TYPE_CHECKING:
     from pdem.containers.mesh import Mesh

@@ -14,9 +14,9 @@ import numpy as np
 
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
-from pdem.verification.h2_runs import at_most, example
+from pdem.verification.h2_runs import example
 from pdem.verification.h2_stages import StageWork, measure_stages, seconds_on_threads
-from pdem.verification.study import Finding, Table, plain_numbers
+from pdem.verification.study import Finding, Table, at_most, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -104,8 +104,3 @@ def largest_difference(name: str, values: Any, limit: float) -> Finding:
     """Return the largest difference between values that should be equal, along their last axis, and its limit."""
     values = np.asarray(values)
     return Finding(name, float(np.ptp(values, axis=-1).max()), limit, 0.0, True)
-
-
-def at_most(name: str, value: float, limit: float) -> Finding:
-    """Return a number that may not be larger than a limit."""
-    return Finding(name, float(value), limit, 0.0, True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.h2_runs import GRAVITY, MASS, METHODS, RADIUS, at_most, example, follow, hertz_factor
-from pdem.verification.study import Finding, Table
+from pdem.verification.h2_runs import GRAVITY, MASS, METHODS, RADIUS, example, follow, hertz_factor
+from pdem.verification.study import Finding, Table, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pdem.output.figure import empty_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 _FIGURE_SIZE = (7.0, 4.5)
@@ -34,6 +34,8 @@ class Finding:
         Whether `expected` is an upper limit.
     printed : float or None
         Value printed in the paper, where its method gives another one.
+    margin : float
+        Largest difference beside that of the tolerance, in the unit of the quantity.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Finding:
     tolerance: float | None = None
     at_most: bool = False
     printed: float | None = None
+    margin: float = 0.0
 
     @property
     def difference(self) -> float | None:
@@ -51,14 +54,25 @@ class Finding:
         return self.computed / self.expected - 1.0
 
     @property
-    def passed(self) -> bool | None:
-        """Whether the value is within its tolerance; None without a tolerance."""
+    def allowed(self) -> float | None:
+        """Largest difference from the expected value; None without a tolerance."""
         if self.expected is None or self.tolerance is None:
             return None
-        allowed = self.tolerance * abs(self.expected)
-        if self.at_most:
-            return bool(self.computed <= self.expected + allowed)
-        return bool(abs(self.computed - self.expected) <= allowed)
+        return self.tolerance * abs(self.expected) + self.margin
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the value is within its tolerance; None without a tolerance."""
+        allowed = self.allowed
+        if self.expected is None or allowed is None:
+            return None
+        off = self.computed - self.expected
+        return bool((off if self.at_most else abs(off)) <= allowed)
+
+
+def at_most(name: str, value: float, limit: float) -> Finding:
+    """Return a number that may not be larger than a limit."""
+    return Finding(name, float(value), limit, 0.0, True)
 
 
 @dataclass(frozen=True)
@@ -116,11 +130,21 @@ def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
 
 
 class StudyResult(Protocol):
-    """A result of a study: its text, and the number of failures."""
+    """A result of a study: its title, its text, its findings, and the number of failures among them."""
+
+    @property
+    def title(self) -> str:
+        """What was looked at."""
+        ...
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found."""
+        ...
 
     @property
     def failed(self) -> int:
-        """Number of failures."""
+        """Number of findings outside their tolerance."""
         ...
 
 
@@ -138,12 +162,15 @@ class Notebook:
         Threads of simulations.
     plots : list of Path
         Plots written so far.
+    earlier : float
+        Time that runs of this study have taken before, in parts that need not be repeated [s].
     """
 
     folder: Path
     full: bool = False
     threads: int = 1
     plots: list[Path] = field(default_factory=list)
+    earlier: float = 0.0
 
     @contextmanager
     def plot(self, name: str, columns: int = 1) -> Iterator[Any]:
@@ -174,18 +201,30 @@ def plain_numbers(*axes: Any) -> None:
 
 @dataclass(frozen=True)
 class Study:
-    """The benchmarks of a paper, or a check of pdem's own.
+    """The benchmarks of a paper, a process or law beside its reference, or a check of pdem's own.
 
     Attributes
     ----------
     name : str
         Name on the command line.
     title : str
-        The paper, or the property that is checked.
+        The paper, the process, or the property that is checked.
     run : callable
         Takes a notebook and yields results.
+    group : str
+        Name on the command line of several studies that belong together; empty for one that stands alone.
+    source : str
+        Where the expected values come from.
+    parameters : mapping of str to str
+        What was simulated: names and values with units, for its page.
+    long : bool
+        Whether it runs with ``--full`` only.
     """
 
     name: str
     title: str
     run: Callable[[Notebook], Iterator[StudyResult]]
+    group: str = ""
+    source: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    long: bool = False

@@ -71,5 +71,5 @@ CLUSTERS = {
 def test_clusters_across_sides_that_lean(ranks, shared_path):
     case = shared_case(communicator(), shared_path, {"shear": SHEAR}, "bisection", **CLUSTERS)
     simulation = compare(case, 500)
-    assert simulation.measures().pair_contacts > 1
+    assert sum(simulation.energies()[name] for name in ("normal_damping", "sliding")) > 0.0  # they met
     assert abs(simulation.energies()["residual"]) < 0.02 * simulation.energies()["box_work"]

@@ -170,9 +170,10 @@ def test_what_the_servo_looks_at_is_the_stress(tmp_path):
 def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
     """Stages: to a pressure, then a shear at that pressure, while the box grows as the bed needs it."""
     pressed = {"mean_stress": 500.0, "largest_rate": 3.0}
+    sheared = {"velocity_along": "x", "gradient_along": "y", "rate": 2.0}
     stages = [
         {"name": "press", "until": {"quantity": "pressure", "above": 400.0}, "deformation": pressed},
-        {"name": "shear", "deformation": pressed | {"shear": {"velocity_along": "x", "gradient_along": "y", "rate": 2.0}}},
+        {"name": "shear", "deformation": pressed | {"shear": sheared}},
     ]
     run = Simulation(moving_case(tmp_path, gas(3, speed=0.1), None, law=ROUGH, more={"stages": stages}))
     run.advance(16000)

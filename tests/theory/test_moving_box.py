@@ -92,7 +92,7 @@ def test_a_free_grain_flies_straight_on_in_space(tmp_path):
         np.testing.assert_allclose(own, expected, rtol=3e-4)
         energies = run.energies()
         assert energies["translation"] == pytest.approx(before * (expected**2).sum() / 14.0, rel=5e-4)
-        assert abs(energies["residual"]) < 2e-4 * max(before, energies["translation"])
+        assert abs(energies["residual"]) < 5e-4 * max(before, energies["translation"])
 
 
 def test_a_gas_without_losses_keeps_its_entropy(tmp_path):

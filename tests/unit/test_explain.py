@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
-from pdem.case.explain import _models_in, explain
+from pdem.case.explain import explain
+from pdem.case.key_texts import models_in
 from pdem.case.schema import CaseData
 from pdem.cli import main
 from pdem.foundation.errors import InputError
@@ -16,7 +17,7 @@ def keys(model: type[BaseModel], before: str = "", depth: int = 4):
     """Yield all keys of a section and of those in it."""
     for name, field in model.model_fields.items():
         yield before + name
-        for inner in set(_models_in(field)) if depth else ():
+        for inner in set(models_in(field)) if depth else ():
             yield from keys(inner, f"{before}{name}.", depth - 1)
 
 
@@ -42,7 +43,7 @@ def test_every_key_is_explained():
     [
         ("time.step_fraction", ["in (0, 1]", "value: number greater than 0 at most 1", "default: 0.1"]),
         ("insertions.attempts", ["whole number at least 1 at most 100000", "default: 100"]),
-        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new conveyor"]),
+        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new pouring"]),
         ("walls.shape", ['"mesh" or "plane" or "box"', '"chute"', "example, of pdem new"]),
         ("walls", ["\n  rotation ", "\nscrew: A helical blade", "\n  pitch "]),
         ("walls.surface", ["velocity_table", "of pdem new conveyor"]),

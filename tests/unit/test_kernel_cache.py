@@ -51,6 +51,27 @@ def test_a_home_that_cannot_be_written_is_replaced_with_a_warning(tmp_path):
     assert "set PDEM_CACHE_DIR" in result.stderr
 
 
+SUBFOLDERS = """
+import sys
+from numba.core.caching import UserProvidedCacheLocator as Locator
+import pdem.foundation.kernels, pdem.contact
+for path in (pdem.contact.__file__, sys.argv[0]):
+    print(Locator.get_suitable_cache_subpath(path))
+"""
+
+
+def test_where_pdem_is_does_not_matter_in_a_folder_named_after_its_sources(tmp_path):
+    keyed = Path(run(SHOW, PDEM_CACHE_DIR=str(tmp_path / "a")).stdout.strip())
+    for choice in ({"PDEM_CACHE_DIR": str(tmp_path / "a")}, {"NUMBA_CACHE_DIR": str(keyed)}):
+        own, users = run(SUBFOLDERS, **choice).stdout.split()
+        assert own == "pdem.contact"
+        assert re.search(r"_[0-9a-f]{40}$", users), "a law of a user is told apart by the place of its file"
+    plain = run(SUBFOLDERS, NUMBA_CACHE_DIR=str(tmp_path / "b")).stdout.split()
+    assert re.search(r"^contact_[0-9a-f]{40}$", plain[0]), (
+        "this folder may be used by several versions of pdem"
+    )
+
+
 def test_another_source_is_another_folder(tmp_path, monkeypatch):
     package = tmp_path / "pdem"
     (package / "contact").mkdir(parents=True)

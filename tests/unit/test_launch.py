@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from decomposition import launch
@@ -80,3 +85,13 @@ def test_the_users_choice_to_yield_stands(monkeypatch):
     assert not yield_when_crowded(8, read_launch(HYDRA), environment)
     assert environment == {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
     assert not waits_yield("MPICH Version:      5.0.2", environment)
+
+
+def test_a_file_of_the_user_that_hides_decomposition_is_named(tmp_path):
+    (tmp_path / "decomposition.py").write_text("matrix = 1\n")
+    (tmp_path / "script.py").write_text("import pdem\npdem.Simulation\n")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, str(tmp_path / "script.py")]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert f"{tmp_path / 'decomposition.py'} is found as the module decomposition" in result.stderr

@@ -1,4 +1,4 @@
-"""The README leads to what is there: its links, its pages, its examples of Python."""
+"""README and pages lead to what is there: their links, commands, examples of Python."""
 
 from __future__ import annotations
 
@@ -12,31 +12,53 @@ from pdem.foundation.fields import written_fields
 from pdem.output.snapshots import ParticleSnapshots
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+MADE = ("_build", "generated", "jupyter_execute")
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in MADE),
+]
 TEXT = PAGES[0].read_text(encoding="utf-8")
+RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
-    assert targets
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     missing = [one for one in targets if "://" not in one and not (page.parent / one).exists()]
     assert not missing
 
 
-def test_every_page_is_linked() -> None:
-    assert all(f"(docs/{page.name})" in TEXT for page in PAGES[1:])
+def test_every_page_is_linked_from_a_page_that_one_begins_with() -> None:
+    for page in PAGES[2:]:
+        folder = page.parent
+        begin = "index.md" if page.name != "index.md" or folder == DOCS else "../index.md"
+        if page == DOCS / "index.md":
+            assert "(docs/index.md)" in TEXT
+            continue
+        text = (folder / begin).read_text(encoding="utf-8")
+        name = page.name if page.name != "index.md" else f"{folder.name}/index.md"
+        listed = re.search(rf"^{page.stem}$", text, re.MULTILINE)
+        assert listed or f"({name})" in text or f"(docs/{page.name})" in TEXT, page
 
 
-def test_each_command_is_in_the_table() -> None:
+def test_each_command_is_explained_and_named() -> None:
     from pdem.cli import main
 
-    assert all(f"`pdem {name}" in TEXT for name in main.commands if not main.commands[name].hidden)
+    told = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    for name, command in main.commands.items():
+        if not command.hidden:
+            assert f"`pdem {name}" in told
+            assert f"`{name}`" in TEXT or f"`pdem {name}" in TEXT
 
 
 def test_no_example_writes_over_the_results_of_another() -> None:
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    (run,) = (block for block in blocks if "simulation.run()" in block)
+    blocks += re.findall(r"```python\n(.*?)```", (DOCS / "python.md").read_text(encoding="utf-8"), re.DOTALL)
+    for run in (block for block in blocks if "simulation.run()" in block):
+        assert "output.folder" in run
+
     assert "output.folder" in run
 
 
@@ -53,8 +75,8 @@ def test_the_lines_that_read_results_are_right_for_varying_counts(
         means.append((count, columns["position"][:, 2].mean()))
         series.write(0.1 * step, step, columns)
     (folder / "series.csv").write_text("step [1],time [s],translation [J]\n0,0.0,2.0\n1,0.1,3.0\n")
-    (lines,) = (block for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "h5py" in block)
-    exec(compile(lines, "README.md", "exec"), {})
+    (lines,) = (block for block in re.findall(r"```python\n(.*?)```", RESULTS, re.DOTALL) if "h5py" in block)
+    exec(compile(lines, "results.md", "exec"), {})
     *shown, last = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert last == ["0.1", "3.0"]
     assert [(int(count), float(mean)) for _, count, mean, _ in shown] == means

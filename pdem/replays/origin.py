@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.checkpoint import Checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.series import read_series_head
+from pdem.simulation.inputs import case_of, checkpoint_at
+from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
+from pdem.simulation.ranks import group_of
+from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import OBSERVING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pdem.case.model import Case
 
 
 @dataclass(frozen=True)
@@ -29,19 +36,25 @@ class Origin:
         Readable ones by step, in ascending order.
     digests : dict of int to str
         Of the states of all checkpoints that were ever written, by step, as far as they are known.
+    written : dict of int to str
+        The same as the run wrote them down: not what a checkpoint holds that was altered afterwards.
     step : float
         Time step [s].
     reached : int
         Last step of which there is something.
+    begin : int
+        Step at which it begins: 0, unless it went on from a state of another folder.
     notes : tuple of str
-        Checkpoints that cannot be read.
+        Checkpoints that cannot be read, or contradict each other.
     """
 
     folder: Path
     checkpoints: Mapping[int, Path]
     digests: Mapping[int, str]
+    written: Mapping[int, str]
     step: float
     reached: int
+    begin: int = 0
     notes: tuple[str, ...] = ()
 
     def before(self, step: int) -> int | None:
@@ -52,10 +65,10 @@ class Origin:
         """Return the first step, not before this one, of which the digest is known; None if there is none."""
         return min((one for one in self.digests if one >= step), default=None)
 
-    def case_from(self, step: int) -> Path:
+    def reader_after(self, step: int) -> CheckpointReader:
         """Return the checkpoint whose case ruled the steps behind `step`: the next one, or else the newest."""
         later = [path for one, path in self.checkpoints.items() if one > step]
-        return later[0] if later else self.checkpoints[max(self.checkpoints)]
+        return CheckpointReader(later[0] if later else self.checkpoints[max(self.checkpoints)])
 
 
 def origin_of(folder: Path | str) -> Origin:
@@ -69,28 +82,54 @@ def origin_of(folder: Path | str) -> Origin:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name the output folder of a run")
-    paths, files = CheckpointFolder(folder), {}
+    paths, files = CheckpointFolder(folder), dict[int, Path]()
     readers, notes = dict[int, CheckpointReader](), []
-    for path in (*paths.paths(), *paths.of_stages()):
+    for path in (*paths.of_stages(), *paths.paths()):
         try:
             reader = CheckpointReader(path)
         except CheckpointError as error:
             notes.append(str(error))
             continue
         step = int(str(reader.attributes["step"]))
+        if step in readers and readers[step].digest(OBSERVING) != reader.digest(OBSERVING):
+            notes.append(
+                f"{path.name} and {files[step].name}, of the same step {step}, hold different states"
+            )
         readers[step], files[step] = reader, path
     if not files:
         detail = f" ({'; '.join(notes)})" if notes else ""
         raise InputError(
             f"{folder}: holds no readable checkpoint{detail}; a replay needs one, be it only for the case: run it again"
         )
-    digests = read_digests(folder) | {step: reader.digest(OBSERVING) for step, reader in readers.items()}
+    written = read_digests(folder)
+    digests = written | {step: reader.digest(OBSERVING) for step, reader in readers.items()}
     length = _length_of(next(iter(readers.values())).attributes, folder)
     rows = read_series_head(folder).last_time or 0.0
     reached = max(round(rows / length), *digests)
     return Origin(
-        folder, dict(sorted(files.items())), dict(sorted(digests.items())), length, reached, tuple(notes)
-    )
+        folder, dict(sorted(files.items())), dict(sorted(digests.items())), written, length, reached, paths.begin,
+        tuple(notes),
+    )  # fmt: skip
+
+
+def case_in(reader: CheckpointReader) -> Case:
+    """Return the case in a checkpoint, with its time step."""
+    groups = reader.read(groups=("counters",))
+    return case_of(Checkpoint(reader.path, groups, reader.attributes, reader.content))
+
+
+def observers_in(reader: CheckpointReader) -> list[str]:
+    """Return the names of the observers of the run that wrote a checkpoint."""
+    if OBSERVERS not in reader.layout:
+        return []
+    return list(ObservedState.of(reader.read(groups=(OBSERVERS, OBSERVED))).last)
+
+
+def begun(case: Case, start: Path | None, comm: Any, threads: int | None) -> Simulation:
+    """Return a simulation of a case from a checkpoint, or from its begin. Collective."""
+    if start is None:
+        return Simulation(case, comm, threads=threads)
+    return Simulation(case, comm, threads=threads, state=checkpoint_at(start, group_of(comm)).groups)
 
 
 def _length_of(attributes: Mapping[str, Any], folder: Path) -> float:

@@ -1,0 +1,58 @@
+"""How Sphinx makes the site of these pages: `scripts/docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent)]
+
+from pdem.foundation.version import VERSION  # noqa: E402
+
+project = "pdem"
+author = "the pdem authors"
+release = version = VERSION
+html_title = f"pdem {VERSION}"
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pdem.css"]
+html_show_sourcelink = False
+html_copy_source = False
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "myst_nb",
+    "case_reference",
+    "column_reference",
+    "joined_output",
+    "mathml",
+    "page_links",
+]
+exclude_patterns = ["_build", "_extensions", "_static", "**/.ipynb_checkpoints"]
+highlight_language = "none"
+default_role = "py:obj"
+nitpicky = False
+suppress_warnings = ["myst-nb.lexer"]  # of tutorials that are not executed
+
+myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+myst_links_external_new_tab = False
+
+# Tutorials run each in a folder of its own; what fails stops the build with the name of the page.
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 900
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+copybutton_exclude = ".linenos, .gp, .go"

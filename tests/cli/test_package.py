@@ -1,0 +1,164 @@
+"""The package as it is published: what is in it, and that it works where the repository is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from pdem.foundation.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = f"polydem-{VERSION}"
+OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+pytestmark = pytest.mark.compiles
+
+
+def clean(**more):
+    """Return the environment of a user who has nothing of this project."""
+    return {name: value for name, value in os.environ.items() if name not in OURS} | more
+
+
+def call(*command, folder, code=0, **more):
+    """Run a command and return what it prints."""
+    words = list(map(str, command))
+    result = subprocess.run(words, cwd=folder, env=clean(**more), capture_output=True, text=True, check=False)
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """Return the folder with the source distribution, and the wheel that is made from it alone."""
+    pytest.importorskip("build", reason="the extra `test` brings build, which makes the package")
+    folder = tmp_path_factory.mktemp("dist")
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions):
+    return distributions / f"{NAME}-py3-none-any.whl"
+
+
+def files_of(*folders):
+    """Return the files in folders of the repository that belong into the package."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return {path.relative_to(ROOT).as_posix() for path in paths if "__pycache__" not in path.parts}
+
+
+def test_wheel_has_all_of_pdem_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        names = set(file.namelist())
+    own = {name for name in names if not name.startswith(f"{NAME}.dist-info/")}
+    assert own == files_of("pdem", "decomposition")
+    assert {"pdem/py.typed", "pdem/case/examples/silo.toml", "pdem/watch/page.html"} <= own
+
+
+def test_source_distribution_has_what_tests_and_pages_need(distributions):
+    with tarfile.open(distributions / f"{NAME}.tar.gz") as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    assert files_of("pdem", "decomposition", "cases", "slurm", "tests") <= names
+    assert {
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "LICENSE",
+        "docs/walls.md",
+    } <= names
+    assert {"scripts/setup", "scripts/test", "scripts/constraints.txt"} <= names
+
+
+def test_metadata_tells_what_a_user_looks_for(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        data = Parser().parsestr(file.read(f"{NAME}.dist-info/METADATA").decode())
+    assert data["Name"] == "polydem"
+    assert data["Version"] == VERSION
+    systems = {one for one in data.get_all("Classifier") if one.startswith("Operating System")}
+    assert systems == {"Operating System :: POSIX :: Linux", "Operating System :: MacOS"}
+    assert {"mpi", "render"} <= set(data.get_all("Provides-Extra"))
+    needed = [one for one in data.get_all("Requires-Dist") if "extra ==" not in one]
+    assert not any(one.startswith(("mpi", "pytest", "sphinx", "pyvista")) for one in needed)
+    assert data.get_all("Project-URL")
+    assert data.get_payload().startswith("# pdem")
+
+
+def test_version_stands_once_and_is_that_of_citation_and_changelog():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)", citation, re.MULTILINE)[1] == VERSION
+    releases = re.findall(
+        r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert releases[0] == VERSION
+
+
+def short_run(python, folder):
+    """Write the first example of the README and run it for a moment, as its reader would; return what it said."""
+    command = Path(python).with_name("pdem")
+    call(command, "new", "silo", folder=folder)
+    said = call(command, "run", "silo.toml", "--set", "time.end=0.004", folder=folder)
+    assert (folder / "results" / "silo" / "particles.vtkhdf").exists()
+    return said
+
+
+def test_wheel_runs_without_the_repository(wheel, tmp_path):
+    """Its dependencies are those of this environment, without its link to the repository."""
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env" / "bin" / "python"
+    call(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--no-deps",
+        "--no-index",
+        wheel,
+        folder=tmp_path,
+    )
+    (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    (site / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
+    where = call(
+        python,
+        "-c",
+        "import pdem, decomposition; print(pdem.__file__, decomposition.__file__)",
+        folder=tmp_path,
+    )
+    assert where.count(str(site)) == 2
+    assert f"results in {Path('results') / 'silo'}" in short_run(python, tmp_path)
+
+
+@pytest.mark.slow
+def test_wheel_runs_in_an_empty_environment_and_with_mpi(wheel, tmp_path):
+    """All dependencies come from the package index: only those that the metadata names are there."""
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    pins = ROOT / "scripts" / "constraints.txt"
+    call(python, "-m", "pip", "install", wheel, "-c", pins, folder=tmp_path)
+    short_run(python, tmp_path)
+    needs = call(
+        python.with_name("pdem"), "run", "silo.toml", folder=tmp_path, code=2, PMI_RANK="0", PMI_SIZE="2"
+    )
+    assert "pip install 'polydem[mpi]'" in needs
+    call(python, "-m", "pip", "install", f"{wheel}[mpi]", "-c", pins, folder=tmp_path)
+    mpirun = [python.with_name("mpirun"), "-n", 2, python.with_name("pdem")]
+    call(
+        *mpirun,
+        "run",
+        "silo.toml",
+        "--set",
+        "time.end=0.004",
+        "--overwrite",
+        folder=tmp_path,
+        PDEM_THREADS="1",
+    )
