@@ -57,7 +57,9 @@ def lattice(overlap):
 def stress_of_lattice(box, radius):
     """Return the stress of the lattice in a box that has become this, from the twelve neighbours of a sphere [Pa]."""
     vectors = box.shape(box.state.step + EVERY).vectors.T / PERIOD
-    ways = np.array([w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2])
+    ways = np.array(
+        [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
+    )
     branch = 0.5 * SIDE * ways @ vectors.T
     length = np.linalg.norm(branch, axis=1)
     force = HERTZ * math.sqrt(0.5 * radius) * np.maximum(2.0 * radius - length, 0.0) ** 1.5
@@ -150,7 +152,8 @@ def test_a_loose_crowd_is_pressed_until_it_is_jammed(tmp_path, modulus):
 def test_what_the_servo_looks_at_is_the_stress(tmp_path):
     """Sums of the kernel beside those of all contacts, while grains collide, with walls and with a shear."""
     walls = tuple(
-        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]} for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
+        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
     )
     shear = {"velocity_along": "y", "gradient_along": "x", "stress": 3.0}
     deformation = {"x": {"stress": 100.0}, "y": {"stress": 100.0}, "shear": shear, "largest_rate": 5.0}
@@ -206,7 +209,10 @@ def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
             "has no axis left that may strain for it",
         ),
         ({"x": {"stress": 0.0}}, "largest_rate: is missing"),
-        ({"x": {"strain_rate": 1.0}, "largest_rate": 1.0}, "limits what is driven by stress, and there is none"),
+        (
+            {"x": {"strain_rate": 1.0}, "largest_rate": 1.0},
+            "limits what is driven by stress, and there is none",
+        ),
         ({"shear": {"velocity_along": "x", "gradient_along": "y"}}, "needs exactly one of rate and stress"),
     ],
 )
