@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _NAMES = tuple(str(number) for number in range(BOX_SUMS))
+_MOTION = tuple(str(number) for number in range(8))
 
 
 def ways_of(box: MovingBox, driven: Floats) -> Floats:
@@ -60,8 +61,8 @@ def measured_stress(system: System) -> Measured:
         normalise(limbs)
         of_contacts.limbs += limbs
     along, across, driven = sums.ways[:, :3], sums.ways[:, 3:6], sums.ways[:, 6]
-    of_motion, of_others = ExactSums(_NAMES[:4]), ExactSums(_NAMES[:4])
-    of_motion.add_rows(_NAMES[:4], _kinetic(system, along, across))
+    of_motion, of_others = ExactSums(_MOTION), ExactSums(_NAMES[:4])
+    of_motion.add_rows(_MOTION, _kinetic(system, along, across))
     for force, branch in _others(system):
         of_others.add_rows(_NAMES[:4], (force @ along.T).T * (branch @ across.T).T)
     for one in (of_contacts, of_motion, of_others):
@@ -70,7 +71,9 @@ def measured_stress(system: System) -> Measured:
     names = [str(number) for number in range(len(joined))]
     total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
     volume = box.volume(system.step, system.dimension)
-    motion, contacts = total[BOX_SUMS : BOX_SUMS + 4], total[:4] + total[BOX_SUMS + 4 :]
+    mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
+    motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
+    contacts = total[:4] + total[BOX_SUMS + 8 :]
     stress = (contacts + motion) / volume
     stress[3] *= -1.0
     modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
@@ -78,7 +81,7 @@ def measured_stress(system: System) -> Measured:
 
 
 def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
-    """Return the parts of the kinetic stress of each body, times the volume (4, n) [J]."""
+    """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
     bodies, box = bodies_of(system), system.moving_box
     assert box is not None
     flow = box.gradient_at(system.step)
@@ -86,7 +89,7 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
     for axis in range(3):
         carried = flow[axis, 0] * place[:, 0] + flow[axis, 1] * place[:, 1] + flow[axis, 2] * place[:, 2]
         own.append(bodies.velocity[:, axis] - carried)
-    found = [np.zeros(len(bodies.mass))] * 4
+    found = [*([np.zeros(len(bodies.mass))] * 4), bodies.mass, *(bodies.mass * np.array(own))]
     for way in range(4):
         if along[way].any():
             found[way] = bodies.mass * own[int(along[way].argmax())] * own[int(across[way].argmax())]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from pdem.case.box_columns import box_columns
-from pdem.case.stress_columns import stress_columns, writes_stress
+from pdem.case.box_columns import columns_of_whole
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
@@ -27,7 +26,6 @@ from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
-from pdem.simulation.box_report import box_values
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
 from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
@@ -208,8 +206,7 @@ class Outputs:
             *load_columns(system.case),
             *driven,
             *(column for one in parts for column in one.columns),
-            *(stress_columns(system.dimension) if writes_stress(system.case) else []),
-            *box_columns(system.case),
+            *columns_of_whole(system.case),
             *liquid_columns(system.constants),
             *stage_columns(system),
             *((name, one.unit) for name, one in system.observed.columns.items()),
@@ -222,7 +219,7 @@ class Outputs:
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
         system = simulation.system
-        sensed = {**line_values(system), **liquid_values(system), **box_values(system)}
+        sensed = {**line_values(system), **liquid_values(system)}
         if not self._root:
             return
         for notice in simulation.system.notices:

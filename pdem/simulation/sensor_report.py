@@ -14,6 +14,7 @@ from pdem.output.summary import counted
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
 from pdem.simulation.bodies import bodies_of
+from pdem.simulation.box_report import box_values
 from pdem.simulation.sensor_events import add_by_class
 from pdem.simulation.stress import stress_of
 
@@ -62,7 +63,7 @@ def reported(system: System) -> dict[str, dict[str, float]]:
 
 
 def line_values(system: System) -> dict[str, float]:
-    """Return the values of all columns of sensors, and of stress, for a line of the series. Collective."""
+    """Return the values of all columns of sensors, of stress and the box, for a line of the series. Collective."""
     contacts = _contacts_if_asked(system)
     found = {
         name: value
@@ -72,7 +73,7 @@ def line_values(system: System) -> dict[str, float]:
     if writes_stress(system.case):
         names = [name for name, *_ in stress_columns(system.dimension)]
         found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
-    return found
+    return found | box_values(system)
 
 
 def _contacts_if_asked(system: System) -> ActingContacts | None:

@@ -166,9 +166,7 @@ class System:
         self._detection, self.dimension = case.detection, case.domain.dimension
         self._choose_levels = choose_levels
         self.skins = Skins(np.ones(1), 0.0)
-        self.population = 0
-        self.population_change = 0
-        self.next_id = 0
+        self.population, self.population_change, self.next_id = 0, 0, 0
         self.notices: list[str] = []
         self.issued_warnings: set[str] = set()
         self.settings_tuner = SettingsTuner.of_run(threads())

@@ -103,19 +103,19 @@ def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
 
 
 def test_a_stress_is_approached_with_the_time_constant_stated(tmp_path):
-    """On a lattice of springs exp(-t / T), T = wanted / (10 largest_rate M) with its bulk modulus."""
-    stiffness, rate, wanted = 2e3, 0.5, 5e4
+    """On a lattice of springs by 1 - (t between two looks) 10 largest_rate M / wanted, with its bulk modulus M."""
+    stiffness, rate, wanted = 2e3, 1.0, 2e3
     group, radius = lattice(0.02)
     law = {"law": "linear", "normal_stiffness": stiffness, "friction": 0.0, "restitution": 1.0}
     run = Simulation(moving_case(tmp_path, group, {"mean_stress": wanted, "largest_rate": rate}, law=law))
     wrong = []
-    for _ in range(60):
-        run.advance(10)
+    for _ in range(100):
+        run.advance(EVERY)
         wrong.append(1.0 - run.stress().pressure / wanted)
     late = np.array([one for one in wrong if 1e-4 < one < 0.05])
-    slope = np.log(late[1:] / late[:-1]).mean() / (10 * STEP)
+    factor = (late[1:] / late[:-1]).mean()
     # six contacts for each sphere; pressure = 6 N k (2 R - l) l / (3 V), V grows with the cube of l
-    number, length = 4 * CELLS**3, 2.0 * radius * (1.0 - 0.0)
+    number, length = 4 * CELLS**3, 2.0 * radius
     volume = 4.0 * CELLS**3 * length**3 / math.sqrt(2.0)
     overlap = wanted * 3.0 * volume / (6.0 * number * stiffness * length)
     length -= overlap
@@ -123,7 +123,8 @@ def test_a_stress_is_approached_with_the_time_constant_stated(tmp_path):
     pressure = 6 * number * stiffness * overlap * length / (3.0 * volume)
     modulus = 6 * number * stiffness * length**2 / (3.0 * volume) + 2.0 * pressure
     assert pressure == pytest.approx(wanted, rel=0.1)
-    assert -1.0 / slope == pytest.approx(wanted / (EAGERNESS * rate * modulus), rel=0.05)
+    assert len(late) > 20
+    assert factor == pytest.approx(1.0 - EVERY * STEP * EAGERNESS * rate * modulus / wanted, abs=0.003)
 
 
 @pytest.mark.parametrize("modulus", [1e6, 1e8])
@@ -138,11 +139,11 @@ def test_a_loose_crowd_is_pressed_until_it_is_jammed(tmp_path, modulus):
         )
     )  # fmt: skip
     loads = []
-    for _ in range(100):
+    for _ in range(140):
         run.advance(100)
         loads.append(run.stress().pressure)
     assert loads[0] < 0.05 * wanted
-    assert loads[-1] == pytest.approx(wanted, rel=0.02)
+    assert np.mean(loads[-10:]) == pytest.approx(wanted, rel=0.02)
     assert max(loads) < 1.1 * wanted
     volume = run.system.moving_box.volume(run.step, 3)
     assert 0.6 < 216 * 4.0 / 3.0 * math.pi * 0.01**3 / volume < 0.67
