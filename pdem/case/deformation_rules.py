@@ -114,7 +114,7 @@ def _same_shear(case: CaseData) -> Iterator[Problem]:
 
 def _gravity(case: CaseData) -> Iterator[Problem]:
     """Refuse gravity along axes along which the box moves: it would have no potential."""
-    moving = _moving_axes([one for _, one in deformations(case)])
+    moving = _moving_axes(case)
     given: list[tuple[Location, tuple[float, float, float]]] = [(("domain", "gravity"), case.domain.gravity)]
     given += [(("stages", i, "gravity"), one.gravity) for i, one in enumerate(case.stages) if one.gravity]
     given += [
@@ -129,10 +129,14 @@ def _gravity(case: CaseData) -> Iterator[Problem]:
                 yield Problem((*location, axis), text)
 
 
-def _moving_axes(all_of_them: list[Deformation]) -> list[int]:
-    names = {name for one in all_of_them for name in one.axes}
-    names |= {one.shear.velocity_along for one in all_of_them if one.shear is not None}
-    return sorted(AXES.index(name) for name in names)
+def _moving_axes(case: CaseData) -> list[int]:
+    """Return the axes along which the box moves in any stage."""
+    found: set[int] = set()
+    for _, one in deformations(case):
+        found |= {AXES.index(name) for name in one.axes}
+        found |= set() if one.mean_stress is None else set(free_axes(case, one))
+        found |= set() if one.shear is None else {AXES.index(one.shear.velocity_along)}
+    return sorted(found)
 
 
 def _others(case: CaseData) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ CLUSTERS = {
     "particles": [
         {
             "material": "grain", "shape": "rod", "orientation": "random",
-            "fill": {"arrangement": "cubic", "count": 60, "seed": 1}, "velocity": {"random": 1.0, "seed": 2},
+            "fill": {"arrangement": "cubic", "count": 64, "seed": 1}, "velocity": {"random": 2.0, "seed": 2},
         }
     ],
 }  # fmt: skip

@@ -362,6 +362,7 @@ def test_a_compression_beyond_reason_stops_the_run(tmp_path):
             {"gravity": [0.0, 0.0, -9.81]},
             "the box deforms along z, where particles would",
         ),
+        ({"mean_stress": 10.0}, {"gravity": [0.0, 0.0, -9.81]}, "the box deforms along z, where"),
         ({"x": {"strain": 1.0}}, {}, "strain_rate"),
     ],
 )
