@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
 
@@ -67,6 +68,7 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "Sweep": "pdem.sweeps.sweep",
     "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
@@ -77,6 +79,7 @@ _HOMES = {
     "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
+    "sweep": "pdem.sweeps.sweep",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
@@ -104,6 +107,7 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "Sweep",
     "branch",
     "cell_sizes",
     "coarse_grain",
@@ -114,6 +118,7 @@ __all__ = [
     "forgetting",
     "replay",
     "replay_blow_up",
+    "sweep",
     "wall_contacts",
 ]
 

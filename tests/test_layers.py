@@ -29,6 +29,7 @@ ROOMS = (
     "benchmark",
     "verification",
     "scaling",
+    "sweeps",
     "watch",
     "cli",
 )
