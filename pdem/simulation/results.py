@@ -188,6 +188,11 @@ class Snapshot:
         """The case of the run."""
         return self._results.case
 
+    @property
+    def folder(self) -> Path:
+        """The output folder of the run."""
+        return self._results.folder
+
     def __repr__(self) -> str:
         """Return time, number of particles, and fields."""
         return f"Snapshot({self.time:.6g} s, {len(self)} particles: {', '.join(self.columns)})"
