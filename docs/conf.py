@@ -35,10 +35,7 @@ exclude_patterns = ["_build", "_extensions", "_static", "**/.ipynb_checkpoints"]
 highlight_language = "none"
 default_role = "py:obj"
 nitpicky = False
-suppress_warnings = [
-    "toc.multiple_toc_parents",  # pages without a place of their own are listed by a pattern
-    "myst-nb.lexer",  # of tutorials that are not executed
-]
+suppress_warnings = ["myst-nb.lexer"]  # of tutorials that are not executed
 
 myst_enable_extensions = ["deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3

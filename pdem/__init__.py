@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
-    from pdem.replay.replay import Replayed, replay
+    from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
+    from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
@@ -41,6 +42,7 @@ __version__ = VERSION
 
 _HOMES = {
     "BlowUpError": "pdem.foundation.errors",
+    "BlowUpReplayed": "pdem.replays.blow_up",
     "Case": "pdem.case.model",
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
@@ -57,7 +59,7 @@ _HOMES = {
     "PairSearch": "pdem.detection.find_pairs",
     "Particles": "pdem.containers.particles",
     "PdemError": "pdem.foundation.errors",
-    "Replayed": "pdem.replay.replay",
+    "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "cell_sizes": "pdem.detection.cell_sizes",
@@ -65,12 +67,14 @@ _HOMES = {
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
-    "replay": "pdem.replay.replay",
+    "replay": "pdem.replays.replay",
+    "replay_blow_up": "pdem.replays.blow_up",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [
     "BlowUpError",
+    "BlowUpReplayed",
     "Case",
     "CaseError",
     "CellSizes",
@@ -96,6 +100,7 @@ __all__ = [
     "every",
     "find_pairs",
     "replay",
+    "replay_blow_up",
     "wall_contacts",
 ]
 

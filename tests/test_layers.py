@@ -25,7 +25,7 @@ ROOMS = (
     "output",
     "case",
     "simulation",
-    "replay",
+    "replays",
     "benchmark",
     "verification",
     "scaling",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,15 +19,21 @@ from pdem.cli.common import (
 from pdem.cli.result_paths import require_results
 
 if TYPE_CHECKING:
-    from pdem.replay.replay import Request
+    from pdem.replays.replay import Request
 
 _DIFFERENT = 1
 
 
 @click.command(short_help="Run an interval of a finished run again, with more output.")
 @click.argument("folder", type=click.Path())
-@click.option("--from", "begin", type=float, required=True, help="First time of the output, in s.")
-@click.option("--to", "end", type=float, required=True, help="Last time of the output, in s.")
+@click.option("--from", "begin", type=float, help="First time of the output, in s.")
+@click.option("--to", "end", type=float, help="Last time of the output, in s.")
+@click.option(
+    "--blow-up",
+    type=click.IntRange(min=1),
+    metavar="STEPS",
+    help="In place of both: so many last steps of a run that blew up, and the contact that did it.",
+)
 @click.option(
     "--fields-every", type=float, help="Interval of the snapshots, in s; by default that of the run."
 )
@@ -39,8 +46,9 @@ _DIFFERENT = 1
 @quiet_option
 def replay(
     folder: str,
-    begin: float,
-    end: float,
+    begin: float | None,
+    end: float | None,
+    blow_up: int | None,
     fields_every: float | None,
     contacts: bool,
     output: str | None,
@@ -52,15 +60,42 @@ def replay(
 
     It goes on to the next state of which the run has a digest, and says whether it is the same motion, bit for bit.
     --set may change outputs and sensors, nothing that changes the motion. Exit code 1 if the motion is another.
+    --blow-up 20 shows the end of a run that blew up: snapshots and contacts of each step, and the contact that did it.
     """
-    from pdem.replay.replay import Request
+    from pdem.replays.replay import Request
 
-    request = Request(folder, begin, end, output, fields_every, contacts, settings)
-    return collective(lambda communicator, own: _replay(communicator, own, request, quiet), threads)
+    if (blow_up is None) == (begin is None) or (begin is None) != (end is None):
+        raise click.UsageError("give both --from and --to, or --blow-up STEPS")
+    if blow_up is not None and (contacts or fields_every is not None):
+        raise click.UsageError(
+            "--blow-up writes snapshots and contacts of each step: leave out their options"
+        )
+    request = Request(folder, begin or 0.0, end or 0.0, output, fields_every, contacts, settings)
+    work = partial(_replay, request, quiet) if blow_up is None else partial(_blow_up, request, blow_up, quiet)
+    return collective(work, threads)
 
 
-def _replay(communicator: Any, threads: int, request: Request, quiet: bool) -> int:
-    from pdem.replay.replay import plan_of, replay_plan
+def _blow_up(request: Request, steps: int, quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.replays.blow_up import replay_blow_up
+    from pdem.simulation.ranks import on_first
+
+    on_first(communicator, lambda: require_results(request.folder, "replay"))
+    done = replay_blow_up(
+        request.folder, output=request.output, steps=steps, settings=request.settings, comm=communicator,
+        threads=threads, quiet=quiet,
+    )  # fmt: skip
+    _show(communicator, str(done))
+    return 0
+
+
+def _show(communicator: Any, text: str) -> None:
+    if is_root(communicator):
+        for line in text.splitlines():
+            echo_to_stderr(line)
+
+
+def _replay(request: Request, quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.replays.replay import plan_of, replay_plan
     from pdem.simulation.output_folder import UserCommands, check_unoccupied
     from pdem.simulation.ranks import on_first
 
@@ -74,7 +109,5 @@ def _replay(communicator: Any, threads: int, request: Request, quiet: bool) -> i
     plan = on_first(communicator, prepare)
     load_kernels(communicator, plan.case(), threads)
     done = replay_plan(request, plan, communicator, threads, quiet=quiet)
-    if is_root(communicator):
-        for line in str(done).splitlines():
-            echo_to_stderr(line)
+    _show(communicator, str(done))
     return _DIFFERENT if done.other else 0

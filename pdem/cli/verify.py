@@ -73,9 +73,12 @@ def _verify(
     chosen = find_studies(names)
     if listed:
         for study in chosen:
-            click.echo(f"{study.group:<10}{study.name:<20}{study.title}")
+            click.echo(f"{study.group:<10}{study.name:<16}{'--full' if study.long else '':<8}{study.title}")
         return 0
     empty_figure(1.0, 1.0)  # before hours of work
+    if left_out := [] if full else [study.name for study in chosen if study.long]:
+        echo_to_stderr(f"{', '.join(left_out)}: only with --full, since they take hours")
+        chosen = [study for study in chosen if study.name not in left_out]
     summary.read(folder)
     load_kernels(communicator, None, threads)
     kept = [_run(study, threads, full, folder) for study in chosen]
@@ -102,7 +105,7 @@ def _run(study: Study, threads: int, full: bool, folder: Path) -> Kept:
     except PdemError as error:
         kept.trouble = str(error)
         echo_to_stderr(f"{study.name}: {error}")
-    kept.seconds = time.perf_counter() - begin
+    kept.seconds = time.perf_counter() - begin + notebook.earlier
     kept.plots = [path.relative_to(notebook.folder).as_posix() for path in notebook.plots]
     summary.write(kept, folder)
     for path in notebook.plots:

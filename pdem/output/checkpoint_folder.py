@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from pdem.output.parallel_hdf5 import Ranks, Table
     from pdem.output.storage import Attribute
 
-_DIGITS = re.compile(r"[0-9]+")
+_NAME = re.compile(r"(?:checkpoint|begin)-([0-9]+)\.h5")
 
+BEGIN_PREFIX = "begin-"
+"""What the name of the state begins with that a run in a new folder went on from. It stays."""
 
 STAGE_PREFIX = "stage-"
 """What names of checkpoints begin with that stages have ended with. They stay."""
@@ -36,7 +38,7 @@ NEWEST_TO_KEEP = 2
 """Newest checkpoints that stay in any case: if the disk damages the newest, the one before is there."""
 
 
-def steps_to_keep(steps: Sequence[int], keep: int) -> list[int]:
+def steps_to_keep(steps: Sequence[int], keep: int, begin: int = 0) -> list[int]:
     """Return which checkpoints stay: the newest two, and earlier ones that are spread over the run.
 
     As long as there are too many, the one goes without which the gap is smallest between those before and behind it; of
@@ -48,10 +50,12 @@ def steps_to_keep(steps: Sequence[int], keep: int) -> list[int]:
         In ascending order.
     keep : int
         How many stay, at least 1.
+    begin : int
+        Step at which the run begins.
     """
     kept = list(steps)
     while len(kept) > keep:
-        before, older = [0, *kept], range(len(kept) - min(NEWEST_TO_KEEP, keep))
+        before, older = [begin, *kept], range(len(kept) - min(NEWEST_TO_KEEP, keep))
         del kept[min(older, key=lambda at: (kept[at + 1] - before[at], -at))]
     return kept
 
@@ -74,10 +78,16 @@ class CheckpointFolder:
         self.keep = keep
 
     def paths(self) -> list[Path]:
-        """Return the checkpoints in the folder, oldest step first; copies under other names do not count."""
-        return sorted(
-            (path for path in self.folder.glob("checkpoint-*.h5") if step_of(path) >= 0), key=step_of
-        )
+        """Return the checkpoints in the folder, oldest step first; copies under other names do not count.
+
+        That from which a run in a new folder began is the first.
+        """
+        return sorted((path for path in self.folder.glob("*-*.h5") if step_of(path) >= 0), key=step_of)
+
+    @property
+    def begin(self) -> int:
+        """Step at which the run in the folder begins: 0 unless it went on from a state of another folder."""
+        return max((step_of(path) for path in self.folder.glob(f"{BEGIN_PREFIX}*.h5")), default=0)
 
     def later_than(self, step: int) -> list[Path]:
         """Return the checkpoints of later steps, oldest first."""
@@ -126,8 +136,12 @@ class CheckpointFolder:
         tables: Mapping[str, Table],
         attributes: Mapping[str, Attribute],
         ranks: Ranks = ALONE,
+        *,
+        begins: bool = False,
     ) -> Path:
         """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
+
+        With `begins` it is ``begin-<step>.h5``, with which the run in this folder begins, and which stays.
 
         Checkpoints of later steps are removed as well: a run starts before them only if they are torn or if the user
         asked for it.
@@ -137,16 +151,17 @@ class CheckpointFolder:
         CheckpointError
             On all ranks, when it cannot be written; all earlier ones are still there.
         """
-        path = self.folder / f"checkpoint-{step:09d}.h5"
+        path = self.folder / f"{BEGIN_PREFIX if begins else 'checkpoint-'}{step:09d}.h5"
         write_tables(path, tables, {**attributes, "step": step}, ranks)
         if ranks.rank == 0:
             self._remove_others(step)
         return path
 
     def _remove_others(self, step: int) -> None:
-        earlier = [other for other in self.paths() if step_of(other) <= step]
-        kept = steps_to_keep([step_of(other) for other in earlier], self.keep)
-        for other in self.paths():
+        others = [other for other in self.paths() if not other.name.startswith(BEGIN_PREFIX)]
+        earlier = [step_of(other) for other in others if step_of(other) <= step]
+        kept = steps_to_keep(earlier, self.keep, self.begin)
+        for other in others:
             if step_of(other) not in kept:
                 other.unlink(missing_ok=True)
         for left_over in self.folder.glob("checkpoint-*.h5.tmp"):
@@ -188,8 +203,8 @@ def latest_checkpoint(folder: Path | str) -> Checkpoint:
 
 def step_of(path: Path) -> int:
     """Return the step of a checkpoint by its name, -1 if it is not a name that a run gives."""
-    digits = path.name.removeprefix("checkpoint-").removesuffix(".h5")
-    return int(digits) if _DIGITS.fullmatch(digits) else -1
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else -1
 
 
 def _stored_step(path: Path) -> int:

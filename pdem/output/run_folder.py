@@ -34,7 +34,7 @@ LAW_FILES = ("laws.md", "laws.json", "laws.png")
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"(checkpoint-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|digests\.csv)\.tmp|"
+    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|digests\.csv)\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))})\.torn-\d+"
 )
 

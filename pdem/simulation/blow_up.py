@@ -29,6 +29,29 @@ WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FA
 - ``OWN_FORCE``: an own force on a particle is not finite.
 """
 
+
+class BlowUp(BlowUpError):
+    """A run that left the range in which results mean something, and where it did.
+
+    Attributes
+    ----------
+    step : int
+        At which it was found.
+    particles : tuple of int
+        Ids of the particles concerned: none, one or two.
+    wall : int
+        Number of the wall, -1 without one.
+    """
+
+    def __init__(self, text: str, step: int = -1, particles: tuple[int, ...] = (), wall: int = -1) -> None:
+        super().__init__(text)
+        self.step, self.particles, self.wall = step, particles, wall
+
+    def with_note(self, text: str) -> BlowUp:
+        """Return the same error with more to say."""
+        return BlowUp(f"{self}; {text}", self.step, self.particles, self.wall)
+
+
 OPPOSITE = -0.3
 """Cosine between the normals of two walls below which these squeeze a particle between them."""
 
@@ -45,13 +68,23 @@ def raise_blow_up(system: System) -> NoReturn:
     if kind in (PAIR_OVERLAP, WALL_OVERLAP):
         first, other, share = _deepest(system, kind) or (first, other, 0.0)
     message = None
-    facts = _Facts(
-        system, [first, other] if kind == PAIR_OVERLAP else [other if kind == WALL_TOO_FAST else first]
-    )
+    particles, wall = _bodies(kind, first, other)
+    facts = _Facts(system, list(particles))
     if joined is not None:
         where = f"step {system.step} (time {system.time:.6g} s)"
         message = f"{where}: {_MESSAGES[kind](system, facts, (first, other), share)}"
-    raise BlowUpError(system.exchange.share(message))
+    raise BlowUp(system.exchange.share(message), system.step, particles, wall)
+
+
+def _bodies(kind: int, first: int, other: int) -> tuple[tuple[int, ...], int]:
+    """Return the particles that an error is about, and the wall."""
+    if kind == WALL_TOO_FAST:
+        return (other,), first
+    if kind == DRIVEN_WALL_TOO_FAST:
+        return (), first
+    if kind == WALL_OVERLAP:
+        return (first,), other
+    return ((first, other), -1) if kind == PAIR_OVERLAP else ((first,), -1)
 
 
 def _deepest(system: System, kind: int) -> tuple[int, int, float] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from pdem.contact.law.contact_law import AGE
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.output.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
+from pdem.output.history_columns import columns_of
 from pdem.simulation.acting_contacts import acting_contacts, lengths
 from pdem.simulation.energy import LOST_TERMS, STORED_TERMS
 from pdem.simulation.wall_output import measured_walls
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
+HISTORY_PREFIX = "history_"
+"""What names of columns begin with that contacts remember."""
+
 
 def fields_of_contacts(system: System) -> tuple[Field, ...]:
     """Return the columns that contacts of a system have."""
@@ -37,7 +41,7 @@ def fields_of_contacts(system: System) -> tuple[Field, ...]:
     return contact_fields(energies=law.has_ledger, ages=law.has(AGE.name))
 
 
-def contact_columns(system: System) -> tuple[Columns, Rows]:
+def contact_columns(system: System, *, remembered: bool = False) -> tuple[Columns, Rows]:
     """Return the contacts that this rank counts, and how those of all ranks get into the order of ids. Collective.
 
     They have the columns `pdem.output.contact_snapshots.contact_fields` and ``ends``. Both are what
@@ -49,6 +53,9 @@ def contact_columns(system: System) -> tuple[Columns, Rows]:
     columns = _geometry(system, mine)
     materials = columns["first_material"], columns["second_material"]
     columns |= _energies(system, mine, materials, histories)
+    if remembered:
+        named = columns_of([column.name for column in system.constants.law.history], histories)
+        columns |= {f"{HISTORY_PREFIX}{name}": column for name, column in named.items()}
     return columns, system.exchange.in_order([columns["first"], columns["second"]])
 
 
@@ -65,12 +72,13 @@ def contact_file_of(
     )  # fmt: skip
 
 
-def gathered_contacts(system: System) -> Columns | None:
+def gathered_contacts(system: System, *, remembered: bool = False) -> Columns | None:
     """Return the contacts of all ranks in the order of ids on rank 0, None elsewhere. Collective.
 
-    In place of ``ends`` they have ``centre`` and ``branch``.
+    In place of ``ends`` they have ``centre`` and ``branch``. With `remembered` they have what contacts remember as
+    well, by the names of checkpoints with ``history_`` before them.
     """
-    columns, rows = contact_columns(system)
+    columns, rows = contact_columns(system, remembered=remembered)
     ends = columns.pop(ENDS)
     columns |= {"centre": ends[:, 0], "branch": ends[:, 1] - ends[:, 0]}
     return system.exchange.collect({name: rows.take(column) for name, column in columns.items()})

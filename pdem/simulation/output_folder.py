@@ -64,6 +64,15 @@ def is_same_folder(one: Path | str, other: Path | str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
+def begins_elsewhere(simulation: Engine) -> bool:
+    """Return whether a run goes on from a state of another folder or of a script, which its own does not hold."""
+    begins, folder = simulation.restart_point, simulation.case.output.folder
+    if simulation.step == 0 or (begins is not None and is_same_folder(begins.folder, folder)):
+        return False
+    found: bool = simulation.system.exchange.share(not CheckpointFolder(folder).paths())
+    return found
+
+
 def check_unoccupied(folder: Path | str, commands: UserCommands = COMMAND_LINE) -> None:
     """Require that a folder holds no run and can be made.
 

@@ -46,11 +46,10 @@ from pdem.simulation.wall_output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pdem.contact.walls.nodal_loads import Bodies
     from pdem.output.formats import WallWriter
-    from pdem.output.parallel_hdf5 import Table
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
@@ -336,18 +335,17 @@ class Outputs:
             self._log.show_warnings()
             self._progress = Progress(self._simulation.time, self._simulation.case.time.end)
 
-    def write_state(self, local: Groups) -> Path:
-        """Write a checkpoint of the state of all ranks, of which `local` is this rank's part. Collective."""
-        counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
-        return self.write_checkpoint(tables_of(self._simulation.system, {**local, "counters": counters}))
+    def write_state(self, local: Groups, *, begins: bool = False) -> Path:
+        """Write a checkpoint of the state of all ranks, of which `local` is this rank's part. Collective.
 
-    def write_checkpoint(self, tables: Mapping[str, Table]) -> Path:
-        """Write a checkpoint of the tables of all ranks. Collective."""
+        With `begins` it is the one that the run in this folder begins with.
+        """
+        counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
         system = self._simulation.system
-        step = int(tables["counters"].columns["step"])
+        tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
-        path = self._checkpoints.write_tables(step, tables, attributes, system.exchange)
+        path = self._checkpoints.write_tables(step, tables, attributes, system.exchange, begins=begins)
 
         def record() -> Path:
             record_digest(self._folder, step, state_digest(path, OBSERVING))
@@ -374,6 +372,11 @@ class Outputs:
         """Write buffered rows of the series to disk."""
         if self._root:
             self._series.flush()
+
+    def note(self, text: str) -> None:
+        """Log a line."""
+        if self._root:
+            self._log.text(text)
 
     def report(self, text: str) -> None:
         """Show and log the report that ends a run."""

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.restart_checks import check_end
-from pdem.foundation.errors import BlowUpError, Interrupted, ObserverError
+from pdem.foundation.errors import Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
 from pdem.output.summary import end_report
+from pdem.simulation.blow_up import BlowUp
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
 from pdem.simulation.insertions import report_lines
 from pdem.simulation.observation import Observation
-from pdem.simulation.output_folder import PYTHON
+from pdem.simulation.output_folder import PYTHON, begins_elsewhere
 from pdem.simulation.outputs import Outputs
 from pdem.simulation.schedule import Schedule
 from pdem.simulation.sensor_report import finish_sensors
@@ -95,6 +96,7 @@ def run(
     simulation.system.own_forces.check_given()
     observation = Observation(simulation, observers)
     observation.call_due()
+    begins = window is None and begins_elsewhere(simulation)
     outputs, simulation.outputs = simulation.outputs, None
     if outputs is None:
         outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
@@ -112,7 +114,7 @@ def run(
         ):
             simulation.system.stop_requested = lambda: listening.requested
             schedule = Schedule(simulation, window)
-            return _Run(simulation, outputs, trace, observation, schedule).run_to_end()
+            return _Run(simulation, outputs, trace, observation, schedule).run_to_end(begins=begins)
     finally:
         outputs.close()
 
@@ -139,22 +141,25 @@ class _Run:
         self.last_checkpoint: tuple[int, Path] | None = None
         self.timed_from = (self.first, time.perf_counter())
 
-    def run_to_end(self) -> int:
-        """Take all steps."""
+    def run_to_end(self, *, begins: bool) -> int:
+        """Take all steps; keep the state before if it `begins` with one of another folder."""
         simulation = self.simulation
         simulation.phases.reset_seconds()
         if simulation.step == 0:
             self._write_due_output(first=True)
         else:
             self.good_state = local_groups(simulation.system)
+            if begins:
+                self.outputs.write_state(self.good_state, begins=True)
             if any(self.observation.asked) or self.schedule.begins_at(simulation.step):
                 self._write_due_output()
         try:
             self._keep_stage(only_missing=True)
             while simulation.step < self.schedule.last and not simulation.system.stages.finished:
                 self._advance()
-        except BlowUpError as error:
-            raise BlowUpError(f"{error}; {self._save_good_state()}") from None
+        except BlowUp as error:
+            self.outputs.note(str(error))
+            raise error.with_note(self._save_good_state()) from None
         self._finish()
         return simulation.step - self.first
 
@@ -266,7 +271,11 @@ class _Run:
         if self.last_checkpoint is None or self.last_checkpoint[0] < step:
             self._write_checkpoint(self.good_state)
         assert self.last_checkpoint is not None
-        return f"the last good state (step {self.last_checkpoint[0]}) is in {self.last_checkpoint[1]}"
+        step, path = self.last_checkpoint
+        return (
+            f"the last good state (step {step}) is in {path}; pdem replay {path.parent} --blow-up 20 shows how it "
+            "came about"
+        )
 
     def _exchange_report(self) -> list[str]:
         """Return lines on ghosts and load balance for the report, none for a single rank. Collective."""

@@ -167,6 +167,7 @@ def lacey_index(counts: NDArray[np.int64], least: int) -> float:
 
     (s0^2 - s^2) / (s0^2 - sr^2) with the variance s^2 of the share of the first material, by number, over cells,
     s0^2 = p (1 - p) and sr^2 = s0^2 / n of the mean number n in a cell (Lacey, J. Appl. Chem. 4 (1954) 257).
+    Cells count by their numbers of particles: else those with a few large ones would make sizes more than apart.
 
     Parameters
     ----------
@@ -186,8 +187,9 @@ def lacey_index(counts: NDArray[np.int64], least: int) -> float:
         return math.nan
     mean = float(counts[0].sum() / total.sum())
     apart = mean * (1.0 - mean)
-    found = float(np.sum((counts[0] / total - mean) ** 2) / (len(total) - 1))
-    return (apart - found) / (apart - apart / float(total.mean()))
+    size = float(total.mean())
+    found = float(np.sum(total * (counts[0] / total - mean) ** 2)) / (size * (len(total) - 1))
+    return (apart - found) / (apart - apart / size)
 
 
 def _unlike_contacts(system: System, place: SensorPlace) -> float:

@@ -84,12 +84,17 @@ def _of_liquid(system: System) -> dict[str, NDArray[Any]]:
     return {"liquid_quantum": np.array(system.liquid_quantum)} if system.liquid_quantum else {}
 
 
+def _total_of_ended(system: System, local: Groups) -> ExactSums:
+    """Return the energies of ended contacts of all ranks. Collective."""
+    ended = system.ended_energies
+    total = ExactSums(ended.names, system.exchange.add(local["counters"]["ended"]))
+    total.normalise()
+    return total
+
+
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
     """Return the state of all ranks as tables, sorted by ids. Collective."""
-    total = system.ended_energies.__class__(
-        system.ended_energies.names, system.exchange.add(local["counters"]["ended"])
-    )
-    total.normalise()
+    total = _total_of_ended(system, local)
     tables = {}
     for name, keys in ORDER.items():
         if name not in local:
@@ -101,6 +106,17 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
     return tables
+
+
+def kept_state(system: System, balance: float) -> StatePart:
+    """Return a copy of the state, of this rank its part, from which a simulation on the same ranks goes on. Collective.
+
+    `balance` is the energy balance at time 0 [J].
+    """
+    local = local_groups(system)
+    local["counters"] |= {"ended": _total_of_ended(system, local).limbs, "balance": np.array(balance)}
+    rows = {name: local.pop(name) for name in ORDER if name in local}
+    return StatePart(rows | system.exchange.share(local))
 
 
 def gather_groups(system: System, local: Groups) -> Groups | None:
@@ -117,6 +133,10 @@ def gather_groups(system: System, local: Groups) -> Groups | None:
 
 class StatePart(dict[str, Any]):
     """Groups of a state of which each rank has some rows: see `pdem.output.checkpoint.read_checkpoint`."""
+
+    def copy(self) -> StatePart:
+        """Return the same columns in other groups, which a simulation may empty."""
+        return StatePart({name: dict(columns) for name, columns in self.items()})
 
 
 def spread_state(exchange: Exchange, groups: Mapping[str, Mapping[str, NDArray[Any]]] | None) -> StatePart:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import InputError, name_hint
 from pdem.verification import bits, clusters, h2, hgrid, models, nbs
 from pdem.verification.gallery import (
+    beverloo,
     bouncing,
+    dam_break,
+    dosta,
+    janssen,
+    mixer,
     oblique_impact,
     opposite_spins,
     promises,
+    repose,
     restitutions,
     rolling,
+    sandpile,
     sphere_on_plane,
     spheres_collide,
     spinning_sphere,
@@ -41,6 +48,13 @@ STUDIES = (
     thornton.STUDY,
     *rolling.STUDIES,
     *bouncing.STUDIES,
+    beverloo.STUDY,
+    janssen.STUDY,
+    dam_break.STUDY,
+    repose.STUDY,
+    sandpile.STUDY,
+    *dosta.STUDIES,
+    mixer.STUDY,
     *promises.STUDIES,
     Study(
         "bits",

@@ -162,12 +162,15 @@ class Notebook:
         Threads of simulations.
     plots : list of Path
         Plots written so far.
+    earlier : float
+        Time that runs of this study have taken before, in parts that need not be repeated [s].
     """
 
     folder: Path
     full: bool = False
     threads: int = 1
     plots: list[Path] = field(default_factory=list)
+    earlier: float = 0.0
 
     @contextmanager
     def plot(self, name: str, columns: int = 1) -> Iterator[Any]:
@@ -214,6 +217,8 @@ class Study:
         Where the expected values come from.
     parameters : mapping of str to str
         What was simulated: names and values with units, for its page.
+    long : bool
+        Whether it runs with ``--full`` only.
     """
 
     name: str
@@ -222,3 +227,4 @@ class Study:
     group: str = ""
     source: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    long: bool = False

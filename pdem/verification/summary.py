@@ -156,10 +156,9 @@ def strained(kept: Kept) -> list[Finding]:
 def strain(finding: Finding) -> float:
     """Return the difference from the expected value over what is allowed; at a limit 1."""
     expected, allowed = finding.expected or 0.0, finding.allowed or 0.0
-    if finding.at_most:
-        return finding.computed / (expected + allowed) if expected + allowed else 1.0 + finding.computed
-    off = abs(finding.computed - expected)
-    return off / allowed if allowed else 1.0 + off if off else 0.0
+    off = finding.computed if finding.at_most else abs(finding.computed - expected)
+    limit = expected + allowed if finding.at_most else allowed
+    return off / limit if limit else 1.0 + off if off else 0.0
 
 
 def deviation(finding: Finding) -> str:

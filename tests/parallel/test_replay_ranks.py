@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from everything import case_in
 from rank_cases import CLOUD, communicator
 
 import pdem
 from decomposition.mpi import patient_barrier
-from pdem.foundation.errors import InputError
+from pdem.foundation.errors import BlowUpError, InputError
 
 
 @pytest.mark.ranks(1, 3, timeout=300)
@@ -25,4 +26,28 @@ def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
         pdem.replay(shared_path / "run", 2.5e-3, 3.5, output=shared_path / "none", comm=comm)
     if comm.rank == 0:
         assert pdem.replay(shared_path / "run", 1e-3, 3e-3, output=shared_path / "alone").same == (100, 200)
+    patient_barrier(comm)
+
+
+@pytest.mark.ranks(2, timeout=300)
+def test_events_and_a_blow_up_are_replayed_on_other_ranks(ranks, shared_path):
+    """A run with everything is replayed on all ranks, over the end of a stage, and on one; so is one that blows up."""
+    comm = communicator()
+    case = case_in(shared_path / "run", "time.end=0.009", "output.checkpoint_every=0.002")
+    pdem.Simulation(case, comm).run()
+    done = pdem.replay(shared_path / "run", 0.0035, 0.0045, output=shared_path / "again", comm=comm)
+    assert done.proved, str(done)
+    assert done.same == (200, 300)
+    if comm.rank == 0:
+        alone = pdem.replay(shared_path / "run", 0.0075, 0.0085, output=shared_path / "alone")
+        assert alone.same == (300, 400, 450)
+    weak = case_in(shared_path / "weak", "limits.largest_overlap=0.2", "output.checkpoint_every=0.001")
+    with pytest.raises(BlowUpError) as first:
+        pdem.Simulation(weak, comm).run()
+    found = pdem.replay_blow_up(shared_path / "weak", output=shared_path / "shown", comm=comm)
+    assert str(first.value).split("; the last good")[0].split(": ", 1)[1][:20] in found.message
+    if comm.rank == 0:
+        shares = [row["share"] for row in found.history.rows]
+        assert shares[-2] <= 0.2 < shares[-1]
+        assert found.history.rows[-1]["step"] == found.step
     patient_barrier(comm)

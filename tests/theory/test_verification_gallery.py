@@ -41,6 +41,12 @@ def test_quick_studies_pass_and_draw(study, tmp_path):
     assert study.title
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["beverloo", "janssen", "dam-break", "repose"])
+def test_processes_in_bulk_pass(name, tmp_path):
+    assert off(find_studies([name])[0], tmp_path) == []
+
+
 def test_all_tests_of_chung_and_ooi_are_there():
     names = {study.name for study in find_studies(["impacts"])}
     assert {f"chung-ooi-{k}" for k in range(1, 9)} < names

@@ -166,7 +166,7 @@ def test_without_pyvista_the_remedy_is_given(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(PdemError, match=r"pip install \"pdem\[render\]\""):
+    with pytest.raises(PdemError, match=r"pip install \"polydem\[render\]\""):
         render(folder, tmp_path / "a.png")
 
 
@@ -175,7 +175,7 @@ def test_without_imageio_the_remedy_is_given(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "imageio", None)
-    with pytest.raises(PdemError, match=r"imageio.*pdem\[render\].*\.gif"):
+    with pytest.raises(PdemError, match=r"imageio.*polydem\[render\].*\.gif"):
         render(folder, tmp_path / "a.mp4")
 
 

@@ -106,3 +106,15 @@ def test_lacey_index_of_random_mixing_is_one():
     random = np.random.default_rng(1)
     first = random.binomial(50, 0.3, 20000)
     assert lacey_index(np.array([first, 50 - first]), 2) == pytest.approx(1.0, abs=0.01)
+
+
+def test_lacey_index_of_sizes_that_are_apart_is_nothing():
+    """Of large grains there are fewer in a cell: that does not make them more than apart."""
+    cells = 400
+    fine = np.array([*[30] * (cells // 2), *[0] * (cells // 2)])
+    coarse = np.array([*[0] * (cells // 2), *[5] * (cells // 2)])
+    assert lacey_index(np.array([fine, coarse]), 3) == pytest.approx(0.0, abs=0.005)
+    random = np.random.default_rng(4)
+    size = random.integers(5, 40, 5000)
+    first = random.binomial(size, 0.3)
+    assert lacey_index(np.array([first, size - first]), 3) == pytest.approx(1.0, abs=0.01)

@@ -42,7 +42,7 @@ def kept(findings=FINDINGS, name="one"):
         (Finding("x", 1.0, 1.0, 0.0), True, 0.0, "+0.00 %"),
         (Finding("x", 1.1, 1.0, 0.05, margin=0.02), False, 0.1 / 0.07, "+0.1"),
         (at_most("x", 2.0, 1.0), False, 2.0, ""),
-        (at_most("x", 0.0, 0.0), True, 1.0, ""),
+        (at_most("x", 0.0, 0.0), True, 0.0, ""),
     ],
 )
 def test_findings_are_judged(finding, passed, strain, text):
@@ -143,6 +143,16 @@ def test_names_and_groups_are_checked(run):
     assert "both      good" in run("--list")[1]
     with pytest.raises(InputError, match="'god' is no study; did you mean 'good'"):
         run("god")
+
+
+def test_long_studies_need_to_be_asked_for(run, monkeypatch):
+    monkeypatch.setattr(studies, "STUDIES", (*studies.STUDIES, Study("far", "Far", fine, "both", long=True)))
+    code, text = run("good", "far")
+    assert code == 0
+    assert "far: only with --full" in text
+    assert not [line for line in text.splitlines() if line.startswith("far  ")]
+    assert "far: Far" in run("far", "--full")[1]
+    assert "--full  Far" in run("--list")[1]
 
 
 def test_without_matplotlib_it_says_what_to_install_before_any_work(run, monkeypatch):

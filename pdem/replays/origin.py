@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdem.foundation.errors import CheckpointError, InputError
+from pdem.output.checkpoint import Checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.series import read_series_head
+from pdem.simulation.inputs import case_of, checkpoint_at
+from pdem.simulation.ranks import group_of
+from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import OBSERVING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pdem.case.model import Case
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Origin:
         Time step [s].
     reached : int
         Last step of which there is something.
+    begin : int
+        Step at which it begins: 0, unless it went on from a state of another folder.
     notes : tuple of str
         Checkpoints that cannot be read.
     """
@@ -42,6 +50,7 @@ class Origin:
     digests: Mapping[int, str]
     step: float
     reached: int
+    begin: int = 0
     notes: tuple[str, ...] = ()
 
     def before(self, step: int) -> int | None:
@@ -52,10 +61,10 @@ class Origin:
         """Return the first step, not before this one, of which the digest is known; None if there is none."""
         return min((one for one in self.digests if one >= step), default=None)
 
-    def case_from(self, step: int) -> Path:
+    def reader_after(self, step: int) -> CheckpointReader:
         """Return the checkpoint whose case ruled the steps behind `step`: the next one, or else the newest."""
         later = [path for one, path in self.checkpoints.items() if one > step]
-        return later[0] if later else self.checkpoints[max(self.checkpoints)]
+        return CheckpointReader(later[0] if later else self.checkpoints[max(self.checkpoints)])
 
 
 def origin_of(folder: Path | str) -> Origin:
@@ -89,8 +98,22 @@ def origin_of(folder: Path | str) -> Origin:
     rows = read_series_head(folder).last_time or 0.0
     reached = max(round(rows / length), *digests)
     return Origin(
-        folder, dict(sorted(files.items())), dict(sorted(digests.items())), length, reached, tuple(notes)
-    )
+        folder, dict(sorted(files.items())), dict(sorted(digests.items())), length, reached, paths.begin,
+        tuple(notes),
+    )  # fmt: skip
+
+
+def case_in(reader: CheckpointReader) -> Case:
+    """Return the case in a checkpoint, with its time step."""
+    groups = reader.read(groups=("counters",))
+    return case_of(Checkpoint(reader.path, groups, reader.attributes, reader.content))
+
+
+def begun(case: Case, start: Path | None, comm: Any, threads: int | None) -> Simulation:
+    """Return a simulation of a case from a checkpoint, or from its begin. Collective."""
+    if start is None:
+        return Simulation(case, comm, threads=threads)
+    return Simulation(case, comm, threads=threads, state=checkpoint_at(start, group_of(comm)).groups)
 
 
 def _length_of(attributes: Mapping[str, Any], folder: Path) -> float:

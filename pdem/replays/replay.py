@@ -11,20 +11,17 @@ from pdem.case.differences import differences_text, physical_differences
 from pdem.case.model import Case
 from pdem.foundation.arguments import real_number
 from pdem.foundation.errors import InputError
-from pdem.output.checkpoint import Checkpoint
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.provenance import changes_since
-from pdem.replay.origin import Origin, origin_of
-from pdem.replay.overlay import check_same_motion
+from pdem.replays.origin import Origin, begun, case_in, origin_of
+from pdem.replays.overlay import check_same_motion
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.inputs import case_of, checkpoint_at
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.output_folder import PYTHON, is_same_folder
-from pdem.simulation.ranks import group_of, on_first
+from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
 from pdem.simulation.schedule import Window
-from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -210,11 +207,7 @@ def replay_plan(
     quiet: bool = True,
 ) -> Replayed:
     """Carry out a plan; see `replay`. Collective."""
-    if plan.start is None:
-        simulation = Simulation(plan.case(), comm, threads=threads)
-    else:
-        stored = checkpoint_at(plan.start, group_of(comm))
-        simulation = Simulation(plan.case(), comm, threads=threads, state=stored.groups)
+    simulation = begun(plan.case(), plan.start, comm, threads)
     started = simulation.step
     simulation.restart_point = RestartPoint(Path(request.folder), None, started)
     run(
@@ -247,19 +240,19 @@ def plan_of(request: Request) -> Plan:
         raise InputError(
             f"{request.target}: a replay is not written over its run; name another folder by --output"
         )
-    reader = CheckpointReader(origin.case_from(_step(request.begin, origin)))
-    case = _case(reader)
+    reader = origin.reader_after(_step(request.begin, origin))
+    case = case_in(reader)
     first, last = _interval(request, origin, case)
     start, proof = origin.before(first), origin.proof_after(last)
     stop = last if proof is None else proof
     digests = {step: one for step, one in origin.digests.items() if (start or 0) < step <= stop}
     file = None if start is None else origin.checkpoints[start]
-    text = _changed(case, request, origin.step).to_toml()
+    text = changed_case(case, request, origin.step).to_toml()
     window = Window(first, last, stop, tuple(digests))
-    return Plan(text, str(case.directory), file, window, digests, _notes(origin, reader, case, file))
+    return Plan(text, str(case.directory), file, window, digests, notes_of(origin, reader, case, file))
 
 
-def _changed(case: Case, request: Request, length: float) -> Case:
+def changed_case(case: Case, request: Request, length: float) -> Case:
     """Return the case of a replay; its time step is that of the run."""
     changed = Case.from_text(case.to_toml(), case.directory)
     for assignment in request.changes(case.output.fields_every):
@@ -268,12 +261,6 @@ def _changed(case: Case, request: Request, length: float) -> Case:
     if changed.resolved_step() != length:
         changed.override(f"time.step={length!r}")
     return changed
-
-
-def _case(reader: CheckpointReader) -> Case:
-    """Return the case in a checkpoint, with its time step."""
-    groups = reader.read(groups=("counters",))
-    return case_of(Checkpoint(reader.path, groups, reader.attributes, reader.content))
 
 
 def _step(time: float, origin: Origin) -> int:
@@ -285,22 +272,23 @@ def _interval(request: Request, origin: Origin, case: Case) -> tuple[int, int]:
     first, last = _step(request.begin, origin), _step(request.end, origin)
     # a run that blew up has no last row; it is replayed until it does so again
     ended = max(origin.reached, round(case.time.end / origin.step))
-    if not 0 <= first < last or last > ended or first > origin.reached:
+    if not origin.begin <= first < last or last > ended or first > origin.reached:
+        begin, reached = (step * origin.step for step in (origin.begin, origin.reached))
         raise InputError(
             f"{origin.folder}: the interval from {request.begin:g} s to {request.end:g} s is not one of steps of this "
-            f"run, which reaches from 0 to {origin.reached * origin.step:.9g} s in steps of {origin.step:.6g} s; give "
-            "--from before --to within that"
+            f"run, which reaches from {begin:.9g} to {reached:.9g} s in steps of {origin.step:.6g} s; give --from "
+            "before --to within that"
         )
     return first, last
 
 
-def _notes(origin: Origin, reader: CheckpointReader, case: Case, start: Path | None) -> tuple[str, ...]:
+def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path | None) -> tuple[str, ...]:
     """Return what is to be known of a replay."""
     notes = list(origin.notes)
     if changes := changes_since(reader.attributes):
         notes.append(f"the run was made under {changes}: bits may differ, the motion is as valid")
     if start is not None and start != reader.path:
-        changed = physical_differences(_case(CheckpointReader(start)), case)
+        changed = physical_differences(case_in(CheckpointReader(start)), case)
         if changed:
             notes.append(f"the run went on from {start.name} with another case: {differences_text(changed)}")
     names = _observers(reader)

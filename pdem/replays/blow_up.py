@@ -1,0 +1,209 @@
+"""A run that blew up once more, step by step at its end: the contact that did it, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.model import Case
+from pdem.foundation.arguments import whole_number
+from pdem.foundation.errors import InputError
+from pdem.replays.contact_history import ContactHistory
+from pdem.replays.origin import begun, case_in, origin_of
+from pdem.replays.replay import Request, changed_case, notes_of
+from pdem.simulation.blow_up import BlowUp
+from pdem.simulation.engine import RestartPoint
+from pdem.simulation.observed import ObservedState
+from pdem.simulation.observer import Observer
+from pdem.simulation.output_folder import PYTHON, check_unoccupied, is_same_folder
+from pdem.simulation.ranks import on_first
+from pdem.simulation.run import run
+from pdem.simulation.schedule import Window
+from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import kept_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pdem.simulation.state import StatePart
+
+STEPS = 20
+"""Last steps that are shown, unless another number is given."""
+
+COPY_EVERY = 500
+"""Steps between two copies of the state while the blow-up is looked for."""
+
+HISTORY_FILE = "blow_up.csv"
+"""Name of the file in the output folder with all that is known of the contact, a line for each step."""
+
+
+@dataclass(frozen=True)
+class BlowUpReplayed:
+    """The end of a run that blew up.
+
+    Attributes
+    ----------
+    folder : Path
+        Where snapshots, contacts and `HISTORY_FILE` of its last steps are.
+    started, step : int
+        Step from which it was computed, and that at which it blew up.
+    message : str
+        The error.
+    history : ContactHistory
+        The contact that did it in the last steps; without rows if nothing touched.
+    notes : tuple of str
+        What else is to be known: other versions, changes.
+    """
+
+    folder: Path
+    started: int
+    step: int
+    message: str
+    history: ContactHistory
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        """Return the result in lines of text."""
+        head = f"blows up again, computed from step {self.started}: {self.message}"
+        where = f"snapshots and contacts of the last steps, and {HISTORY_FILE}, are in {self.folder}"
+        return "\n".join([head, str(self.history), where, *self.notes])
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done, known on all ranks alike: cases of both passes, where they begin, the last step."""
+
+    first: str
+    second: str
+    directory: str
+    start: Path | None
+    last: int
+    notes: tuple[str, ...]
+
+    def case(self, text: str) -> Case:
+        return Case.from_text(text, self.directory)
+
+
+def replay_blow_up(
+    folder: Path | str,
+    *,
+    output: Path | str | None = None,
+    steps: int = STEPS,
+    settings: Sequence[str] = (),
+    observers: Sequence[Observer | Callable[[Any], Any]] = (),
+    comm: Any = None,
+    threads: int | None = None,
+    quiet: bool = True,
+) -> BlowUpReplayed:
+    """Run a run that blew up again from its newest checkpoint, and show how the contact that did it came about.
+
+    Its last steps have a snapshot each, with all contacts, in a new folder. Collective.
+
+    Parameters
+    ----------
+    folder : path
+        Output folder of the run, which stays as it is.
+    output : path, optional
+        New folder; by default that of the run with ``-replay`` behind its name.
+    steps : int
+        How many of the last steps are shown.
+    settings : sequence of str
+        Further changes of the case, as for `pdem.replay`.
+    observers : sequence of callable
+        Those of the run, if they wrote to particles.
+    comm, threads
+        As for `pdem.Simulation`.
+    quiet : bool
+        No progress line.
+
+    Raises
+    ------
+    InputError
+        If the run does not blow up, or the new folder is taken.
+    """
+    steps = whole_number("steps", steps, 1)
+    request = Request(folder, 0.0, 0.0, output, settings=tuple(settings))
+    plan = on_first(comm, lambda: _plan_of(request))
+    simulation = begun(plan.case(plan.first), plan.start, comm, threads)
+    started = simulation.step
+    error, state = _found(simulation, plan.last, steps, observers)
+    if error is None:
+        raise InputError(
+            f"{folder}: does not blow up: replayed from step {started} it came to its end at step "
+            f"{simulation.step} ({simulation.time:.6g} s); pdem replay --from --to shows an interval of it"
+        )
+    again = Simulation(plan.case(plan.second), comm, threads=threads, state=state)
+    again.restart_point = RestartPoint(Path(folder), None, again.step)
+    end, history = _shown(again, error, steps, observers, plan.notes, quiet=quiet)
+    if again.system.exchange.rank == 0:
+        history.write(request.target / HISTORY_FILE)
+    return BlowUpReplayed(request.target, started, end.step, str(end), history, plan.notes)
+
+
+def _plan_of(request: Request) -> _Plan:
+    origin = origin_of(request.folder)
+    if is_same_folder(request.target, request.folder):
+        raise InputError(
+            f"{request.target}: a replay is not written over its run; name another folder by --output"
+        )
+    check_unoccupied(request.target, PYTHON)
+    newest = max(origin.checkpoints)
+    reader = origin.reader_after(newest)
+    case, length = case_in(reader), origin.step
+    each = (f"output.{name}_every={length!r}" for name in ("fields", "contacts", "series"))
+    close = Request(request.folder, 0.0, 0.0, request.target, settings=(*each, *request.settings))
+    changed = changed_case(case, close, length)
+    last = round(case.time.end / length)
+    start = origin.checkpoints[newest]
+    return _Plan(
+        case.to_toml(), changed.to_toml(), str(case.directory), start, last, notes_of(origin, reader, case, start)
+    )  # fmt: skip
+
+
+def _found(
+    simulation: Simulation, last: int, steps: int, observers: Sequence[Any]
+) -> tuple[BlowUp | None, StatePart]:
+    """Run until it blows up; return the error, and a state so many steps before, or the first one."""
+    copies = [(simulation.step, _copy(simulation))]
+    try:
+        while simulation.step < last and not simulation.system.stages.finished:
+            if simulation.step - copies[-1][0] >= COPY_EVERY:
+                copies = [copies[-1], (simulation.step, _copy(simulation))]
+            simulation.advance(min(COPY_EVERY, last - simulation.step), observers=observers)
+    except BlowUp as error:
+        early = [state for step, state in copies if step <= error.step - steps]
+        return error, early[-1] if early else copies[0][1]
+    return None, copies[0][1]
+
+
+def _copy(simulation: Simulation) -> StatePart:
+    return kept_state(simulation.system, simulation.first_balance)
+
+
+def _shown(
+    simulation: Simulation,
+    error: BlowUp,
+    steps: int,
+    observers: Sequence[Any],
+    notes: Sequence[str],
+    *,
+    quiet: bool,
+) -> tuple[BlowUp, ContactHistory]:
+    """Run to the blow-up with all output of the last steps; return the error and the contact that did it."""
+    if not observers:
+        simulation.system.observed = ObservedState()
+    begin = max(error.step - steps, simulation.step)
+    simulation.advance(begin - simulation.step, observers=observers)
+    history = ContactHistory(error.particles, error.wall)
+    window = Window(begin, error.step, error.step, ())
+    try:
+        run(
+            simulation, quiet=quiet, findings=notes, commands=PYTHON, window=window,
+            observers=(*observers, Observer(history, steps=1)),
+        )  # fmt: skip
+    except BlowUp as again:
+        history(simulation)  # in its last step it was not called any more
+        history.choose([wall.name for wall in simulation.case.walls])
+        return again, history
+    raise InputError(f"step {error.step}: did not blow up again with output in each step; observers differ")

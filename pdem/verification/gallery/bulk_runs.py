@@ -1,0 +1,132 @@
+"""Long runs of the gallery: each in a folder of its own, from which it goes on if it was stopped."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.example_cases import write_example
+from pdem.case.model import Case
+from pdem.output.run_folder import find_run
+from pdem.output.storage import open_hdf5
+from pdem.simulation.output_folder import PYTHON, require_same_physics
+from pdem.simulation.results import Results
+from pdem.simulation.run import run as run_to_end
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+_FINISHED = "finished"
+_SECONDS = "seconds"
+
+
+def example_run(notebook: Notebook, name: str, example: str, settings: Sequence[str] = ()) -> Results:
+    """Run an example of ``pdem new`` with settings in a folder of the notebook; return its results."""
+    files = notebook.folder.resolve() / name
+    return case_run(notebook, name, Case.read(next(iter(write_example(example, files)))), settings)
+
+
+def case_run(
+    notebook: Notebook, name: str, case: Case, settings: Sequence[str] = (), observers: Sequence[Any] = ()
+) -> Results:
+    """Run a case with settings in a folder of the notebook, or go on with what that holds of it; return its results.
+
+    A run that was stopped, by a signal or with the machine, goes on from its newest checkpoint.
+
+    Raises
+    ------
+    InputError
+        If the folder holds the run of another case.
+    Interrupted
+        After a stop signal.
+    """
+    folder = notebook.folder.resolve() / name / "run"
+    case.override(f"output.folder={str(folder)!r}")
+    for setting in settings:
+        case.override(setting)
+    with _timed(notebook, folder.parent / _SECONDS):
+        _finish(case, folder, notebook.threads, observers)
+    return Results(folder)
+
+
+def _finish(case: Case, folder: Path, threads: int, observers: Sequence[Any]) -> None:
+    """Run a case to its end in a folder, from the begin or from where a run of it was stopped."""
+    found = find_run(folder)
+    if found is None or found.checkpoint is None:
+        run_to_end(Simulation(case, threads=threads), quiet=True, overwrite=True, observers=observers)
+    else:
+        other = Results(folder).case
+        require_same_physics(other, case, str(found), "remove the folder, or name another with --folder")
+        if (folder / _FINISHED).exists():
+            return
+        simulation = Simulation.restart(folder, threads=threads)
+        run_to_end(simulation, quiet=True, overwrite=True, commands=PYTHON, observers=observers)
+    (folder / _FINISHED).touch()
+
+
+@contextmanager
+def _timed(notebook: Notebook, file: Path) -> Iterator[None]:
+    """Keep in a file how long a run has taken in all its parts, and tell the notebook of earlier ones."""
+    before = float(file.read_text(encoding="utf-8")) if file.exists() else 0.0
+    notebook.earlier += before
+    begin = time.perf_counter()
+    try:
+        yield
+    finally:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{before + time.perf_counter() - begin:.1f}", encoding="utf-8")
+
+
+def begin_of_stage(results: Results, number: int) -> float:
+    """Return when a stage of a run begins [s]: the time of the checkpoint that the one before it has left."""
+    if not number:
+        return 0.0
+    with open_hdf5(results.folder / f"stage-{results.case.stages[number - 1].name}.h5", "r") as file:
+        return float(file.attrs["time"])
+
+
+def steady_rate(time: Floats, amount: Floats) -> float:
+    """Return the slope of a straight line through amounts over time."""
+    return float(np.polyfit(time, amount, 1)[0])
+
+
+def surface(places: Floats, radius: float, at: Floats, half_width: float) -> Floats:
+    """Return the height of a bed above 0 at some places along x [m]: the mean of its highest grains in thin slices.
+
+    Parameters
+    ----------
+    places : (n, 2) array
+        Along x and upwards [m].
+    radius : float
+        Of the grains [m].
+    at : (k,) array
+        Places along x [m].
+    half_width : float
+        How far slices about each place reach [m].
+    """
+    heights = []
+    for x in at:
+        edges = np.arange(x - half_width, x + half_width + radius, 2.0 * radius)
+        tops = []
+        for low, high in pairwise(edges):
+            inside = places[(places[:, 0] >= low) & (places[:, 0] < high), 1]
+            tops.append(inside.max() + radius if len(inside) else 0.0)
+        heights.append(np.mean(tops))
+    return np.array(heights)
+
+
+def own_folder(notebook: Notebook, name: str) -> Path:
+    """Return where a run of the notebook is."""
+    return notebook.folder.resolve() / name / "run"
