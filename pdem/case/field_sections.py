@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from pdem.case.base import Name, Positive, Section, Vector
+from pdem.case.particles import is_corner
 
 SAMPLES = 10
 """Samples of an average, unless `every` is given."""
@@ -55,3 +56,13 @@ class GridFields(Section):
     def interval(self) -> float:
         """Time between two samples [s]."""
         return self.average / SAMPLES if self.every is None else self.every
+
+
+def with_defaults(section: Any, domain: Any, average: Any) -> Any:
+    """Return the table of fields with corners of the domain and a time to average over [s], where it has none."""
+    if not (isinstance(section, dict) and isinstance(domain, dict)):
+        return section
+    # an invalid corner, or interval of snapshots, is reported where it stands
+    corners = {key: domain[key] if is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
+    usable = isinstance(average, (int, float)) and not isinstance(average, bool) and average > 0.0
+    return {**corners, "average": float(average) if usable else 1.0, **section}

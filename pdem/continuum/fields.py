@@ -114,6 +114,13 @@ class ContinuumFields:
         parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
         return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts)
 
+    @classmethod
+    def mean(cls, fields: Sequence[ContinuumFields], weights: Sequence[float]) -> ContinuumFields:
+        """Return the mean of fields on one grid by weights that add up to 1."""
+        names = fields[0].materials
+        parts = {name: _mean([one.materials[name].columns for one in fields], weights) for name in names}
+        return cls(fields[0].grid, _mean([one.columns for one in fields], weights), parts)
+
     def __repr__(self) -> str:
         """Return the number of cells."""
         return f"ContinuumFields({' x '.join(map(str, self.density.shape))} cells)"
@@ -221,6 +228,23 @@ def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
     for column, (i, j) in enumerate(PAIRS):
         kinetic[..., i, j] = kinetic[..., j, i] = moving[..., column] - momentum[..., i] * velocity[..., j]
     return CellColumns(number, mass, size, momentum, shaped(CONTACT, 3, 3), kinetic, shaped(WALL, 3))
+
+
+def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:
+    """Return the mean of columns; the kinetic stress is that of velocities less the mean one over all of them."""
+    whole = [one._replace(kinetic_stress=one.kinetic_stress + _carried(one)) for one in columns]
+    sums = (
+        sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True)
+    )
+    mean = CellColumns._make(np.asarray(one) for one in sums)
+    return mean._replace(kinetic_stress=mean.kinetic_stress - _carried(mean))
+
+
+def _carried(columns: CellColumns) -> Floats:
+    """Return density times mean velocity times itself (nx, ny, nz, 3, 3)."""
+    velocity = np.nan_to_num(_velocity(columns.density, columns.momentum))
+    found: Floats = columns.momentum[..., :, None] * velocity[..., None, :]
+    return found
 
 
 def _velocity(density: Floats, momentum: Floats) -> Floats:

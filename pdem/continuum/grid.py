@@ -32,8 +32,8 @@ REACH = {GAUSSIAN: 3.0, LUCY: 2.0}
 LANES = 4
 """Shares of an axis are evaluated so many at a time."""
 
-STEPS_PER_WIDTH = 32
-"""Intervals of a table in a width: cubic polynomials in them are right to 1e-8, and to 1e-5 where the
+STEPS_PER_WIDTH = 64
+"""Intervals of a table in a width: cubic polynomials in them are right to 1e-9, and to 1e-5 where the
 function is cut."""
 
 LEAST_STEPS, MOST_STEPS = 8, 8192
@@ -72,7 +72,7 @@ class Grid(NamedTuple):
         return float(np.prod(self.size[: self.dimension]))
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """Number of cells."""
         return int(self.cells.prod())
 
@@ -139,14 +139,14 @@ class Shares(NamedTuple):
 
     Attributes
     ----------
-    behind, count, width, steps, begin : (3,) int64 arrays
+    behind, across, width, steps, begin : (3,) int64 arrays
         Cells before that of the point, cells, cells with those that fill the last vector, intervals, place in `table`.
     table : array
         Coefficients, by interval, power and cell.
     """
 
     behind: Integers
-    count: Integers
+    across: Integers
     width: Integers
     steps: Integers
     begin: Integers

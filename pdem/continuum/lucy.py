@@ -35,7 +35,7 @@ def lucy(squared: float) -> float:
 def write_squares(place: float, first: int, axis: int, grid: Spreading, room: Floats, to: int) -> None:
     """Write the squared distances, in widths, of the points of all cells along an axis from a place."""
     points = grid.steps[axis]
-    for point in range(grid.count[axis] * points):
+    for point in range(grid.across[axis] * points):
         away = first + (point + 0.5) / points - place
         away = away / (grid.inverse[axis] * grid.width) if grid.inverse[axis] > 0.0 else 0.0
         room[to + point] = away * away
@@ -44,7 +44,7 @@ def write_squares(place: float, first: int, axis: int, grid: Spreading, room: Fl
 @inlined
 def write_stencil(grid: Spreading, stride: int, room: Floats) -> float:
     """Write what cells about a point have of Lucy's function; return the sum over them."""
-    count, points, at = grid.count, grid.steps, 3 * stride
+    count, points, at = grid.across, grid.steps, 3 * stride
     for cell in range(count[0] * count[1] * count[2]):
         room[at + cell] = 0.0
     whole = 0.0
@@ -66,7 +66,7 @@ def add_stencil(
 ) -> None:  # fmt: skip
     """Add an item to the cells of the grid that have a share of it."""
     place, target, scale = item
-    count, cells = grid.count, grid.cells
+    count, cells = grid.across, grid.cells
     for x in range(max(first[0], 0), min(first[0] + count[0], cells[0])):
         for y in range(max(first[1], 0), min(first[1] + count[1], cells[1])):
             row = 3 * stride + ((x - first[0]) * count[1] + y - first[1]) * count[2]

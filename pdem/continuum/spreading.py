@@ -64,7 +64,7 @@ class Spreading(NamedTuple):
         See `pdem.continuum.grid.images_of`.
     width : float
         Of phi [m].
-    behind, count, filled, steps, begin, table
+    behind, across, filled, steps, begin, table
         See `pdem.continuum.grid.Shares`.
     """
 
@@ -74,7 +74,7 @@ class Spreading(NamedTuple):
     images: Floats
     width: float
     behind: Integers
-    count: Integers
+    across: Integers
     filled: Integers
     steps: Integers
     begin: Integers
@@ -106,7 +106,7 @@ def covered(begin: float, way: float, axis: int, grid: Spreading) -> tuple[int, 
     """Return the first cell along an axis that may have a share of a way, in units of cells, and the last one."""
     end = begin + way
     first = math.floor(min(begin, end)) - grid.behind[axis]
-    return first, math.floor(max(begin, end)) - grid.behind[axis] + grid.count[axis] - 1
+    return first, math.floor(max(begin, end)) - grid.behind[axis] + grid.across[axis] - 1
 
 
 @inlined

@@ -139,7 +139,7 @@ def field_sums(
     group : Group
         All ranks.
     """
-    size = classes * grid.count * SUMS
+    size = classes * grid.total * SUMS
     total = line_zeros((max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
     still = np.zeros(matter.position.shape)
     quanta = np.empty(SUMS)
@@ -150,10 +150,10 @@ def field_sums(
     for half, (begin, way, rows, kind) in enumerate(parts):
         scale = _scales(rows, group)
         quanta[half * ROW : (half + 1) * ROW] = 1.0 / scale
-        target = kind * (grid.count * SUMS) + half * ROW
+        target = kind * (grid.total * SUMS) + half * ROW
         _spread(grid, edges, Items(begin, way, (rows * scale).reshape(-1), target), total)
-    joined = group.add(total.sum(axis=0).reshape(classes * grid.count, SUMS))
-    return (joined * quanta).reshape(classes, grid.count, SUMS)
+    joined = group.add(total.sum(axis=0).reshape(classes * grid.total, SUMS))
+    return (joined * quanta).reshape(classes, grid.total, SUMS)
 
 
 def _rows_of(matter: Matter) -> Floats:
@@ -192,8 +192,8 @@ def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
     length = float(np.sqrt((items.way**2).sum(axis=1)).max(initial=0.0))
     grid_now, lucy = _spreading(grid, images_of(edges, grid, length)), grid.kernel == LUCY
     if lucy:
-        stride = int((grid_now.count * grid_now.steps).max())
-        room = 3 * stride + int(grid_now.count.prod())
+        stride = int((grid_now.across * grid_now.steps).max())
+        room = 3 * stride + int(grid_now.across.prod())
     else:
         across = np.ceil(longest * grid_now.inverse).astype(np.int64)
         stride = int((across + 1 + grid_now.filled).max())

@@ -39,11 +39,19 @@ if TYPE_CHECKING:
     from pdem.foundation.fields import Field
     from pdem.output.storage import Attribute
 
+FIELD_FILES = "fields-*.vtkhdf"
+"""Pattern of the names of files of continuum fields in an output folder."""
+
 _ROWS = 64
 _BYTES_PER_STEP = 1 << 14
 _DIRECTIONS = np.eye(3).reshape(-1)
 _NUMBERS = {"Values": np.float64, "StepNumbers": np.int64, "Samples": np.int64}
 _log = logging.getLogger("pdem")
+
+
+def field_file(name: str) -> str:
+    """Return the name of the file of the continuum fields of this name."""
+    return FIELD_FILES.replace("*", name)
 
 
 class Lattice(NamedTuple):
@@ -109,6 +117,9 @@ class ImageSeries:
             why = f"cannot be continued ({reason(error)})"
         aside = set_aside(self.path).name
         _log.warning("%s %s; it is kept as %s and a new file begun", self.path, why, aside)
+
+    def close(self) -> None:
+        """Do nothing: the file is closed after each write."""
 
     def write(
         self, time: float, step: int, columns: Mapping[str, NDArray[np.float64]], samples: int = 1
@@ -205,7 +216,9 @@ def _cut(root: h5py.Group, step: int) -> None:
     kept = int(np.searchsorted(steps["StepNumbers"][: int(steps.attrs["NSteps"])], step))
     steps.attrs["NSteps"] = np.int64(kept)
     for group in (root["CellData"], steps):
-        group.visititems(lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None)
+        group.visititems(
+            lambda _, node: node.resize(kept, axis=0) if isinstance(node, h5py.Dataset) else None
+        )
 
 
 def _in_file(column: NDArray[np.float64]) -> NDArray[np.float64]:

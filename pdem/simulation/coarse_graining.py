@@ -9,7 +9,8 @@ import numpy as np
 
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of
-from pdem.continuum.sums import SUMS, Actions, Matter, actions_of_contacts, field_sums
+from pdem.continuum.spreading import SUMS
+from pdem.continuum.sums import Actions, Matter, actions_of_contacts, field_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
@@ -77,12 +78,12 @@ def coarse_grain(
         If an argument is not possible, or the run has not written contacts at the time of a snapshot.
     """
     several = list(snapshots) if isinstance(snapshots, Iterable) else [snapshots]
-    _check(several, contacts, by, material)
+    _check(several, contacts, material)
     case = several[0].case
     wide = _width_of(several[0], width)
-    grid = checked_grid(case.domain, cells, (lower, upper), wide, kernel)
+    grid = checked_grid(case.domain, cells, (lower, upper), wide, kernel, by)
     names = list(case.materials) if by is not None or material is not None else []
-    total = np.zeros((max(len(names), 1), grid.count, SUMS))
+    total = np.zeros((max(len(names), 1), grid.total, SUMS))
     for snapshot in several:
         _check_contacts(snapshot, contacts)
         total += _sums(snapshot, snapshot.contacts if contacts is None else contacts, grid, len(names))
@@ -90,13 +91,11 @@ def coarse_grain(
     return fields if material is None else fields.materials[material]
 
 
-def _check(snapshots: list[Any], contacts: Any, by: str | None, material: str | None) -> None:
+def _check(snapshots: list[Any], contacts: Any, material: str | None) -> None:
     if not snapshots:
         raise InputError("there is no snapshot to coarse-grain; give one of results.at(time), or several")
     if contacts is not None and len(snapshots) > 1:
         raise InputError("contacts are those of one snapshot; leave them out for several, each has its own")
-    if by not in (None, "material"):
-        raise InputError(f"by = {shown(by)} is no way to divide fields; give 'material' or leave it out")
     case = snapshots[0].case
     if material is not None and material not in case.materials:
         raise InputError(f"there is no material {material!r}; {name_hint(material, list(case.materials))}")
@@ -115,7 +114,9 @@ def _width_of(snapshot: Snapshot, width: float | None) -> float:
     return float(np.median(snapshot.radius)) if width is None and len(snapshot) else width or 0.0
 
 
-def checked_grid(domain: Domain, cells: Any, corners: tuple[Any, Any], width: float, kernel: str) -> Grid:
+def checked_grid(
+    domain: Domain, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
+) -> Grid:
     """Return a grid of so many cells between two corners [m], None for those of the domain.
 
     Raises
@@ -123,6 +124,8 @@ def checked_grid(domain: Domain, cells: Any, corners: tuple[Any, Any], width: fl
     InputError
         If it is not possible.
     """
+    if by not in (None, "material"):
+        raise InputError(f"by = {shown(by)} is no way to divide fields; give 'material' or leave it out")
     if kernel not in REACH:
         raise InputError(f"kernel = {kernel!r} is none; {name_hint(kernel, list(REACH))}")
     counts = np.asarray(cells)
@@ -138,7 +141,7 @@ def checked_grid(domain: Domain, cells: Any, corners: tuple[Any, Any], width: fl
         )
     if domain.dimension == 2 and counts[2] != 1:
         raise InputError(f"cells are {shown(cells)}; a case in 2D has one along z")
-    if not 0.0 < width < np.inf:
+    if not (isinstance(width, (int, float)) and 0.0 < width < np.inf):
         raise InputError(f"width is {shown(width)}; give a positive number in m")
     period = np.diag(edges_of(domain))
     if np.any((period > 0.0) & (high - low > period * (1.0 + 1e-9))):

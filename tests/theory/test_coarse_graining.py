@@ -74,11 +74,18 @@ def test_parts_by_material_and_means_over_time_add_up(bed):
     results, _ = bed
     options = {"cells": (6, 6, 6), "width": 0.008}
     whole = pdem.coarse_grain(results[-1], **options)
-    parts = [pdem.coarse_grain(results[-1], material=name, **options) for name in ("grain", "heavy")]
-    for name in ("density", "momentum", "contact_stress", "wall_force"):
-        both = getattr(parts[0], name) + getattr(parts[1], name)
-        expected = getattr(whole, name)
+    divided = pdem.coarse_grain(results[-1], by="material", **options)
+    assert list(divided.materials) == ["grain", "heavy", "steel"]
+    alone = pdem.coarse_grain(results[-1], material="heavy", **options)
+    for name in ("density", "solid_fraction", "momentum", "contact_stress", "wall_force"):
+        both = sum(getattr(part, name) for part in divided.materials.values())
+        expected = getattr(divided, name)
         np.testing.assert_allclose(both, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+        # branches are taken at other places if they are divided
+        np.testing.assert_allclose(
+            getattr(whole, name), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max()
+        )
+        np.testing.assert_array_equal(getattr(alone, name), divided[f"heavy_{name}"])
     each = [pdem.coarse_grain(one, **options) for one in results]
     mean = pdem.coarse_grain(results, **options)
     for name in ("density", "momentum", "contact_stress"):
@@ -136,6 +143,10 @@ def test_a_gas_that_shears_has_its_profile_and_its_temperature(tmp_path):
     np.testing.assert_allclose(fields.granular_temperature[0, 0, middle], 0.2**2, rtol=0.15)
     assert not fields.contact_stress.any()
     assert repr(fields) == "ContinuumFields(1 x 1 x 12 cells)"
+    with pytest.raises(AttributeError, match=r"no field 'solid'; there are .*solid_fraction"):
+        fields.solid  # noqa: B018
+    with pytest.raises(InputError, match=r"no field 'solidfraction'; .*solid_fraction"):
+        fields["solidfraction"]
 
 
 def test_empty_cells_have_no_velocity(bed):
