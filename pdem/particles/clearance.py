@@ -167,8 +167,9 @@ def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterato
     extents = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1) + reach
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     across /= np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
-    some = np.flatnonzero(tree.query_ball_point(centres, extents, return_length=True))
-    counts = tree.query_ball_point(centres[some], extents[some], return_length=True)
+    numbers = tree.query_ball_point(centres, extents, return_length=True)
+    some = np.flatnonzero(numbers)
+    counts = numbers[some]
     batch = np.cumsum(counts) // _PAIRS_AT_ONCE
     for number in np.unique(batch):
         here = batch == number

@@ -41,14 +41,14 @@ def check(communicator, name):
     assert most.memory <= 2000 * 8 * EACH
 
 
-@pytest.mark.ranks(8, 16, timeout=240)
+@pytest.mark.ranks(8, timeout=240)
 @pytest.mark.parametrize("name", CASES)
 def test_a_detection_costs_the_same_on_more_ranks(ranks, communicator, name):
     check(communicator, name)
 
 
 @pytest.mark.slow
-@pytest.mark.ranks(32, 64, timeout=900)
+@pytest.mark.ranks(16, 32, 64, timeout=900)
 @pytest.mark.parametrize("name", CASES)
 def test_a_detection_costs_the_same_on_many_ranks(ranks, communicator, name):
     check(communicator, name)

@@ -18,6 +18,7 @@ from __future__ import annotations
 RANKS_VARIABLE = "PDEM_TEST_RANKS"
 FOLDER_VARIABLE = "PDEM_TEST_FOLDER"
 BESIDE_VARIABLE = "PDEM_TEST_BESIDE"
+WAITING_RANKS_YIELD = "MPIR_CVAR_ENABLE_HEAVY_YIELD"
 DEFAULT_TIMEOUT = 180.0  # s; generous, because on a new machine the first test also compiles kernels
 
 

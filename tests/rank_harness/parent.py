@@ -9,16 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from rank_harness import FOLDER_VARIABLE, RANKS_VARIABLE, time_limit
+from rank_harness import FOLDER_VARIABLE, RANKS_VARIABLE, WAITING_RANKS_YIELD, time_limit
 from rank_harness.events import Event, EventReader, dump_file, tail_of
 
 # From the start of mpirun to its first test, and from the last test to its end: imports on a busy machine.
 START_SECONDS = 120.0
 _POLL_SECONDS = 0.02
+AT_ONCE = 8
+"""Most ranks of two jobs that run at a time: the second keeps cores busy that the first leaves."""
 
 
 def mpirun() -> str:
@@ -63,6 +66,7 @@ class Job:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment[RANKS_VARIABLE] = str(ranks)
         environment[FOLDER_VARIABLE] = str(folder)
+        environment.setdefault(WAITING_RANKS_YIELD, "1")  # another job may need the core
         with self._output.open("w") as output:
             self._process = subprocess.Popen(
                 command,
@@ -159,11 +163,15 @@ class Job:
 
 
 class Batch:
-    """All tests on one number of ranks, run by as many jobs, one after the other, as it takes."""
+    """All tests on one number of ranks, run by as many jobs, one after the other, as it takes.
+
+    While somebody waits for one of them those of `beside` run as well, if there is such a batch.
+    """
 
     def __init__(self, ranks, folder, root):
         self.limits = {}
-        self._ranks = ranks
+        self.beside = None
+        self.ranks = ranks
         self._folder = folder
         self._root = root
         self._results = {}
@@ -173,15 +181,22 @@ class Batch:
     def result(self, test) -> Event:
         """Return how `test` ended, once it has."""
         while test not in self._results:
-            if self._job is None:
-                self._job = self._start()
+            self._advance()
+            if self.beside is not None:
+                self.beside._advance()
+            if test not in self._results:
+                time.sleep(_POLL_SECONDS)
+        return self._results[test]
+
+    def _advance(self):
+        """Take in what the present job has reported; begin one if tests are left."""
+        if self._job is None and len(self._results) < len(self.limits):
+            self._job = self._start()
+        if self._job is not None:
             self._job.advance()
             self._results.update(self._job.results)
             if self._job.over:
                 self._job = None
-            elif test not in self._results:
-                time.sleep(_POLL_SECONDS)
-        return self._results[test]
 
     def stop(self):
         """End what is still running."""
@@ -192,9 +207,9 @@ class Batch:
     def _start(self):
         remaining = {test: limit for test, limit in self.limits.items() if test not in self._results}
         self._jobs += 1
-        folder = self._folder / f"ranks-{self._ranks}-job-{self._jobs}"
+        folder = self._folder / f"ranks-{self.ranks}-job-{self._jobs}"
         folder.mkdir(parents=True)
-        return Job(self._ranks, remaining, folder, self._root)
+        return Job(self.ranks, remaining, folder, self._root)
 
 
 class RankItem(pytest.Item):
@@ -250,6 +265,9 @@ class Parent:
             batch.limits[stand_in.nodeid] = time_limit(item)
             stand_ins.append(stand_in)
         items[:] = [item for item in items if item not in marked] + stand_ins
+        for first, second in pairwise(self._batches.values()):
+            if first.ranks + second.ranks <= AT_ONCE:
+                first.beside = second
 
     def pytest_sessionfinish(self):
         for batch in self._batches.values():

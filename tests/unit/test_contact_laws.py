@@ -298,7 +298,7 @@ STICKING = part_of(slice(0, 14), material="jkr"), part_of(slice(14, 27), materia
     ("groups", "options", "walls"),
     [
         pytest.param((GRAINS,), {"law": USUAL}, True, id="usual"),
-        pytest.param(STICKING, STICKY, False, id="sticky"),
+        pytest.param(STICKING, STICKY, False, id="sticky", marks=pytest.mark.slow),
         pytest.param(STICKING, STICKY, True, id="sticky-walls", marks=pytest.mark.slow),
     ],
 )

@@ -18,6 +18,7 @@ from pdem.case.schema import CaseData
 from pdem.simulation.energy import TERMS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+SHELL = "pdem: command", "pip ", "pyvista.read"
 pytestmark = pytest.mark.compiles
 
 
@@ -119,6 +120,18 @@ def simple(text):
 def test_every_column_of_the_ledger_is_explained():
     text = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
     assert not [name for name in TERMS if f"`{name}`" not in text]
+
+
+def test_messages_of_the_page_of_errors_are_those_of_the_program():
+    """Those in bold backticks; dots stand for what differs."""
+    heads = re.findall(r"^\*\*(.*?)\*\*", (DOCS / "faq.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = [text for head in heads for text in re.findall(r"`([^`]+)`", head) if not text.startswith(SHELL)]
+    assert len(told) > 8
+    paths = [path for folder in ("pdem", "decomposition") for path in (DOCS.parent / folder).rglob("*.py")]
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    sources = re.sub(r"[\"']\s*\n\s*f?[\"']", "", sources)  # a text over several lines
+    parts = [part.strip() for text in told for part in text.split("...") if part.strip()]
+    assert [part for part in parts if part not in sources] == []
 
 
 def test_an_example_that_fails_stops_the_build_with_the_name_of_its_page(tmp_path):

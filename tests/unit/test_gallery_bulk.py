@@ -8,10 +8,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 from pdem.foundation.random import keyed_uniform, keyed_vectors
-from pdem.verification.gallery import beverloo, bulk_runs, dam_break, dosta, janssen, mixer, sandpile
+from pdem.verification.gallery import (
+    beverloo,
+    bulk_runs,
+    dam_break,
+    dosta_drum,
+    dosta_impact,
+    dosta_silo,
+    janssen,
+    mixer,
+    sandpile,
+)
 from pdem.verification.gallery.points import points
 from pdem.verification.studies import STUDIES
 from pdem.verification.study import Notebook
@@ -46,24 +57,24 @@ def test_the_surface_of_a_bed_is_found():
 def test_rates_and_halves_of_a_silo_are_found():
     time = np.linspace(0.0, 4.0, 401)
     left = np.maximum(100_000.0 - 24_500.0 * np.maximum(time - 0.01, 0.0), 0.0)
-    rate = dosta.emptying_rate(time, left)
+    rate = dosta_silo.emptying_rate(time, left)
     assert rate == pytest.approx(24_500.0, rel=1e-3)
-    found = {one.name: one for one in dosta._silo_findings(time, left, rate)}
+    found = {one.name: one for one in dosta_silo.findings_of(time, left, rate)}
     assert found["large orifice, M1: half is left after [s], LIGGGHTS"].computed == pytest.approx(
         2.0508, abs=0.02
     )
     assert all(one.passed for name, one in found.items() if "mean of the codes" not in name)
-    off = dosta._silo_findings(time, left, 1.2 * rate)
+    off = dosta_silo.findings_of(time, left, 1.2 * rate)
     assert [one.passed for one in off[:2]] == [False, False]
 
 
 def test_curves_of_the_drum_are_those_of_the_codes():
-    curves = dosta._drum_curves()
+    curves = dosta_drum.curves()
     assert {len(one) for one in curves.values()} == {26}
     times = np.linspace(0.0, 5.0, 26)
-    assert all(one.passed for one in dosta._drum_findings(times, curves, curves))
+    assert all(one.passed for one in dosta_drum.findings_of(times, curves, curves))
     late = {name: np.interp(0.9 * times - 0.2, times, one) for name, one in curves.items()}
-    off = [one.name for one in dosta._drum_findings(times, late, curves) if one.passed is False]
+    off = [one.name for one in dosta_drum.findings_of(times, late, curves) if one.passed is False]
     assert "z2_m1: mean distance of the numbers, to 3 s" in off
     assert {"z2_m1: first peak [s]", "z2_m1: first period [s]"} <= set(off)
 
@@ -71,27 +82,29 @@ def test_curves_of_the_drum_are_those_of_the_codes():
 @pytest.mark.parametrize("peak", [0.95, 1.0, 1.08])
 def test_peaks_between_samples_are_found(peak):
     times = np.arange(0.0, 2.0, 0.2)
-    assert dosta.peak_time(times, 5.0 - (times - peak) ** 2) == pytest.approx(peak)
-    assert dosta.peak_time(times, np.ones(10)) == pytest.approx(0.2)
+    assert dosta_drum.peak_time(times, 5.0 - (times - peak) ** 2) == pytest.approx(peak)
+    assert dosta_drum.peak_time(times, np.ones(10)) == pytest.approx(0.2)
 
 
 def test_impacts_are_judged_beside_the_codes():
     times = np.arange(0.0, 0.1, 5e-4)
     path = np.interp(
-        times, [0.0, *dosta.MERCURY_HEIGHTS, 0.031], [0.06, *dosta.MERCURY_HEIGHTS.values(), -0.0784]
+        times,
+        [0.0, *dosta_impact.MERCURY_HEIGHTS, 0.031],
+        [0.06, *dosta_impact.MERCURY_HEIGHTS.values(), -0.0784],
     )
     flight = times <= 0.02
     path[flight] = 0.06 - 5.0 * times[flight] - 0.5 * 9.81 * times[flight] ** 2
     path[times == 0.031] = -0.0784
-    order = {**dosta.MERCURY_HEIGHTS, 0.031: -0.0784}
+    order = {**dosta_impact.MERCURY_HEIGHTS, 0.031: -0.0784}
     late = ~flight
     path[late] = np.interp(times[late], sorted(order), [order[one] for one in sorted(order)])
-    deepest = np.array([dosta.deepest_point(times, path)] * 2)
+    deepest = np.array([dosta_impact.deepest_point(times, path)] * 2)
     assert deepest[0] == pytest.approx((-0.0784, 0.031))
-    findings = dosta.impact_findings(times, np.array([path, path]), deepest)
+    findings = dosta_impact.findings_of(times, np.array([path, path]), deepest)
     assert [one.name for one in findings if one.passed is False] == []
     assert [one.computed for one in findings[-2:]] == [0.0, 0.0]
-    higher = dosta.impact_findings(times, np.array([path]) + 1e-3, np.add(deepest[:1], (1e-3, 0.0)))
+    higher = dosta_impact.findings_of(times, np.array([path]) + 1e-3, np.add(deepest[:1], (1e-3, 0.0)))
     assert sum(one.passed is False for one in higher) >= 2
 
 
@@ -187,3 +200,20 @@ def test_the_mixing_of_halves_is_found():
         assert list(times) == [0.5, 1.5], name
         assert index[0] < 0.1
         assert index[1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_both_silos_hold_their_grains(tmp_path):
+    """No grain begins in a wall, and the sensor ends at the lip."""
+    case = Case.read(next(iter(write_example("dosta_silo", tmp_path))))
+    for settings, lip in (((), -0.0554222), (dosta_silo.SMALL_ORIFICE, -0.0593008)):
+        for setting in settings:
+            case.override(setting)
+        region, cone, gate = case.sensors[0].region, case.walls[1], case.walls[2]
+        assert region.centre[2] - 0.5 * region.length == pytest.approx(lip)
+        assert cone.centre[2] - 0.5 * cone.length == pytest.approx(lip)
+        assert gate.point[2] == pytest.approx(lip)
+        assert cone.radii[1] - cone.radii[0] == pytest.approx(cone.length)  # 45 degrees
+        fill, shell = case.particles[0].fill, case.walls[0]
+        assert fill.centre[2] - 0.5 * fill.length > cone.centre[2] + 0.5 * cone.length
+        assert fill.radius < shell.radius
+        assert fill.centre[2] + 0.5 * fill.length < case.domain.upper[2]

@@ -59,9 +59,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             )
             axes.set(xlabel="angle of impact [deg]", ylabel=label)
         panels[0].legend()
-    yield Table(
-        "Gross sliding", "rigid body", findings, "The lever arm is the radius less half the overlap at most."
-    )
+    yield Table("Gross sliding", "rigid body", findings, "At walls the lever arm of friction is the radius.")
     remark = (
         "Below 25 degrees the curves of the paper are those of codes with other tangential laws, and differ from each "
         "other by 2 to 5 per cent. The experiments scatter by as much."
