@@ -10,6 +10,7 @@ add up to 1, to rounding, over all cells of a lattice without end.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,7 +156,12 @@ class Shares(NamedTuple):
 
 def shares_of(grid: Grid) -> Shares:
     """Return the tables of a grid for the Gaussian."""
-    tables = [_table_of(ratio) for ratio in grid.ratios.tolist()]
+    return _shares_of(*grid.ratios.tolist())
+
+
+@lru_cache(maxsize=8)
+def _shares_of(*ratios: float) -> Shares:
+    tables = [_table_of(ratio) for ratio in ratios]
     filled = [np.pad(table, ((0, 0), (0, 0), (0, -table.shape[2] % LANES))) for table in tables]
     count = np.array([table.shape[2] for table in tables])
     steps, _, width = np.array([table.shape for table in filled]).T

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.continuum.grid import LANES
-from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.simd.places import offset
 from pdem.simd.shares import cubic_row, share_adder
 
@@ -64,6 +64,8 @@ class Spreading(NamedTuple):
         See `pdem.continuum.grid.images_of`.
     width : float
         Of phi [m].
+    reach : (3,) array
+        Distance from which on phi is 0, over the lengths of a cell.
     behind, across, filled, steps, begin, table
         See `pdem.continuum.grid.Shares`.
     """
@@ -73,6 +75,7 @@ class Spreading(NamedTuple):
     cells: Integers
     images: Floats
     width: float
+    reach: Floats
     behind: Integers
     across: Integers
     filled: Integers
@@ -102,11 +105,16 @@ def node_at(node: int, nodes: int) -> tuple[float, float]:
 
 
 @inlined
-def covered(begin: float, way: float, axis: int, grid: Spreading) -> tuple[int, int]:
-    """Return the first cell along an axis that may have a share of a way, in units of cells, and the last one."""
-    end = begin + way
-    first = math.floor(min(begin, end)) - grid.behind[axis]
-    return first, math.floor(max(begin, end)) - grid.behind[axis] + grid.across[axis] - 1
+def covered(begin: float, way: float, reach: float, cells: int) -> tuple[int, int, bool]:
+    """Return the cells along an axis that have a share of a way, in units of cells, and whether they have all of it.
+
+    They are the first of the grid, and the one behind the last.
+    """
+    low, high = min(begin, begin + way) - reach, max(begin, begin + way) + reach
+    if high <= 0.0 or low >= cells:
+        return 0, 0, False
+    first, last = max(math.floor(low), 0), min(math.floor(high) + 1, cells)
+    return first, last, low >= 0.0 and high <= cells
 
 
 @inlined
@@ -157,37 +165,45 @@ def spread_lines(
 def spread_image(
     p: int, image: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
 ) -> bool:
-    """Add one image of an item to the cells that it reaches; return whether it may reach beyond the grid."""
+    """Add one image of an item to the cells that it reaches; return whether all of it is in the grid."""
     x = (items.begin[p, 0] + grid.images[image, 0] - grid.lower[0]) * grid.inverse[0]
     y = (items.begin[p, 1] + grid.images[image, 1] - grid.lower[1]) * grid.inverse[1]
     z = (items.begin[p, 2] + grid.images[image, 2] - grid.lower[2]) * grid.inverse[2]
     a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
     nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
     a, b, c = a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]
-    first_x, last_x = covered(x, a, 0, grid)
-    first_y, last_y = covered(y, b, 1, grid)
-    first_z, last_z = covered(z, c, 2, grid)
-    low_x, high_x = max(first_x, 0), min(last_x + 1, grid.cells[0])
-    low_y, high_y = max(first_y, 0), min(last_y + 1, grid.cells[1])
-    low_z, high_z = max(first_z, 0), min(last_z + 1, grid.cells[2])
-    inside = high_x - low_x == last_x - first_x + 1
-    inside &= high_y - low_y == last_y - first_y + 1
-    inside &= high_z - low_z == last_z - first_z + 1
+    low_x, high_x, all_x = covered(x, a, grid.reach[0], grid.cells[0])
+    low_y, high_y, all_y = covered(y, b, grid.reach[1], grid.cells[1])
+    low_z, high_z, all_z = covered(z, c, grid.reach[2], grid.cells[2])
     if low_x >= high_x or low_y >= high_y or low_z >= high_z:
-        return True
-    if nodes > 1:
-        for place in range(nodes, nodes + 3 * nodes * stride):
-            room[offset(place, 0)] = 0.0
+        return False
+    # of the cells that are evaluated at once some may lie in front of the grid
+    first = (
+        math.floor(min(x, x + a)) - grid.behind[0],
+        math.floor(min(y, y + b)) - grid.behind[1],
+        math.floor(min(z, z + c)) - grid.behind[2],
+    )
     for node in range(nodes):
         at, (along, weight) = nodes + 3 * stride * node, node_at(node, nodes)
-        write_shares(x + along * a, 0, first_x, grid, room, at)
-        write_shares(y + along * b, 1, first_y, grid, room, at + stride)
-        write_shares(z + along * c, 2, first_z, grid, room, at + 2 * stride)
-        for place in range(low_x - first_x, high_x - first_x):
+        if nodes > 1:
+            clear(room, at + low_x - first[0], high_x - low_x)
+            clear(room, at + stride + low_y - first[1], high_y - low_y)
+            clear(room, at + 2 * stride + low_z - first[2], high_z - low_z)
+        write_shares(x + along * a, 0, first[0], grid, room, at)
+        write_shares(y + along * b, 1, first[1], grid, room, at + stride)
+        write_shares(z + along * c, 2, first[2], grid, room, at + 2 * stride)
+        for place in range(low_x - first[0], high_x - first[0]):
             room[offset(at, place)] *= weight
-    box, first = (low_x, high_x, low_y, high_y, low_z, high_z), (first_x, first_y, first_z)
+    box = low_x, high_x, low_y, high_y, low_z, high_z
     spread_lines(nodes, stride, box, first, (ROW * p, items.target[p]), grid.cells, items.values, room, sums)
-    return not inside
+    return all_x and all_y and all_z
+
+
+@inlined
+def clear(room: Floats, begin: int, count: int) -> None:
+    """Write zeros."""
+    for place in range(count):
+        room[offset(begin, place)] = 0.0
 
 
 @inlined
@@ -196,12 +212,12 @@ def spread_some(
 ) -> None:
     """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
     for p in range(first, last):
-        if spread_image(p, 0, items, grid, stride, room, sums):
+        if not spread_image(p, 0, items, grid, stride, room, sums):
             for image in range(1, len(grid.images)):
                 spread_image(p, image, items, grid, stride, room, sums)
 
 
-@threaded_kernel
+@uncounted_kernel
 def spread(items: Any, grid: Any, stride: int, rooms: Floats, sums: Integers) -> None:
     """Share items among the cells of a grid by the Gaussian.
 

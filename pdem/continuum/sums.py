@@ -7,7 +7,6 @@ it within the rounding of a share.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from pdem.containers.group import OneRank
 from pdem.continuum.grid import GAUSSIAN, LUCY, images_of, points_per_cell, shares_of
 from pdem.continuum.lucy import spread_lucy
+from pdem.continuum.rows import add_parts, largest_of, scale_rows, write_actions, write_matter
 from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, nodes_along, spread
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
@@ -141,46 +141,30 @@ def field_sums(
     """
     size = classes * grid.total * SUMS
     total = line_zeros((max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
-    still = np.zeros(matter.position.shape)
-    quanta = np.empty(SUMS)
+    of_matter, of_actions = np.empty((len(matter.mass), ROW)), np.empty((len(actions.kind), ROW))
+    write_matter(matter.velocity, matter.mass, matter.size, of_matter)
+    write_actions(actions.force, actions.way, actions.at_wall, of_actions)
     parts = (
-        (matter.position, still, _rows_of(matter), matter.kind),
-        (actions.begin, actions.way, _rows_of_actions(actions), actions.kind),
+        (matter.position, np.zeros(matter.position.shape), of_matter, matter.kind),
+        (actions.begin, actions.way, of_actions, actions.kind),
     )
+    quanta = np.empty(SUMS)
     for half, (begin, way, rows, kind) in enumerate(parts):
         scale = _scales(rows, group)
+        scale_rows(rows, scale)
         quanta[half * ROW : (half + 1) * ROW] = 1.0 / scale
         target = kind * (grid.total * SUMS) + half * ROW
-        _spread(grid, edges, Items(begin, way, (rows * scale).reshape(-1), target), total)
+        _spread(grid, edges, Items(begin, way, rows.reshape(-1), target), total)
     joined = group.add(total.sum(axis=0).reshape(classes * grid.total, SUMS))
     return (joined * quanta).reshape(classes, grid.total, SUMS)
 
 
-def _rows_of(matter: Matter) -> Floats:
-    rows = np.empty((len(matter.mass), ROW))
-    mass, velocity = matter.mass, matter.velocity
-    rows[:, COUNT], rows[:, MASS], rows[:, SIZE] = 1.0, mass, matter.size
-    momentum = mass[:, None] * velocity
-    rows[:, MOMENTUM] = momentum
-    for column, (i, j) in enumerate(PAIRS, start=MOVING.start):
-        rows[:, column] = momentum[:, i] * velocity[:, j]
-    return rows
-
-
-def _rows_of_actions(actions: Actions) -> Floats:
-    rows = np.zeros((len(actions.force), ROW))
-    for column, (i, j) in enumerate(product(range(3), range(3))):
-        rows[:, column] = actions.force[:, i] * actions.way[:, j]
-    rows[actions.at_wall, WALL.start - ROW :] = actions.force[actions.at_wall]
-    return rows
-
-
 def _scales(rows: Floats, group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
-    sizes = np.abs(rows)
-    largest = group.largest(sizes.max(axis=0, initial=0.0))
-    relative = np.divide(_FINE, largest, out=np.zeros(ROW), where=largest > 0.0)
-    parts = np.ceil(sizes * relative).astype(np.int64).sum(axis=0)
+    largest, parts = np.zeros(ROW), np.zeros(ROW, np.int64)
+    largest_of(rows, largest)
+    largest = group.largest(largest)
+    add_parts(rows, np.divide(_FINE, largest, out=np.zeros(ROW), where=largest > 0.0), parts)
     total = group.add(parts).astype(np.float64) / _FINE * largest
     bits = np.minimum(_LARGEST - np.frexp(largest)[1], _TOTAL - np.frexp(total)[1])
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
@@ -192,8 +176,8 @@ def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
     length = float(np.sqrt((items.way**2).sum(axis=1)).max(initial=0.0))
     grid_now, lucy = _spreading(grid, images_of(edges, grid, length)), grid.kernel == LUCY
     if lucy:
-        stride = int((grid_now.across * grid_now.steps).max())
-        room = 3 * stride + int(grid_now.across.prod())
+        stride = 2 + int(np.ceil(2.0 * grid.reach * grid_now.inverse * grid_now.steps).max())
+        room = 6 * stride + int(grid_now.across.prod())
     else:
         across = np.ceil(longest * grid_now.inverse).astype(np.int64)
         stride = int((across + 1 + grid_now.filled).max())
@@ -206,11 +190,11 @@ def _spreading(grid: Grid, images: Floats) -> Spreading:
     """Return a grid as kernels take it."""
     inverse = 1.0 / grid.size
     inverse[grid.dimension :] = 0.0
+    place = grid.lower, inverse, grid.cells, images, grid.width, grid.reach * inverse
     if grid.kernel == GAUSSIAN:
-        return Spreading(grid.lower, inverse, grid.cells, images, grid.width, *shares_of(grid))
+        return Spreading(*place, *shares_of(grid))
     behind = np.ceil(grid.reach * inverse).astype(np.int64)
-    steps, none = points_per_cell(grid), np.zeros(3, np.int64)
-    count = 2 * behind + 1
+    across = 2 * behind + 1
     return Spreading(
-        grid.lower, inverse, grid.cells, images, grid.width, behind, count, count, steps, none, np.zeros(1)
-    )  # fmt: skip
+        *place, behind, across, across, points_per_cell(grid), np.zeros(3, np.int64), np.zeros(1)
+    )

@@ -72,7 +72,7 @@ def test_averages_have_the_same_bits(ranks):
         unseen.advance(51)
         require_same_bits({"particles": ended["particles"]}, {"particles": state(unseen)["particles"]})
         assert np.abs(found["averages"]["whole.contact_stress"]).max() > 0.0
-        assert np.abs(found["averages"]["corner.wall_force"]).max() > 0.0
+        assert np.abs(found["averages"]["whole.wall_force"]).max() > 0.0
     patient_barrier(comm)
 
 

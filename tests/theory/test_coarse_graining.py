@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import GRAIN, USUAL, Grains, make_case
+from cases import GRAIN, USUAL, Grains, make_case, simulate
+from pdem.continuum.sums import MOMENTUM, Actions, Matter, field_sums
 from pdem.foundation.errors import InputError
 
 R, SIDE = 0.01, 0.06
@@ -147,6 +148,35 @@ def test_a_gas_that_shears_has_its_profile_and_its_temperature(tmp_path):
         fields.solid  # noqa: B018
     with pytest.raises(InputError, match=r"no field 'solidfraction'; .*solid_fraction"):
         fields["solidfraction"]
+
+
+@pytest.mark.parametrize(("kernel", "right"), [("gaussian", 0.01), ("lucy", 0.02)])
+def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, right):
+    """A periodic crowd: forces on particles, spread as their masses are, beside the derivative of the contact stress.
+
+    What is left is where functions are cut, and that branches are taken at a few places.
+    """
+    side, count, rng = 0.08, 8, np.random.default_rng(3)
+    places = np.stack(np.meshgrid(*[np.arange(4) * 0.02] * 3), axis=-1).reshape(-1, 3)
+    grains = Grains(
+        (places + 5e-4 * rng.normal(size=places.shape)) % side, 1.03 * R, rng.normal(size=places.shape)
+    )
+    box = {"lower": [0.0] * 3, "upper": [side] * 3, "periodic": [True] * 3}
+    run = simulate(tmp_path, grains, law=USUAL, step=1e-5, end=1.0, **box)
+    fields = run.coarse_grain(cells=(count,) * 3, width=2.0 * R, kernel=kernel)
+    own, mass, none = run.particles, run.masses, np.zeros((0, 3))
+    pushed = Matter(own.position, own.force / mass[:, None], mass, mass, np.zeros(len(mass), np.int64))
+    nothing = Actions(none, none, none, np.zeros(0, np.bool_), np.zeros(0, np.int64))
+    sums = field_sums(fields.grid, side * np.eye(3), 1, pushed, nothing)[0]
+    force = sums[:, MOMENTUM].reshape(*fields.density.shape, 3) / fields.cell_volume
+    waves = 2.0 * np.pi * np.fft.fftfreq(count, side / count)
+    waves[count // 2] = 0.0
+    divergence = np.zeros(force.shape)
+    for axis in range(3):
+        along = waves.reshape([count if one == axis else 1 for one in range(4)])
+        spectrum = np.fft.fft(fields.contact_stress[..., axis], axis=axis)
+        divergence += np.fft.ifft(1j * along * spectrum, axis=axis).real
+    assert np.linalg.norm(divergence + force) < right * np.linalg.norm(force)
 
 
 def test_empty_cells_have_no_velocity(bed):
