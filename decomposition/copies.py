@@ -21,18 +21,22 @@ if TYPE_CHECKING:
 
 
 class Sizes(NamedTuple):
-    """How far particles reach, by their size.
+    """How far particles reach, by their size and speed.
 
     Attributes
     ----------
     reach : callable
-        Returns the reaches of radii [m].
+        Returns the reaches [m] of radii [m] and velocities [m/s].
     radii : (L,) array
         Largest of each level of size, rising [m].
     """
 
-    reach: Callable[[Floats], Any]
+    reach: Callable[[Floats, Floats], Any]
     radii: Floats
+
+    def reach_of(self, copies: NDArray[Any]) -> Any:
+        """Return the reaches of copies, rows of the type `decomposition.packing.GHOST` [m]."""
+        return self.reach(*(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity")))
 
 
 class Copied(NamedTuple):
@@ -83,7 +87,7 @@ class Copier:
     ) -> None:
         self._messages, self._particles, self._sizes = messages, particles, sizes
         self._extents, self._period = extents, period
-        self._position, self._reach = particles.position, sizes.reach(particles.radius)
+        self._position, self._reach = particles.position, sizes.reach(particles.radius, particles.velocity)
         self._level = levels_of(particles.radius, sizes.radii)
         self._mark = np.zeros(particles.count, bool)
 
@@ -118,7 +122,7 @@ class Copier:
                 continue
             cells = self._cells() if cells is None else cells
             position = np.ascontiguousarray(ghosts["position"][part])
-            reach = self._sizes.reach(np.ascontiguousarray(ghosts["radius"][part]))
+            reach = self._sizes.reach_of(ghosts[part])
             self._mark[:] = False
             self._mark[rows[place]] = True
             cells.mark_partners(position, reach, level[part], self._mark)

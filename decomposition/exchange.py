@@ -130,14 +130,17 @@ class RankExchange(RankGroup):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64]], Any],
+        reach: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
         radii: NDArray[np.float64],
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
         position = unwrapped_positions(particles, clusters, self._period)
         each = extents_of_levels(
-            position, reach(particles.radius), levels_of(particles.radius, radii), len(radii)
+            position,
+            reach(particles.radius, particles.velocity),
+            levels_of(particles.radius, radii),
+            len(radii),
         )
         extents = with_levels_below(each)
         space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._period)

@@ -68,7 +68,7 @@ class OneOfMany(Alone):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[Floats], Any],
+        reach: Callable[[Floats, Floats], Any],
         radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
@@ -100,7 +100,7 @@ class OneOfMany(Alone):
 
 def _extents_of(particles: Particles, sizes: Sizes) -> Floats:
     """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
-    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach(particles.radius)
+    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach(particles.radius, particles.velocity)
     return with_levels_below(extents_of_levels(particles.position, reach, level, len(sizes.radii)))
 
 
@@ -139,7 +139,14 @@ class _Others:
         for one in self._particles:
             mark = np.zeros(one.count, bool)
             level = levels_of(one.radius, self._sizes.radii)
-            mark_layer(one.position, self._sizes.reach(one.radius), level, self._extents, self._period, mark)
+            mark_layer(
+                one.position,
+                self._sizes.reach(one.radius, one.velocity),
+                level,
+                self._extents,
+                self._period,
+                mark,
+            )
             self._marks.append(mark)
         return [np.flatnonzero(mark) for mark in self._marks]
 
@@ -151,14 +158,14 @@ class _Others:
             level = levels_of(one.radius, self._sizes.radii)
             cells = Cells(
                 one.position,
-                self._sizes.reach(one.radius),
+                self._sizes.reach(one.radius, one.velocity),
                 level,
                 self.extents[number, :, 6].copy(),
                 self._period,
             )
             radius = np.ascontiguousarray(copies["radius"])
             cells.mark_partners(
-                np.ascontiguousarray(copies["position"]), self._sizes.reach(radius),
+                np.ascontiguousarray(copies["position"]), self._sizes.reach_of(copies),
                 levels_of(radius, self._sizes.radii), mark,
             )  # fmt: skip
             found.append(np.flatnonzero(mark & ~before))

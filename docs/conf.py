@@ -28,6 +28,7 @@ extensions = [
     "myst_nb",
     "case_reference",
     "column_reference",
+    "joined_output",
     "mathml",
     "page_links",
 ]

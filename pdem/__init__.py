@@ -31,6 +31,10 @@ if TYPE_CHECKING:
         PdemError,
     )
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
+    from pdem.replays.branch import branch
+    from pdem.replays.difference_report import FirstDifference
+    from pdem.replays.first_difference import first_difference
+    from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import coarse_grain
     from pdem.simulation.energy import Measures
@@ -48,6 +52,8 @@ _HOMES = {
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
     "ContinuumFields": "pdem.continuum.fields",
+    "FirstDifference": "pdem.replays.difference_report",
+    "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",
     "Interrupted": "pdem.foundation.errors",
     "LaunchError": "pdem.foundation.errors",
@@ -62,11 +68,14 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
     "every": "pdem.simulation.observer",
     "find_pairs": "pdem.detection.find_pairs",
+    "first_difference": "pdem.replays.first_difference",
+    "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
     "wall_contacts": "pdem.contact.geometry.query",
@@ -80,6 +89,8 @@ __all__ = [
     "CellSizes",
     "CheckpointError",
     "ContinuumFields",
+    "FirstDifference",
+    "Forgetting",
     "InputError",
     "Interrupted",
     "LaunchError",
@@ -94,11 +105,14 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "branch",
     "cell_sizes",
     "coarse_grain",
     "contact_law",
     "every",
     "find_pairs",
+    "first_difference",
+    "forgetting",
     "replay",
     "replay_blow_up",
     "wall_contacts",

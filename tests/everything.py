@@ -39,7 +39,8 @@ def document(folder, **more):
              "velocity": [0.0, 0.0, -2.0]},
         ],
         "sensors": [
-            {"name": "outlet", "plane": {"point": [0.0, 0.0, -0.004], "normal": [0.0, 0.0, -1.0]}, "remove": True},
+            {"name": "outlet", "plane": {"point": [0.0, 0.0, -0.004], "normal": [0.0, 0.0, -1.0]}, "remove": True,
+             "every": 6 * STEP},
             {"name": "box", "region": {"lower": [-0.008, -0.008, 0.0], "upper": [0.008, 0.008, 0.016]}},
         ],
         "walls": [

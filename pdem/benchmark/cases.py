@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
+from pdem.benchmark.cluster_cases import SIZES, drum_of_clusters
 from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 SETTLING_STEPS = 4000
 FLOWING_STEPS = 6400
 """Steps until grains flow out of the hopper and come in again at the top."""
-PLATE_STEPS = 1600
+PLATE_STEPS, DRUM_STEPS = 1600, 2400
 COARSE_PLATE = 177
 """Squares along a side of the coarse plate on which the bed of ``mesh-million`` settles."""
 TILES = (4, 3)
@@ -247,6 +248,13 @@ def _mesh_million(communicator: Any, threads: int) -> Start:
     return Start(case, [mesh], None if start.state is None else start.state["particles"])
 
 
+def _drum(members: int) -> Callable[[Any, int], Start]:
+    def prepare(communicator: Any, threads: int) -> Start:
+        return _state_after_steps(*drum_of_clusters(members), DRUM_STEPS, communicator, threads)[0]
+
+    return prepare
+
+
 def tiled_bed(small: Start, across: int, along: int) -> Start:
     """Return `across` times `along` copies of ``dense-bed`` along x and y as one bed."""
     state = None if small.state is None else _tiled_state(small.state, across, along)
@@ -385,6 +393,7 @@ CASES = (
     BenchCase("mixer", _mixer),
     BenchCase("hopper", _hopper),
     BenchCase("dense-bed-1m", _largest_bed, 1e8, only_named=True, warm_up_steps=100),
+    *(BenchCase(f"clusters-{members}", _drum(members), 3e7, only_named=True) for members in SIZES),
     BenchCase("mesh-million", _mesh_million, 3e6, only_named=True, warm_up_steps=200),
 )
 """All cases, in the order in which they are measured."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from pdem.benchmark.cases import Start, find_case
+from pdem.benchmark.cases import BenchCase, Start, find_case
 from pdem.case.model import Case
 from pdem.contact.law.models import LAWS
 from pdem.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _SOFT = {"normal_stiffness": 200.0, "restitution": 1.0}
 
@@ -44,6 +44,9 @@ MODEL_KEYS: dict[str, dict[str, Any]] = {
     "eepa": {"law": "eepa", "plasticity": 0.5, "work_of_adhesion": 1e-3},
 }  # fmt: skip
 """What is added to the interactions of the bed, by the name that is shown."""
+
+PEER_MODELS = ("rolling sds", "rolling sds, twisting marshall", "jkr")
+"""Models that LAMMPS has as well; contacts with JKR end at the largest pull there."""
 
 ROUNDS, STEPS, SETTLING = 7, 150, 1200
 
@@ -116,6 +119,21 @@ def _settled(bed: Start, keys: Mapping[str, Any], communicator: Any, threads: in
     )
     simulation.advance(SETTLING)
     return simulation
+
+
+def peer_models() -> list[BenchCase]:
+    """Return the dense bed with each model that other codes have as well, as cases, the plain law first."""
+
+    def prepared(keys: Mapping[str, Any]) -> Callable[[Any, int], Start]:
+        def prepare(communicator: Any, threads: int) -> Start:
+            run = _settled(find_case("dense-bed").prepare(communicator, threads), keys, communicator, threads)
+            return Start(run.case, run.meshes, run.gather())
+
+        return prepare
+
+    models: dict[str, dict[str, Any]] = {"plain": {}} | {name: MODEL_KEYS[name] for name in PEER_MODELS}
+    models["jkr"] = {"adhesion": {**models["jkr"]["adhesion"], "detach": "force"}}
+    return [BenchCase(f"dense-bed, {name}", prepared(keys)) for name, keys in models.items()]
 
 
 def with_keys(case: Case, keys: Mapping[str, Any]) -> Case:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import chain
 from typing import TYPE_CHECKING, get_origin
 
 from pydantic import BaseModel
 
 from pdem.case.base import BRANCH
-from pdem.case.example_cases import example_names, example_text
+from pdem.case.example_cases import example_groups, example_text
 from pdem.case.key_texts import (
     default_text,
     first_sentence,
@@ -151,9 +152,9 @@ def _listed(models: Models, without: Sequence[str] = ()) -> str:
 
 
 def _example(parts: Sequence[str]) -> list[str]:
-    """Return a line of an example case with the key, in its section; none if no example has it."""
+    """Return a line of the first example case with the key, in its section; none if no example has it."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
-    for name in example_names():
+    for name in chain.from_iterable(example_groups().values()):
         root = ""
         for line in example_text(name).splitlines():
             header = re.match(r"\[+([\w-]+)", line)

@@ -16,6 +16,7 @@ from pdem.case.group_sizes import group_sizes, reach_of
 from pdem.case.initial_clusters import ids_with_members, orientations_of, with_members
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
+from pdem.case.shapes import member_count
 from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
 from pdem.contact.law.carried_liquid import carried_by
@@ -36,6 +37,7 @@ from pdem.particles.filling import (
     reaches,
 )
 from pdem.particles.lattice_filling import lattice_group
+from pdem.particles.perturbed_radii import radius_factors
 from pdem.particles.random_filling import fill_randomly
 from pdem.particles.regions import wrap_positions
 
@@ -105,6 +107,8 @@ def initial_particles(
     largest = float(over.largest(np.array([table["radius"].max(initial=0.0)]))[0])
     for problem in periodic_width_problems(case, largest):
         raise CaseError(f"{case.source}: {shown_key(problem.location)}: {problem.text}")
+    if case.perturbation is not None:
+        table["radius"] *= radius_factors(case.perturbation.size, case.perturbation.seed, table["id"])
     return with_members(case, table)
 
 
@@ -165,7 +169,7 @@ def _request(case: Case, index: int) -> FillRequest:
     density = case.materials[group.material].density
     assert density is not None
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
-    return FillRequest(where, sizes, group.fill, density, reach_of(case, group))
+    return FillRequest(where, sizes, group.fill, density, reach_of(case, group), member_count(case, group))
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.laws import material_properties
 from pdem.case.shape_sections import RandomTurn, Turn
-from pdem.case.shapes import has_clusters, shape_of, shapes_of
+from pdem.case.shapes import has_clusters, member_count, shapes_of
 from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.particles import Particles
 from pdem.motion.rigid_clusters import place_all_members
@@ -25,16 +25,10 @@ if TYPE_CHECKING:
     from pdem.case.insertion_sections import Insertion
     from pdem.case.model import Case
     from pdem.case.particles import ParticleGroup
-    from pdem.case.schema import CaseData
     from pdem.containers.exchange import Exchange
     from pdem.particles.filling import PlacedGroup
 
     Table = dict[str, NDArray[Any]]
-
-
-def member_count(case: CaseData, group: ParticleGroup | Insertion) -> int:
-    """Return the number of spheres of each particle of a group."""
-    return 1 if group.shape is None else len(shape_of(case, group.shape).radius)
 
 
 def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[NDArray[np.int64]]:

@@ -21,9 +21,12 @@ _PYTHON_KEYS = ("law", "kind")
 
 def input_files(case: CaseData) -> dict[str, Path]:
     """Return the paths of all files that a case names, there or not, by their keys."""
-    return {
-        shown_key(list(key)): case.file(name) for key, name in _names(case.model_dump(exclude_none=True), ())
-    }
+    return {key: case.file(name) for key, name in named_files(case.model_dump(exclude_none=True)).items()}
+
+
+def named_files(document: dict[str, Any]) -> dict[str, str]:
+    """Return the names of all files in a case or a part of one, as nested tables, by their keys."""
+    return {shown_key(list(key)): name for key, name in _names(document, ())}
 
 
 def _names(value: Any, key: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -18,6 +18,7 @@ from pdem.case.particle_checks import (
     level_of,
     share,
 )
+from pdem.case.shapes import member_count
 from pdem.case.timestep import impact_conditions
 from pdem.case.unit_checks import impact_findings, radius_unit_warnings
 from pdem.particles.fill_limits import CLOSEST_FRACTION, USUAL_FRACTION
@@ -133,6 +134,9 @@ def expected_number(case: Case, insertion: Insertion) -> float:
     return min(limits)
 
 
-def inserted_number(case: Case) -> int:
-    """Return how many particles come in until the end of a run."""
-    return round(sum(expected_number(case, one) for one in case.insertions))
+def inserted_number(case: Case, *, members: bool = False) -> int:
+    """Return how many particles come in until the end of a run; with `members` the spheres of clusters."""
+    sizes = (member_count(case, one) if members else 1 for one in case.insertions)
+    return round(
+        sum(expected_number(case, one) * size for one, size in zip(case.insertions, sizes, strict=True))
+    )

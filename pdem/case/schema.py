@@ -17,7 +17,16 @@ from pdem.case.materials import Interaction, Material, split_pair
 from pdem.case.mixing import with_all_pairs
 from pdem.case.motions import MovingFrame
 from pdem.case.particles import ParticleGroup, with_domain
-from pdem.case.sections import OUTPUT_SHARES, Decomposition, Detection, Domain, Limits, Output, Time
+from pdem.case.sections import (
+    OUTPUT_SHARES,
+    Decomposition,
+    Detection,
+    Domain,
+    Limits,
+    Output,
+    Perturbation,
+    Time,
+)
 from pdem.case.sensor_sections import Sensor
 from pdem.case.shape_sections import Shape
 from pdem.case.stage_sections import Stage
@@ -43,6 +52,8 @@ class CaseData(Section):
         How the domain is divided among ranks.
     limits : Limits
         Where a run stops, because its results would mean nothing.
+    perturbation : Perturbation or None
+        Radii a trifle smaller, for repetitions.
     output : Output
         Folder and intervals of the output.
     materials : dict of str to Material
@@ -87,6 +98,7 @@ class CaseData(Section):
     detection: Detection = Detection()
     decomposition: Decomposition = Decomposition()
     limits: Limits = Limits()
+    perturbation: Perturbation | None = None
     output: Output
 
     _path: Path | None = PrivateAttr(default=None)

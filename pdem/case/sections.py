@@ -14,6 +14,7 @@ from pdem.case.base import (
     Flags,
     Positive,
     Section,
+    Seed,
     Vector,
 )
 from pdem.case.gravity_section import GravityTable
@@ -89,7 +90,8 @@ class Detection(Section):
         Cell size of each level, in m.
     skin : float or "auto"
         Skin of the neighbour lists as a fraction of each level's largest radius; 0 builds lists in every step,
-        ``"auto"`` is tuned during the run by measured times.
+        ``"auto"`` is tuned during the run by measured times. Then it is the mean of a level: particles have skins that
+        grow with their speed, so that a few fast ones do not make lists short-lived, nor those of slow ones long.
     walls : {"signed", "h2"}
         How the contacts of a sphere with a mesh are resolved: by the signed contact sum, the same for every mesh of
         a surface and without jumps over concave creases, or by the double hierarchy method as published.
@@ -137,6 +139,22 @@ class Limits(Section):
     """
 
     largest_overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+
+
+class Perturbation(Section):
+    """``[perturbation]``: radii are a trifle smaller, so that repetitions of a run show what of its results is chance.
+
+    Attributes
+    ----------
+    size : float
+        Each radius is up to this fraction smaller, of particles at time 0 and of those that come in; 1e-12 is far below
+        what any measurement sees, and what collisions make of it is all that differs.
+    seed : int
+        Of the fractions, which are keyed by particle: another one is another repetition.
+    """
+
+    size: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
+    seed: Seed = 0
 
 
 class Output(Section):

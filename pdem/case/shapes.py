@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pdem.foundation.errors import CaseError, InputError, MeshError
 
 if TYPE_CHECKING:
+    from pdem.case.insertion_sections import Insertion
+    from pdem.case.particles import ParticleGroup
     from pdem.case.schema import CaseData
     from pdem.containers.solid import Solid
     from pdem.particles.shapes import ClusterShape
@@ -43,6 +45,11 @@ def shape_of(case: CaseData, name: str) -> ClusterShape:
         See `shapes_of`.
     """
     return _made(case, name)[0]
+
+
+def member_count(case: CaseData, group: ParticleGroup | Insertion) -> int:
+    """Return the number of spheres of each particle of a group."""
+    return 1 if group.shape is None else len(shape_of(case, group.shape).radius)
 
 
 def shape_masses(case: CaseData, name: str) -> dict[str, Solid]:

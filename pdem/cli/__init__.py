@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pdem.cli.bench import bench
+from pdem.cli.branch import branch
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
@@ -95,6 +96,7 @@ for command in (
     run,
     restart,
     replay,
+    branch,
     render,
     plot,
     watch,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--steps", type=click.IntRange(min=1), help="Steps to measure; by default about a few seconds.")
 @click.option(
     "--peer",
-    type=click.Choice(["lammps"]),
+    type=click.Choice(["lammps", "liggghts"]),
     help="Also run this code from the same start, part by part in alternation, one core each.",
 )
 @click.option("--json", "file", type=click.Path(), help="Also write everything to this file.")
@@ -56,11 +56,13 @@ def bench(
     Only when named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on a plate of
     1,002,528 triangles, 2 GB); both take some minutes. models: what each model of rolling, twisting, adhesion and
     plastic contacts costs per contact above elastic spheres with friction; it compiles a law for each at first.
+    clusters-2, -4 and -8: a rotating drum with 20,000 rigid clusters of so many spheres.
 
     Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
 
     --peer lammps: LAMMPS beside it, by the same law and by its fastest one, with the fastest of several settings
-    of its neighbour lists; where a case has what LAMMPS has. On one rank and one thread.
+    of its neighbour lists; where a case has what LAMMPS has. --peer liggghts: the same with LIGGGHTS, which puts
+    clusters in at random places and lets them fall. On one rank and one thread.
     """
     own_threads = 1 if peer is not None and threads is None else threads
     options = _BenchOptions(names, steps, peer, file, keep, against)
@@ -120,14 +122,14 @@ def _measure_case(
 ) -> Iterator[dict[str, Any]]:
     """Measure a case, print its results and yield them as dictionaries for files."""
     from pdem.benchmark.cases import SkipCase
-    from pdem.benchmark.lammps.comparison import outcomes_with_lammps
+    from pdem.benchmark.lammps.comparison import outcomes_with_peer
     from pdem.benchmark.measure import outcomes
 
     try:
         for outcome in (
             outcomes(name, communicator, threads, options.steps)
             if options.peer is None
-            else outcomes_with_lammps(name, options.steps)
+            else outcomes_with_peer(options.peer, name, options.steps)
         ):
             if is_root(communicator):
                 click.echo(str(outcome))

@@ -71,7 +71,7 @@ def _check(
     own = default_threads(ranks_on_node=on_node) if threads is None else threads
     findings = [
         *preflight(case, particles, meshes, ranks, own),
-        *forecast(case, body_count(particles), meshes, ranks, own),
+        *forecast(case, body_count(particles), meshes, ranks, own, spheres=len(particles["radius"])),
         *folder_findings(case),
     ]
     findings += _prove_laws(case, *of_laws) if not any(one.level == "error" for one in findings) else []

@@ -47,10 +47,14 @@ class CheckedCase:
         meshes, _ = once_per_node(self._communicator, lambda: read_walls(case))
         self.meshes = meshes
         self.particles = PartOfParticles(initial_particles(case, meshes, progress=progress, over=over))
-        number = int(over.add(np.array([body_count(self.particles)]))[0])
+        counts = np.array([body_count(self.particles), len(self.particles["radius"])])
+        number, spheres = over.add(counts).tolist()
         return [
             *preflight(case, self.particles, meshes, ranks, threads, over, self._crowded),
-            *on_first(self._communicator, lambda: list(forecast(case, number, meshes, ranks, threads))),
+            *on_first(
+                self._communicator,
+                lambda: list(forecast(case, number, meshes, ranks, threads, spheres=spheres)),
+            ),
         ]
 
     def forget(self) -> None:

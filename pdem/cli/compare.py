@@ -1,23 +1,80 @@
-"""``pdem compare``: comparison of two files, bit for bit."""
+"""``pdem compare``: two files, bit for bit, and where two runs begin to differ."""
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import click
 
-from pdem.cli.common import serial
+from pdem.cli.common import collective, is_root, serial, threads_option
 from pdem.cli.result_paths import require_results
 
 
-@click.command(short_help="Do two checkpoints or snapshots hold the same bits?")
+@click.command(short_help="Do two runs or files hold the same bits, and if not, since when?")
 @click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path())
+@click.argument("b", type=click.Path(), required=False)
 @click.option("--time", type=float, help="Which snapshot, by its simulated time in s; the last unless given.")
-def compare(a: str, b: str, time: float | None) -> int:
+@click.option(
+    "--first",
+    is_flag=True,
+    help="Of two output folders: the first step, particle, contact and column at which the runs differ.",
+)
+@click.option(
+    "--observer",
+    "observers",
+    type=(click.Choice(["a", "b"], case_sensitive=False), str),
+    metavar="a|b FILE.py:NAME",
+    multiple=True,
+    help="For --first: an observer that wrote to the particles of one of the runs; repeatable.",
+)
+@click.option(
+    "--perturb",
+    type=float,
+    metavar="FRACTION",
+    help="Of one folder or case: how fast it forgets that radii were smaller by this fraction, such as 1e-12.",
+)
+@click.option("--from", "begin", type=float, help="For --perturb: since when, in s.")
+@click.option("--to", "end", type=float, help="For --perturb: until when, in s.")
+@click.option(
+    "-o", "--output", type=click.Path(), help="For --perturb: a table (.csv) or a picture to write."
+)
+@threads_option
+def compare(a: str, b: str | None, threads: int | None, **given: Any) -> int:
     """Compare two checkpoints or snapshot files; of a folder, its newest checkpoint.
+
+    --first looks for the begin of the difference: between which recorded states it is, by digests; from the last one
+    that is the same both runs are computed again, on any number of ranks, down to the step, and the inputs of the first
+    contact that differs are shown side by side.
+
+    --perturb runs one case beside the same with radii that are a trifle smaller, and measures how they come apart.
 
     Exit code 0 if they hold the same bits, 1 if not: then it says where and by how much.
     """
-    return serial(lambda: _compare(a, b, time))
+    _check_options(b, given)
+    if given["perturb"] is not None:
+        return collective(partial(_perturb, a, given), threads)
+    assert b is not None
+    if given["first"]:
+        return collective(partial(_first, a, b, given["observers"]), threads)
+    return serial(lambda: _compare(a, b, given["time"]))
+
+
+def _check_options(b: str | None, given: dict[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    perturbs = given["perturb"] is not None
+    if perturbs and (b is not None or given["first"]):
+        raise click.UsageError("--perturb takes one folder or case, and no --first")
+    if not perturbs and b is None:
+        raise click.UsageError("give two files or folders; or one with --perturb 1e-12")
+    for name, option in (("begin", "--from"), ("end", "--to"), ("output", "-o")):
+        if given[name] is not None and not perturbs:
+            raise click.UsageError(f"{option} is for --perturb")
+    if given["time"] is not None and (given["first"] or perturbs):
+        raise click.UsageError("--time is for snapshots; --first and --perturb compare whole runs")
+    if given["observers"] and not given["first"]:
+        raise click.UsageError("--observer is for --first")
 
 
 def _compare(a: str, b: str, time: float | None) -> int:
@@ -28,3 +85,55 @@ def _compare(a: str, b: str, time: float | None) -> int:
     comparison = compare_files(a, b, time)
     click.echo(str(comparison))
     return 0 if comparison.equal else 1
+
+
+def _first(a: str, b: str, observers: tuple[tuple[str, str], ...], communicator: Any, threads: int) -> int:
+    from pdem.replays.first_difference import first_difference
+    from pdem.simulation.ranks import on_first
+
+    def check() -> None:
+        for path in (a, b):
+            require_results(path, "compare --first")
+
+    on_first(communicator, check)
+    given = tuple([_observer(text) for run, text in observers if run.lower() == name] for name in "ab")
+    found = first_difference(a, b, observers=(given[0], given[1]), comm=communicator, threads=threads)
+    if is_root(communicator):
+        click.echo(str(found))
+    return int(found.found)
+
+
+def _observer(text: str) -> Any:
+    """Return the observer that ``FILE.py:NAME`` names."""
+    from pdem.case.python_files import variables_of
+    from pdem.foundation.errors import InputError, name_hint
+
+    file, _, name = text.rpartition(":")
+    variables = variables_of(Path(file), f"--observer {text}") if file else {}
+    if not callable(variables.get(name)):
+        names = [key for key, value in variables.items() if callable(value) and not key.startswith("_")]
+        hint = name_hint(name, names) if names else "write FILE.py:NAME"
+        raise InputError(f"--observer {text}: names no function; {hint}")
+    return variables[name]
+
+
+def _perturb(path: str, given: dict[str, Any], communicator: Any, threads: int) -> int:
+    from pdem.replays.forgetting import forgetting
+    from pdem.simulation.ranks import on_first
+
+    if not path.endswith(".toml"):
+        on_first(communicator, lambda: require_results(path, "compare --perturb"))
+    found = forgetting(
+        path,
+        size=given["perturb"],
+        begin=given["begin"],
+        end=given["end"],
+        comm=communicator,
+        threads=threads,
+    )
+    if is_root(communicator):
+        click.echo(str(found))
+        if given["output"] is not None:
+            found.write(given["output"])
+            click.echo(f"wrote {given['output']}")
+    return 0

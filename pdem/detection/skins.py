@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,51 +14,122 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.group import Group
     from pdem.detection.cell_sizes import CellSizes
+
+
+AT_REST = 0.7
+"""Speed that is added to that of each particle where skins grow with it, over the mean of the level: who is slow now
+may be hit before lists are made anew."""
+
+FAST = 2.0
+"""Skin over the mean one of its level beyond which a particle is in cells of its own."""
+
+WIDEST = 1.0
+"""Widest skin over the largest radius of the level, unless all are wider."""
+
+
+PARTS = 2.0**20
+"""Parts of the largest speed in which speeds are added up."""
 
 
 class Skins:
     """Levels of the particles by radius, and the skin of each level.
 
-    Lists reach beyond contact by the skins of both partners. A level's skin is proportional to its largest
-    radius, so that a few large particles do not widen the lists of the many small ones.
+    Lists reach beyond contact by the skins of both partners. A level's mean skin is proportional to its largest
+    radius, so that a few large particles do not widen the lists of the many small ones. Lists last until one particle
+    has used up its skin, which is a fast one: where the speeds of the levels are known, skins grow with the speed of a
+    particle, so that all last about equally long, and those of slow particles can be narrow.
 
     Parameters
     ----------
     radii : (L,) array
         Largest radius of each level [m], rising.
     fraction : float
-        Skin over largest radius; may change from one detection to the next.
+        Mean skin over largest radius; may change from one detection to the next.
     expected : CellSizes, optional
         Work of one search that was expected when the levels were chosen.
+    by_speed : bool
+        Whether skins grow with the speed; otherwise `speeds` is None.
 
     Attributes
     ----------
+    speeds : (L,) array or None
+        Mean speed of the particles of each level [m/s], the same on every rank; zeros: not known, or nothing moves.
     beyond : callable or None
         Half of the gap that a contact of particles may have, of their radii [m], None without adhesion; it grows with
         the radius. It is known on every rank and not shared.
     """
 
     def __init__(
-        self, radii: NDArray[np.float64], fraction: float, expected: CellSizes | None = None
-    ) -> None:
+        self, radii: NDArray[np.float64], fraction: float, expected: CellSizes | None = None, *, by_speed: bool = False,
+    ) -> None:  # fmt: skip
         self.radii = radii
         self.fraction = fraction
         self.expected = expected
+        self.speeds = np.zeros(len(radii)) if by_speed else None
         self.beyond: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
     def write(
-        self, radius: NDArray[np.float64], skin: NDArray[np.float64], reach: NDArray[np.float64]
-    ) -> None:
-        """Write how far particles of these radii may move before lists are made anew, and radius plus that [m]."""
-        _write_skins(radius, self.radii, self.fraction, skin, reach)
+        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], skin: NDArray[np.float64],
+        reach: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Write how far particles may move before lists are made anew, and radius plus that [m].
+
+        Parameters
+        ----------
+        radius, velocity : (n,) and (n, 3) arrays
+            Of the particles [m], [m/s].
+        skin, reach : (>= n,) arrays
+            Are written.
+        """
+        _write_skins(radius, velocity, self.radii, *self._growth(), skin, reach)
         if self.beyond is not None:
             reach[: len(radius)] += self.beyond(radius)
 
-    def reach(self, radius: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _growth(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return by level the skin of a particle at rest [m], its growth with the speed [s], and the widest skin [m].
+
+        The mean over a level of these speeds is `fraction` of its radius.
+        """
+        mean = self.fraction * self.radii
+        speeds = np.zeros(len(mean)) if self.speeds is None else self.speeds
+        moves = speeds > 0.0
+        growth = np.divide(mean, (1.0 + AT_REST) * speeds, out=np.zeros_like(mean), where=moves)
+        at_rest = np.where(moves, mean * (AT_REST / (1.0 + AT_REST)), mean)
+        return at_rest, growth, np.maximum(mean, WIDEST * self.radii)
+
+    @property
+    def life(self) -> float:
+        """Time that lists with a `fraction` of 1 last at the present speeds [s]; infinite if these are not known."""
+        if self.speeds is None or not self.speeds.any():
+            return math.inf
+        return float(np.min(self.radii / np.maximum((1.0 + AT_REST) * self.speeds, 1e-300)))
+
+    def measure_speeds(
+        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], group: Group
+    ) -> None:
+        """Note the mean speeds of the levels, if skins depend on them; of the particles of all ranks. Collective.
+
+        They are whole parts of the largest: sums of whole numbers are the same on every rank.
+        """
+        if self.speeds is None:
+            return
+        levels = len(self.radii)
+        level = np.minimum(np.searchsorted(self.radii, radius), levels - 1)
+        speed = np.sqrt(np.einsum("ij,ij->i", velocity, velocity))
+        largest = np.zeros(levels)
+        np.maximum.at(largest, level, speed)
+        unit = group.largest(largest) / PARTS
+        parts = np.rint(np.divide(speed, unit[level], out=np.zeros_like(speed), where=unit[level] > 0.0))
+        sums = [np.bincount(level, one, levels).astype(np.int64) for one in (None, parts)]
+        count, total = group.add(np.concatenate(sums)).reshape(2, levels)
+        self.speeds = unit * total / np.maximum(count, 1)
+
+    def reach(self, radius: NDArray[np.float64], velocity: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return radius plus skin [m]."""
         skin, reach = np.empty(len(radius)), np.empty(len(radius))
-        self.write(radius, skin, reach)
+        self.write(radius, velocity, skin, reach)
         return reach
 
     def __str__(self) -> str:
@@ -73,16 +145,27 @@ class Skins:
 
     @property
     def cell_sizes(self) -> NDArray[np.float64]:
-        """Limits of the reach diameters of the levels [m]."""
-        sizes = 2.0 * self.radii * (1.0 + self.fraction)
-        return sizes if self.beyond is None else sizes + 2.0 * self.beyond(self.radii)
+        """Limits of the reach diameters of the levels of cells [m].
+
+        Where skins depend on speeds, particles that are much faster than the mean of their level are on the next one,
+        so that they do not widen the cells of all; behind the last one there is a level for these.
+        """
+        if self.speeds is None:
+            sizes = 2.0 * self.radii * (1.0 + self.fraction)
+            return sizes if self.beyond is None else sizes + 2.0 * self.beyond(self.radii)
+        sizes = 2.0 * self.radii * (1.0 + FAST * self.fraction)
+        sizes = sizes if self.beyond is None else sizes + 2.0 * self.beyond(self.radii)
+        return np.append(sizes, sizes[-1] + 2.0 * self.radii[-1] * max(WIDEST, self.fraction))
 
 
 @threaded_kernel
 def _write_skins(
     radius: NDArray[np.float64],
+    velocity: NDArray[np.float64],
     levels: NDArray[np.float64],
-    fraction: float,
+    at_rest: NDArray[np.float64],
+    growth: NDArray[np.float64],
+    widest: NDArray[np.float64],
     skin: NDArray[np.float64],
     reach: NDArray[np.float64],
 ) -> None:
@@ -90,5 +173,7 @@ def _write_skins(
         level = 0
         while level < len(levels) - 1 and radius[p] > levels[level]:
             level += 1
-        skin[p] = fraction * levels[level]
+        v = velocity[p]
+        speed = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        skin[p] = min(at_rest[level] + growth[level] * speed, widest[level])
         reach[p] = radius[p] + skin[p]

@@ -8,10 +8,10 @@ The forces on carried particles are summed like those on all others, in the same
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.kernels import plain, prange, threaded_kernel
 from pdem.motion.integration import (
     FINE,
     LOST,
@@ -31,6 +31,41 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
 
 
+class Placing(NamedTuple):
+    """Where carried particles are written when their carriers have moved them.
+
+    Attributes
+    ----------
+    motion : Motion
+        Of all particles.
+    density : (M,) array
+        By material [kg/m^3].
+    fixed : FixedColumns
+        What has stayed the same since lists were made.
+    packed : flat array
+        Packed rows of all particles.
+    """
+
+    motion: Motion
+    density: NDArray[np.float64]
+    fixed: FixedColumns
+    packed: NDArray[np.float64]
+
+    def place(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
+        """Wrap the positions in some rows of the columns, and pack these particles, in a step of `dt` [s].
+
+        Returns
+        -------
+        int
+            `pdem.motion.integration.FINE`, `STALE`, or `LOST` + the row of a particle that moves more than its radius
+            in the step, or is at no finite place.
+        """
+        columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
+        return int(
+            place_carried(*plain(rows, dt, self.motion, self.density, self.fixed, columns, self.packed))
+        )
+
+
 class Carriers(Protocol):
     """All carriers of a rank; the attribute `carriers` of `pdem.simulation.system.System`."""
 
@@ -41,21 +76,22 @@ class Carriers(Protocol):
         """
         ...
 
-    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
+    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
         """Begin a step of length `dt` [s]: half a kick by the forces of the last step, and the drift.
 
-        Written to `rows` of the columns: ``position``, which need not be wrapped, ``velocity`` and
-        ``angular_velocity``, those of the middle of the step. No particle may be displaced by more than its radius.
+        Written to the packed rows: position, wrapped, velocity and angular velocity, those of the middle of the step;
+        and ``image`` of the columns. `Placing.place` does so from positions, which need not be wrapped, and velocities
+        in the columns. No particle may be displaced by more than its radius.
 
         Returns
         -------
         int
-            `pdem.motion.integration.FINE`, or `GONE` if what a carrier moves has left the box: carried particles are
-            not looked at by themselves.
+            What `Placing.place` returns, or `pdem.motion.integration.GONE` if that is larger and what a carrier moves
+            has left the box: carried particles do not leave it by themselves.
         """
         ...
 
-    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float) -> int:
+    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing) -> int:
         """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between."""
         ...
 

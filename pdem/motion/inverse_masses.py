@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import exact_dot3
-from pdem.motion.rigid_rotation import to_space
 from pdem.simd.places import ROW
 
 if TYPE_CHECKING:
@@ -19,28 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.foundation.vectors import Vector
-    from pdem.motion.rigid_rotation import Quaternion
 
     Floats = NDArray[np.float64]
     Tensor = tuple[float, float, float, float, float, float]
 
 TENSOR = 6
 """Numbers of an inverse mass tensor: xx, yy, zz, xy, xz, yz [1/kg]."""
-
-
-@inlined_geometry
-def inverse_inertia_in_space(q: Quaternion, inverse: Vector) -> Tensor:
-    """Return R I^-1 R^T of a body, xx, yy, zz, xy, xz, yz, from one over its principal moments [1/(kg m^2)]."""
-    a, b, c = to_space(q, (1.0, 0.0, 0.0)), to_space(q, (0.0, 1.0, 0.0)), to_space(q, (0.0, 0.0, 1.0))
-    x, y, z = inverse
-    return (
-        x * (a[0] * a[0]) + y * (b[0] * b[0]) + z * (c[0] * c[0]),
-        x * (a[1] * a[1]) + y * (b[1] * b[1]) + z * (c[1] * c[1]),
-        x * (a[2] * a[2]) + y * (b[2] * b[2]) + z * (c[2] * c[2]),
-        x * (a[0] * a[1]) + y * (b[0] * b[1]) + z * (c[0] * c[1]),
-        x * (a[0] * a[2]) + y * (b[0] * b[2]) + z * (c[0] * c[2]),
-        x * (a[1] * a[2]) + y * (b[1] * b[2]) + z * (c[1] * c[2]),
-    )
 
 
 @inlined_geometry

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pdem.foundation.vectors import Vector
 
     Quaternion = tuple[float, float, float, float]
+    Matrix = tuple[float, float, float, float, float, float, float, float, float]
 
 
 @inlined_geometry
@@ -64,25 +65,50 @@ def _about_first(
 
 
 @inlined_geometry
+def matrix_of(orientation: Quaternion) -> Matrix:
+    """Return the rotation matrix of an orientation, row by row: it takes vectors of the body to space."""
+    w, x, y, z = orientation
+    return (
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+
+
+@inlined_geometry
+def to_space_by(matrix: Matrix, vector: Vector) -> Vector:
+    """Return a vector of the body in space."""
+    (a, b, c), (xa, xb, xc, ya, yb, yc, za, zb, zc) = vector, matrix
+    return xa * a + (xb * b + xc * c), yb * b + (yc * c + ya * a), zc * c + (za * a + zb * b)
+
+
+@inlined_geometry
+def to_body_by(matrix: Matrix, vector: Vector) -> Vector:
+    """Return a vector of space in the frame of the body."""
+    (a, b, c), (xa, xb, xc, ya, yb, yc, za, zb, zc) = vector, matrix
+    return xa * a + (ya * b + za * c), yb * b + (zb * c + xb * a), zc * c + (xc * a + yc * b)
+
+
+@inlined_geometry
 def to_space(orientation: Quaternion, vector: Vector) -> Vector:
     """Return a vector of the body in space."""
-    (w, x, y, z), (a, b, c) = orientation, vector
-    return (
-        (1.0 - 2.0 * (y * y + z * z)) * a + 2.0 * ((x * y - w * z) * b + (x * z + w * y) * c),
-        (1.0 - 2.0 * (x * x + z * z)) * b + 2.0 * ((y * z - w * x) * c + (x * y + w * z) * a),
-        (1.0 - 2.0 * (x * x + y * y)) * c + 2.0 * ((x * z - w * y) * a + (y * z + w * x) * b),
-    )
+    return to_space_by(matrix_of(orientation), vector)
 
 
 @inlined_geometry
 def to_body(orientation: Quaternion, vector: Vector) -> Vector:
     """Return a vector of space in the frame of the body."""
-    w, x, y, z = orientation
-    return to_space((w, -x, -y, -z), vector)
+    return to_body_by(matrix_of(orientation), vector)
 
 
 @inlined_geometry
 def angular_velocity(orientation: Quaternion, momentum: Vector, inverse: Vector) -> Vector:
     """Return the angular velocity in space [rad/s]; parameters as in `turned`."""
-    a, b, c = to_body(orientation, momentum)
-    return to_space(orientation, (a * inverse[0], b * inverse[1], c * inverse[2]))
+    return angular_velocity_by(matrix_of(orientation), momentum, inverse)
+
+
+@inlined_geometry
+def angular_velocity_by(matrix: Matrix, momentum: Vector, inverse: Vector) -> Vector:
+    """Return the angular velocity in space [rad/s] of a body with this rotation matrix, as `angular_velocity` does."""
+    a, b, c = to_body_by(matrix, momentum)
+    return to_space_by(matrix, (a * inverse[0], b * inverse[1], c * inverse[2]))

@@ -26,7 +26,7 @@ from pdem.output.parallel_hdf5 import BLOCK_ROWS, CHECKSUM_BYTES, block_checksum
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, read_attributes, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     import h5py
     from numpy.typing import NDArray
@@ -93,12 +93,23 @@ class CheckpointReader:
                 _check_place(self._seal, f"{group.name.strip('/')}/{name}", dataset)
         return found
 
-    def digest(self, without: Collection[str] = ()) -> str:
-        """Return the digest (hexadecimal) of the columns of all groups but some, without the attributes."""
-        names = [name for name in self.layout if name not in without]
+    def digest(self, without: Collection[str] = (), only: Mapping[str, Collection[str]] | None = None) -> str:
+        """Return the digest (hexadecimal) of the columns of all groups but some, without the attributes.
+
+        With `only` it is that of some columns, by group.
+        """
+        names = {name: layout for name, layout in self.layout.items() if name not in without}
+        chosen = {name: list(layout) for name, layout in names.items()} if only is None else only
         if self._old_groups is not None:
-            return content_digest({name: self._old_groups[name] for name in names}, {})
-        return content_digest_of_layout({name: self.layout[name] for name in names}, self._seal.checks, {})
+            return content_digest(
+                {
+                    group: {name: self._old_groups[group][name] for name in some}
+                    for group, some in chosen.items()
+                },
+                {},
+            )
+        layout = {group: {name: self.layout[group][name] for name in some} for group, some in chosen.items()}
+        return content_digest_of_layout(layout, self._seal.checks, {})
 
     def read(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 STATE_ATTRIBUTES = ("step", "time")
 """Attributes that belong to the state; others (versions, ranks) are mentioned and do not count."""
 
-_KEYS = (("first", "second", "wall"), ("id", "kind", "feature"), ("lower_id", "upper_id"), ("id",))
+_KEYS = (
+    ("first", "second", "wall"), ("id", "kind", "feature"), ("lower", "higher"), ("lower_id", "upper_id"), ("id",),
+    ("number",),
+)  # fmt: skip
 _MENTIONED_ROWS = 3
 _LONGEST_VALUE = 40
 
@@ -141,21 +144,27 @@ def compare(path_a: Path | str, path_b: Path | str, time: float | None = None) -
     groups_b, attributes_b = _read(second, time)
     if len(kinds) > 1:
         groups_a, groups_b = _shared_columns(groups_a, groups_b), _shared_columns(groups_b, groups_a)
-    rows: dict[str, int] = {}
-    columns: list[ColumnDifference] = []
-    missing: list[str] = []
-    for group in sorted(groups_a.keys() | groups_b.keys()):
-        if group not in groups_a or group not in groups_b:
-            missing.append(f"{group}: only in {'A' if group in groups_a else 'B'}")
-            continue
-        rows[group], differences, lost = _compare_group(group, groups_a[group], groups_b[group])
-        columns += differences
-        missing += lost
+    found = compare_groups(groups_a, groups_b)
     counted, notes = _compare_attributes(attributes_a, attributes_b)
-    return Comparison(first, second, rows, tuple(columns), tuple(missing), counted, notes)
+    return replace(found, path_a=first, path_b=second, attributes=counted, notes=notes)
 
 
 _Columns = dict[str, "NDArray[Any]"]
+
+
+def compare_groups(a: Mapping[str, _Columns], b: Mapping[str, _Columns]) -> Comparison:
+    """Compare two states in memory: columns by group and name."""
+    rows: dict[str, int] = {}
+    columns: list[ColumnDifference] = []
+    missing: list[str] = []
+    for group in sorted(a.keys() | b.keys()):
+        if group not in a or group not in b:
+            missing.append(f"{group}: only in {'A' if group in a else 'B'}")
+            continue
+        rows[group], differences, lost = _compare_group(group, a[group], b[group])
+        columns += differences
+        missing += lost
+    return Comparison(Path("A"), Path("B"), rows, tuple(columns), tuple(missing))
 
 
 def _read(path: Path, time: float | None) -> tuple[dict[str, _Columns], Mapping[str, Attribute]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,10 @@ HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowE
 """Exceptions that h5py raises on damaged or foreign files, or when a write fails."""
 
 _SLACK = 1 << 16
+_WRITES_AHEAD, _MOST_AHEAD = 32, 1 << 24
+_PLENTY = 16
+"""Free space over that of a write, below which each write is tried."""
+
 _CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 _LARGEST_INTEGER = 2**63 - 1
 
@@ -33,10 +38,15 @@ def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
     return h5py.File(path, mode, locking=False, **options)
 
 
+_found: dict[Path, tuple[int, tuple[int, int]]] = {}
+"""By folder: bytes for which there was room and that have not been asked for since; the limit of file sizes then."""
+
+
 def reserve(folder: Path, byte_count: int) -> None:
     """Make sure that `folder` has space for `byte_count` more bytes, quotas and file size limits included.
 
-    HDF5 cannot roll back a write that fails half way, so the space is tested before it starts.
+    HDF5 cannot roll back a write that fails half way, so the space is tested before it starts. Quotas are found by
+    trying, which takes some milliseconds: where there is much room that is done for several writes at once.
 
     Raises
     ------
@@ -45,9 +55,34 @@ def reserve(folder: Path, byte_count: int) -> None:
     """
     if not hasattr(os, "posix_fallocate"):  # macOS
         return
+    limit, system = resource.getrlimit(resource.RLIMIT_FSIZE), os.statvfs(folder)
+    room, then = _found.get(folder, (0, limit))
+    ahead = min(_WRITES_AHEAD * byte_count, _MOST_AHEAD)
+    if (
+        byte_count > room
+        or then != limit
+        or system.f_bavail * system.f_frsize < _PLENTY * (byte_count + _MOST_AHEAD)
+    ):
+        room = 0
+        if not _has_room(folder, byte_count + ahead + _SLACK):
+            _try_room(folder, byte_count + _SLACK)
+        else:
+            room = byte_count + ahead
+    _found[folder] = max(room - byte_count, 0), limit
+
+
+def _has_room(folder: Path, byte_count: int) -> bool:
+    try:
+        _try_room(folder, byte_count)
+    except OSError:
+        return False
+    return True
+
+
+def _try_room(folder: Path, byte_count: int) -> None:
     with tempfile.TemporaryFile(dir=folder, prefix=".pdem-room-") as probe:
         try:
-            os.posix_fallocate(probe.fileno(), 0, byte_count + _SLACK)
+            os.posix_fallocate(probe.fileno(), 0, byte_count)
         except OSError as error:
             if error.errno not in _CANNOT_RESERVE:
                 raise

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,28 +40,33 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}".replace(",", " ")
 
 
-def phase_table(seconds: Mapping[str, Sequence[float]]) -> str:
+class OverRanks(NamedTuple):
+    """Smallest, mean and largest time over the ranks [s]."""
+
+    least: float
+    mean: float
+    most: float
+
+
+def phase_table(seconds: Mapping[str, OverRanks]) -> str:
     """Return a table of phases, largest first.
 
     Parameters
     ----------
-    seconds : mapping of sequence of float
-        Time (s) of each phase by rank.
+    seconds : mapping of OverRanks
+        Time (s) of each phase.
 
     Returns
     -------
     str
-        Smallest, mean and largest time over the ranks, and the mean's share of the sum of all means (%).
+        The times, and the mean's share of the sum of all means (%).
     """
-    means = {phase: fmean(times) for phase, times in seconds.items() if len(times)}
-    total = sum(means.values())
+    total = sum(times.mean for times in seconds.values())
     lines = [f"{'phase':<{_NAME_WIDTH}}{'min[s]':>10}{'avg[s]':>10}{'max[s]':>10}{'%':>8}"]
-    for phase in sorted(means, key=lambda phase: -means[phase]):
-        times = seconds[phase]
-        share = 100 * means[phase] / total if total else 0.0
-        lines.append(
-            f"{phase:<{_NAME_WIDTH}}{min(times):>10.3f}{means[phase]:>10.3f}{max(times):>10.3f}{share:>8.1f}"
-        )
+    for phase in sorted(seconds, key=lambda phase: -seconds[phase].mean):
+        least, mean, most = seconds[phase]
+        share = 100 * mean / total if total else 0.0
+        lines.append(f"{phase:<{_NAME_WIDTH}}{least:>10.3f}{mean:>10.3f}{most:>10.3f}{share:>8.1f}")
     lines.append(f"{'total':<{_NAME_WIDTH}}{'':>10}{total:>10.3f}")
     return "\n".join(lines)
 
@@ -106,7 +110,7 @@ def energy_table(energies: Mapping[str, float], residual: float | None = None) -
 
 
 def end_report(
-    seconds: Mapping[str, Sequence[float]],
+    seconds: Mapping[str, OverRanks],
     particle_steps: float,
     wall_time: float,
     cores: int,

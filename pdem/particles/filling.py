@@ -48,6 +48,8 @@ class FillRequest:
     reach : float
         How far a particle reaches from its centre over its radius, which says how much volume it has: more than 1 for
         particles that are not round, for each of which a ball is kept free.
+    members : int
+        Spheres of a particle.
     """
 
     where: str
@@ -55,6 +57,7 @@ class FillRequest:
     fill: Any
     density: float = 1.0
     reach: float = 1.0
+    members: int = 1
 
     @property
     def region(self) -> regions.Region:
@@ -177,7 +180,7 @@ def require_memory(request: FillRequest, count: float, what: str, size: int, ove
     CaseError
         With the limit.
     """
-    limit = largest_count(size) * (1 if over.on_one_node else over.size)
+    limit = largest_count(size * request.members) * (1 if over.on_one_node else over.size)
     if count > limit:
         asked = f"asks for more than {limit:.3g} {what}, which is what this machine can hold"
         raise CaseError(f"{request.where}: {asked}; check the unit of the radius, or make the region smaller")

@@ -120,6 +120,18 @@ def conjugate(quaternion: Floats) -> Floats:
     return np.asarray(quaternion) * np.array((1.0, -1.0, -1.0, -1.0))
 
 
+def rotated(quaternion: Floats, vector: Floats) -> Floats:
+    """Return vectors (n, 3) turned by unit quaternions (n, 4).
+
+    By products and sums of single numbers alone, so that bits do not depend on how many there are.
+    """
+    w, x, y, z = np.moveaxis(np.asarray(quaternion), -1, 0)
+    a, b, c = np.moveaxis(np.asarray(vector), -1, 0)
+    p, q, r = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    parts = a + w * p + (y * r - z * q), b + w * q + (z * p - x * r), c + w * r + (x * q - y * p)
+    return np.stack(parts, axis=-1)
+
+
 def random_orientations(seed: int, ids: NDArray[np.int64], dimension: int) -> Floats:
     """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids.
 

@@ -13,6 +13,7 @@ from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.series import read_series_head
 from pdem.simulation.inputs import case_of, checkpoint_at
+from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.ranks import group_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import OBSERVING
@@ -35,6 +36,8 @@ class Origin:
         Readable ones by step, in ascending order.
     digests : dict of int to str
         Of the states of all checkpoints that were ever written, by step, as far as they are known.
+    written : dict of int to str
+        The same as the run wrote them down: not what a checkpoint holds that was altered afterwards.
     step : float
         Time step [s].
     reached : int
@@ -42,12 +45,13 @@ class Origin:
     begin : int
         Step at which it begins: 0, unless it went on from a state of another folder.
     notes : tuple of str
-        Checkpoints that cannot be read.
+        Checkpoints that cannot be read, or contradict each other.
     """
 
     folder: Path
     checkpoints: Mapping[int, Path]
     digests: Mapping[int, str]
+    written: Mapping[int, str]
     step: float
     reached: int
     begin: int = 0
@@ -78,27 +82,32 @@ def origin_of(folder: Path | str) -> Origin:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name the output folder of a run")
-    paths, files = CheckpointFolder(folder), {}
+    paths, files = CheckpointFolder(folder), dict[int, Path]()
     readers, notes = dict[int, CheckpointReader](), []
-    for path in (*paths.paths(), *paths.of_stages()):
+    for path in (*paths.of_stages(), *paths.paths()):
         try:
             reader = CheckpointReader(path)
         except CheckpointError as error:
             notes.append(str(error))
             continue
         step = int(str(reader.attributes["step"]))
+        if step in readers and readers[step].digest(OBSERVING) != reader.digest(OBSERVING):
+            notes.append(
+                f"{path.name} and {files[step].name}, of the same step {step}, hold different states"
+            )
         readers[step], files[step] = reader, path
     if not files:
         detail = f" ({'; '.join(notes)})" if notes else ""
         raise InputError(
             f"{folder}: holds no readable checkpoint{detail}; a replay needs one, be it only for the case: run it again"
         )
-    digests = read_digests(folder) | {step: reader.digest(OBSERVING) for step, reader in readers.items()}
+    written = read_digests(folder)
+    digests = written | {step: reader.digest(OBSERVING) for step, reader in readers.items()}
     length = _length_of(next(iter(readers.values())).attributes, folder)
     rows = read_series_head(folder).last_time or 0.0
     reached = max(round(rows / length), *digests)
     return Origin(
-        folder, dict(sorted(files.items())), dict(sorted(digests.items())), length, reached, paths.begin,
+        folder, dict(sorted(files.items())), dict(sorted(digests.items())), written, length, reached, paths.begin,
         tuple(notes),
     )  # fmt: skip
 
@@ -107,6 +116,13 @@ def case_in(reader: CheckpointReader) -> Case:
     """Return the case in a checkpoint, with its time step."""
     groups = reader.read(groups=("counters",))
     return case_of(Checkpoint(reader.path, groups, reader.attributes, reader.content))
+
+
+def observers_in(reader: CheckpointReader) -> list[str]:
+    """Return the names of the observers of the run that wrote a checkpoint."""
+    if OBSERVERS not in reader.layout:
+        return []
+    return list(ObservedState.of(reader.read(groups=(OBSERVERS, OBSERVED))).last)
 
 
 def begun(case: Case, start: Path | None, comm: Any, threads: int | None) -> Simulation:

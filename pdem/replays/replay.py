@@ -14,10 +14,9 @@ from pdem.foundation.errors import InputError
 from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.digest_file import read_digests
 from pdem.output.provenance import changes_since
-from pdem.replays.origin import Origin, begun, case_in, origin_of
+from pdem.replays.origin import Origin, begun, case_in, observers_in, origin_of
 from pdem.replays.overlay import check_same_motion
 from pdem.simulation.engine import RestartPoint
-from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.output_folder import PYTHON, is_same_folder
 from pdem.simulation.ranks import on_first
 from pdem.simulation.run import run
@@ -247,9 +246,21 @@ def plan_of(request: Request) -> Plan:
     stop = last if proof is None else proof
     digests = {step: one for step, one in origin.digests.items() if (start or 0) < step <= stop}
     file = None if start is None else origin.checkpoints[start]
-    text = changed_case(case, request, origin.step).to_toml()
-    window = Window(first, last, stop, tuple(digests))
-    return Plan(text, str(case.directory), file, window, digests, notes_of(origin, reader, case, file))
+    changed = changed_case(case, request, origin.step)
+    window = Window(
+        first, last, stop, tuple(sorted({*digests, *_more_checkpoints(case, changed, first, last)}))
+    )
+    return Plan(
+        changed.to_toml(), str(case.directory), file, window, digests, notes_of(origin, reader, case, file)
+    )
+
+
+def _more_checkpoints(case: Case, changed: Case, first: int, last: int) -> list[int]:
+    """Return the steps of the interval at which checkpoints are asked for, if another interval is given for them."""
+    if changed.output.checkpoint_every == case.output.checkpoint_every:
+        return []
+    every = max(1, round(changed.output.checkpoint_every / changed.resolved_step()))
+    return [step for step in range(first, last + 1) if step % every == 0]
 
 
 def changed_case(case: Case, request: Request, length: float) -> Case:
@@ -291,15 +302,9 @@ def notes_of(origin: Origin, reader: CheckpointReader, case: Case, start: Path |
         changed = physical_differences(case_in(CheckpointReader(start)), case)
         if changed:
             notes.append(f"the run went on from {start.name} with another case: {differences_text(changed)}")
-    names = _observers(reader)
+    names = observers_in(reader)
     if names:
         notes.append(
             f"the run had the observers {', '.join(names)}: if they wrote to particles, give pdem.replay these"
         )
     return tuple(notes)
-
-
-def _observers(reader: CheckpointReader) -> list[str]:
-    if OBSERVERS not in reader.layout:
-        return []
-    return list(ObservedState.of(reader.read(groups=(OBSERVERS, OBSERVED))).last)

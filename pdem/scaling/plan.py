@@ -102,7 +102,7 @@ def _require_memory(name: str, particles: int, times: int) -> None:
 def divide(simulation: Simulation, start: Start, ranks: int) -> Division:
     """Return the division of a start among `ranks` ranks, as a run would begin with it."""
     columns = _columns(start)
-    return division_of(start.case, ranks, columns["position"], columns["radius"], simulation.system.skins)
+    return division_of(start.case, ranks, columns, simulation.system.skins)
 
 
 def _columns(start: Start) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import tomli_w
 
 from pdem.case.model import Case
 from pdem.case.shapes import has_clusters
+from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.containers.particles import Particles
 from pdem.foundation.errors import InputError
@@ -117,7 +118,9 @@ class Rehearsal:
 
     def skins(self) -> Skins:
         """Return the levels of size of all particles."""
-        return skins_of(self.case, self._particles)
+        skins = skins_of(self.case, self._particles)
+        skins.measure_speeds(self._particles["radius"], self._particles["velocity"], Alone())
+        return skins
 
     def alone(self, tiling: Tiling) -> TimedRank:
         """Return one rank that has all particles."""
@@ -140,7 +143,7 @@ class Rehearsal:
             Levels of size, those of all particles.
         """
         whole = np.concatenate((tiling.lower, tiling.upper))
-        box, reach = parts.box(rank, whole), skins.reach(self._particles["radius"]).max()
+        box, reach = parts.box(rank, whole), self._largest_reach(skins)
         columns, home = tiling.within(box[:3] - 2.0 * reach, box[3:] + 2.0 * reach, self.periodic)
         _, first = np.unique(columns["id"], return_index=True)  # of images on both sides one
         columns = {**{name: column[first] for name, column in columns.items()}, "position": home[first]}
@@ -149,6 +152,9 @@ class Rehearsal:
         others = _by_owner(columns, owner, owner != rank)
         meshes = self._meshes_in(tiling, box[:3] - reach, box[3:] + reach)
         return self._timed(rank, tiling, own, others, meshes, skins)
+
+    def _largest_reach(self, skins: Skins) -> float:
+        return float(skins.reach(self._particles["radius"], self._particles["velocity"]).max())
 
     def _case_of(self, tiling: Tiling) -> Case:
         """Return the case with the box of all copies, and no particles of its own."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pdem.foundation.kernels import plain
-from pdem.motion.carriers import place_carried
-from pdem.motion.integration import FINE, StepColumns
+from pdem.motion.carriers import Placing
+from pdem.motion.integration import FINE
 from pdem.simulation.own_force_kicks import add_to_carried
 
 if TYPE_CHECKING:
@@ -24,16 +23,18 @@ def begin_carried(system: System, dt: float) -> int:
     """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
-    return _place(system, dt, system.carriers.begin(system.particles, system.pair_contacts.carried, dt))
+    pairs = system.pair_contacts
+    # what does not move of a row may not stand there yet, if particles have come since
+    pairs.begin(system.particles, system.constants.density, packed=False)
+    code = system.carriers.begin(system.particles, pairs.carried, dt, _placing(system))
+    pairs.show(system.particles)
+    return code
 
 
-def _place(system: System, dt: float, code: int) -> int:
-    """Pack carried particles where their carriers have moved them; return the status code, `code` is the carriers'."""
-    own, constants, rows = system.particles, system.constants, system.pair_contacts.carried
-    columns = tuple(own.column(name) for name in StepColumns._fields)
+def _placing(system: System) -> Placing:
+    own, constants = system.particles, system.constants
     packed = system.pair_contacts.packed(own.count + own.ghosts)
-    arguments = plain(rows, dt, constants.motion, constants.density, system.fixed_columns, columns, packed)
-    return max(code, int(place_carried(*arguments)))
+    return Placing(constants.motion, constants.density, system.fixed_columns, packed)
 
 
 def finish_carried(system: System, kick: Kick) -> int:
@@ -47,6 +48,7 @@ def finish_carried(system: System, kick: Kick) -> int:
     add_to_carried(system, kick.half)
     own, rows = system.particles, system.pair_contacts.carried
     if kick.ahead:
-        return _place(system, 2.0 * kick.half, system.carriers.advance(own, rows, kick.half))
+        return system.carriers.advance(own, rows, kick.half, _placing(system))
+    system.pair_contacts.show(own)  # carriers have written packed rows
     system.carriers.finish(own, rows, kick.half)
     return FINE

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.initial_clusters import made_clusters
+from pdem.case.shapes import shapes_of
 from pdem.containers.clusters import Clusters, states_of
+from pdem.foundation.errors import InputError, name_hint
 from pdem.simulation.cluster_energy import cluster_energies
 
 if TYPE_CHECKING:
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.model import Case
     from pdem.simulation.system import System
+
+    Columns = dict[str, NDArray[Any]]
 
 
 def numbers_of_members(system: System, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -38,3 +44,58 @@ def insert_clusters(system: System, columns: Mapping[str, NDArray[Any]]) -> list
         np.concatenate((table.states[own], new.states)),
     )  # fmt: skip
     return cluster_energies(new, system.constants)
+
+
+def as_clusters(
+    system: System, case: Case, columns: Columns, shape: Any, orientation: NDArray[np.float64]
+) -> Columns:
+    """Return the columns of clusters of a shape in place of spheres of the same volume.
+
+    Parameters
+    ----------
+    system, case
+        The simulation.
+    columns : columns
+        Of spheres.
+    shape : str
+        Name of the shape.
+    orientation : (n, 4) array
+        Quaternions, w first, of any length but 0.
+
+    Raises
+    ------
+    InputError
+        If the case has no such shape, or an orientation is 0.
+    """
+    shapes = shapes_of(case)
+    if not shapes:
+        raise InputError(
+            "no particles of the case have a shape; give one to a group or an insertion of the case"
+        )
+    if shape not in shapes:
+        names = list(shapes)
+        raise InputError(
+            f"shape {shape!r} is none of the case: {', '.join(names)}; {name_hint(str(shape), names)}"
+        )
+    length = np.linalg.norm(orientation, axis=1)
+    if (length == 0.0).any():
+        raise InputError(f"orientation[{int(np.argmin(length))}] is 0; give a quaternion w, x, y, z")
+    chosen = shapes[shape]
+    return {
+        **columns, "radius": columns["radius"] * (chosen.reach / chosen.equivalent_radius),
+        "shape": np.full(len(length), list(shapes).index(shape)), "orientation": orientation / length[:, None],
+    }  # fmt: skip
+
+
+def spheres_of(system: System, case: Case, columns: Columns) -> Columns:
+    """Return the spheres of which some new particles are made, as checks see them.
+
+    Those of clusters have ``row``, that of their cluster, also in place of their ids, and ``centre``, where it is.
+    """
+    if "shape" not in columns:
+        return columns
+    numbers = numbers_of_members(system, columns)
+    first = np.cumsum(numbers) - numbers
+    members, _ = made_clusters(case, {**columns, "id": first})
+    row = np.repeat(np.arange(len(numbers)), numbers)
+    return {**members, "id": row, "row": row, "centre": columns["position"][row]}

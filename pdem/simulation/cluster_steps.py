@@ -37,7 +37,7 @@ def place_ghost_members(system: System) -> None:
     """Write the copies of members from the states of their clusters that have come."""
     if system.clusters is not None and system.particles.ghosts:
         packed = system.pair_contacts.packed(system.particles.count + system.particles.ghosts)
-        system.clusters.place_ghosts(system.particles.count, system.constants.step, packed)
+        system.clusters.place_ghosts(system.constants.step, packed)
 
 
 def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.int64]:

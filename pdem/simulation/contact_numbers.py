@@ -14,6 +14,7 @@ from pdem.foundation.fields import PACKED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.containers.clusters import ShapeArrays
     from pdem.simulation.acting_contacts import ActingContacts
     from pdem.simulation.system import System
 
@@ -64,8 +65,8 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Indices) ->
     A body with fewer than `fewest_contacts` is taken out, and again who has too few without it.
     """
     owned, ghosts = system.particles.count, system.particles.ghosts
-    carries, least = np.ones(owned + ghosts, np.bool_), fewest_contacts(system)
-    core = np.ones(int(body.max(initial=-1)) + 1, np.bool_)
+    carries, core = np.ones(owned + ghosts, np.bool_), np.ones(int(body.max(initial=-1)) + 1, np.bool_)
+    least = fewest_contacts(system, len(core))
     while True:
         numbers = contact_numbers(system, contacts, body, carries)
         fewer = core & (numbers < least)
@@ -76,15 +77,33 @@ def without_rattlers(system: System, contacts: ActingContacts, body: Indices) ->
         _tell_ghosts(system, carries)
 
 
-def fewest_contacts(system: System) -> int:
-    """Return how many contacts a sphere needs to be in balance.
+def fewest_contacts(system: System, bodies: int) -> Indices:
+    """Return how many contacts each of the bodies of this rank needs to be in balance.
 
-    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions:
-    one more than there are dimensions, or as many as these where gravity acts.
+    With friction two opposite ones do. Without it forces along the normals have to hold each other in all directions,
+    and their torques about all axes about which contacts can turn the body: none for a sphere, two for spheres in a
+    row, three for others. One more is needed than there are of these, or as many where gravity acts.
     """
     if system.constants.law.tangential is not None:
-        return 2
-    return system.dimension + (0 if system.constants.gravity.any() else 1)
+        return np.full(bodies, 2)
+    free = np.full(bodies, system.dimension)
+    if system.clusters is not None and len(system.clusters.table):
+        table = system.clusters.table
+        free[-len(table) :] += _axes_of_turning(table.shapes, system.dimension)[table.shape.astype(np.int64)]
+    return free + (0 if system.constants.gravity.any() else 1)
+
+
+def _axes_of_turning(shapes: ShapeArrays, dimension: int) -> Indices:
+    """Return about how many axes forces along normals can turn each shape, by how its spheres lie."""
+    ends = zip(shapes.begin[:-1], shapes.begin[1:], strict=True)
+    ranks = []
+    for begin, end in ends:
+        offset = shapes.offset[begin:end]
+        ranks.append(
+            int(np.linalg.matrix_rank(offset - offset[0], tol=1e-9 * float(shapes.radius[begin:end].max())))
+        )
+    turns = (0, 1, 1, 1) if dimension == 2 else (0, 2, 3, 3)
+    return np.array([turns[rank] for rank in ranks], np.int64)
 
 
 def _tell_ghosts(system: System, carries: Booleans) -> None:

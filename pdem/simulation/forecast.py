@@ -53,12 +53,18 @@ def forecast(
     meshes: Sequence[Mesh],
     ranks: int = 1,
     threads: int = 1,
+    *,
+    spheres: int | None = None,
 ) -> Iterator[Finding]:
-    """Yield findings on the duration of a run that begins with some particles, and on the disk space for its output."""
+    """Yield findings on the duration of a run that begins with some particles, and on the disk space for its output.
+
+    Files have a row for each sphere: `spheres` are those of all particles, as many as these unless given.
+    """
     steps = round(case.time.end / case.resolved_step())
+    rows = (number if spheres is None else spheres) + inserted_number(case, members=True)
     number += inserted_number(case)
     yield Finding("info", "duration", _duration(steps, number, ranks * threads))
-    yield _disk(case, number, meshes)
+    yield _disk(case, rows, meshes)
 
 
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
@@ -133,7 +139,7 @@ class DiskNeeds(NamedTuple):
 
 
 def disk_needs(case: Case, particles: int, meshes: Sequence[Mesh]) -> DiskNeeds:
-    """Return the size of the output of a run of some particles."""
+    """Return the size of the output of a run of some particles; the spheres of clusters count as particles."""
     output, end, law = case.output, case.time.end, law_of(case)
     fields = sum(field.allocate(1).nbytes for field in kept_fields(written_fields(), case))
     nodes, facets = (sum(getattr(mesh, name) for mesh in meshes) for name in ("vertex_count", "facet_count"))

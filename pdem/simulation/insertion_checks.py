@@ -20,6 +20,7 @@ from pdem.case.population import Population
 from pdem.case.timestep import ImpactConditions, expected_speed
 from pdem.detection.find_pairs import find_pairs
 from pdem.foundation.errors import InputError, name_hint
+from pdem.simulation.cluster_insertion import as_clusters, spheres_of
 from pdem.simulation.free_places import wall_overlaps
 
 if TYPE_CHECKING:
@@ -53,7 +54,16 @@ def checked_columns(
     RuntimeWarning
         On rank 0, where particles of a case would give a warning.
     """
+    shape, orientation = given.pop("shape", None), given.pop("orientation", None)
     columns = _columns(system, list(case.materials), material, **given)
+    if shape is not None:
+        turns = _numbers_of_shape("orientation", orientation, len(columns["radius"]), 4)
+        columns = as_clusters(system, case, columns, shape, turns)
+    elif orientation is not None:
+        raise InputError(
+            "orientation is given without a shape; spheres have none: give shape, too, or leave it out"
+        )
+    spheres = spheres_of(system, case, columns)
     present = _smallest_present(system, case)
     materials = list(dict.fromkeys([material, *present]))
     pairs = tuple(pair for pair in contact_pairs(case, materials) if pair[0] == material)
@@ -61,9 +71,9 @@ def checked_columns(
     require_no_problems(case, [material], pairs, largest)
     if not len(columns["radius"]):
         return columns
-    findings = _motion_findings(system, case, meshes, material, pairs, present, columns)
-    check_no_overlap(system, columns)
-    _check_walls(system, case, columns)
+    findings = _motion_findings(system, case, meshes, material, pairs, present, spheres)
+    check_no_overlap(system, spheres)
+    _check_walls(system, case, spheres)
     if system.exchange.rank == 0:
         _issue_warnings(system, findings)
     return columns
@@ -165,18 +175,22 @@ def _numbers(given: Any) -> NDArray[np.float64]:
 
 def _vectors(name: str, given: Any, count: int | None) -> NDArray[np.float64]:
     """Return an array (count, 3) of finite numbers."""
+    return _numbers_of_shape(name, given, count, 3)
+
+
+def _numbers_of_shape(name: str, given: Any, count: int | None, width: int) -> NDArray[np.float64]:
+    """Return an array (count, width) of finite numbers."""
     try:
         values = _numbers(given)
         if count is None:
-            values = values.reshape(-1, 3) if values.shape in ((0,), (3,)) else values
+            values = values.reshape(-1, width) if values.shape in ((0,), (width,)) else values
             count = len(values)
-        if values.shape not in ((3,), (count, 3)):
+        if values.shape not in ((width,), (count, width)):
             raise ValueError
-        values = np.broadcast_to(values, (count, 3)).copy()
+        values = np.broadcast_to(values, (count, width)).copy()
     except (TypeError, ValueError):
-        raise InputError(
-            f"{name} must be numbers of shape (n, 3){'' if name == 'position' else f' with n = {count}, or (3,)'}"
-        ) from None
+        other = "" if name == "position" else f" with n = {count}, or ({width},)"
+        raise InputError(f"{name} must be numbers of shape (n, {width}){other}") from None
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise InputError(f"{name}[{bad[0]}] is {values[bad[0]].tolist()}; it must be finite")
@@ -201,14 +215,30 @@ def check_no_overlap(system: System, columns: Mapping[str, NDArray[Any]]) -> Non
         periodic=(constants.period > 0.0)[:axes].tolist(),
     )
     rows = found.pairs[:, 1] - own.count
+    if "row" in columns:  # spheres of one cluster may overlap each other
+        rows = _of_bodies(found.pairs - own.count, columns["row"])
+        count = int(columns["row"].max(initial=-1)) + 1
     first = int(rows[rows >= 0].min(initial=count))
     from_the_end = int(system.exchange.largest(np.array([count - first], np.int64))[0])
     if from_the_end:
         row = count - from_the_end
-        place = columns["position"][row].tolist()
+        place = _place_of(row, columns)
         raise InputError(
             f"the particle at position[{row}] = {place} m touches another one; move it or leave it out"
         )
+
+
+def _place_of(row: int, columns: Mapping[str, NDArray[Any]]) -> list[float]:
+    """Return where an inserted particle is [m]."""
+    if "row" not in columns:
+        return list(columns["position"][row].tolist())
+    return list(columns["centre"][np.flatnonzero(columns["row"] == row)[0]].tolist())
+
+
+def _of_bodies(pairs: NDArray[np.int64], body: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the inserted bodies of pairs of spheres, -1 of others: negative numbers are of spheres there were."""
+    own = np.where(pairs >= 0, body[np.maximum(pairs, 0)], -1) if len(body) else np.full(pairs.shape, -1)
+    return np.where(own[:, 0] == own[:, 1], -1, own[:, 1])
 
 
 def _check_walls(system: System, case: Case, columns: Columns) -> None:
@@ -223,10 +253,11 @@ def _check_walls(system: System, case: Case, columns: Columns) -> None:
     if not len(rows):
         return
     assert system.moving_walls is not None
-    walls, row, at = system.moving_walls, int(rows[0]), int(facets[0])
+    walls, sphere, at = system.moving_walls, int(rows[0]), int(facets[0])
     wall = case.walls[int(walls.facet_wall[at])].name
+    row = int(columns["row"][sphere]) if "row" in columns else sphere
+    place = _place_of(row, columns)
     raise InputError(
-        f"the particle at position[{row}] = {columns['position'][row].tolist()} m overlaps wall {wall} (facet "
-        f"{walls.facet_origin[at]}) by {share(depth[0] / columns['radius'][row])} of its radius; move it or leave it "
-        "out"
+        f"the particle at position[{row}] = {place} m overlaps wall {wall} (facet {walls.facet_origin[at]}) by "
+        f"{share(depth[0] / columns['radius'][sphere])} of its radius; move it or leave it out"
     )

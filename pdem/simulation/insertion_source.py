@@ -17,6 +17,7 @@ from pdem.contact.law.carried_liquid import carried_by
 from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
 from pdem.motion.courses import Clock
+from pdem.particles.perturbed_radii import radius_factors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,7 +132,11 @@ class InsertionSource:
         self.reach, self._shapes = reach_of(case, insertion), list(case.shapes) if has_clusters(case) else []
         self.mean_mass = 4.0 / 3.0 * math.pi * density * self.sizes.mean_cube
         self._density, self._dimension, self._step = density, case.domain.dimension, step
-        self._insertion, self._rate = insertion, rate_of(case, insertion)
+        self._insertion, self._rate, self._perturbation = (
+            insertion,
+            rate_of(case, insertion),
+            case.perturbation,
+        )
         face = face_of(case, index)
         self._velocity = mean_velocity(insertion, face)
         self.interval = max(1, round(interval_of(case, insertion, face) / step))
@@ -175,7 +180,10 @@ class InsertionSource:
 
     def radii(self, numbers: Indices) -> Floats:
         """Return the radii of particles by number [m]."""
-        return self.sizes.radii(keyed_uniform(self.seed, _RADIUS_STREAM, numbers))
+        radii = self.sizes.radii(keyed_uniform(self.seed, _RADIUS_STREAM, numbers))
+        if self._perturbation is None:
+            return radii
+        return radii * radius_factors(self._perturbation.size, self._perturbation.seed, numbers, self.key)
 
     def masses(self, radii: Floats) -> Floats:
         """Return the masses of particles of some radii [kg]."""

@@ -178,7 +178,7 @@ class _Kept:
         if not changed.any():
             return
         for sign, columns in ((1.0, self._columns), (-1.0, own)):
-            rows = {name: columns[name][changed] for name in WRITABLE}
+            rows = {name: columns[name][changed] for name in WRITABLE} | {"cluster": own["cluster"][changed]}
             for energies in particle_energies(rows, constants):
                 self._system.ended_energies.add("outflow", sign * energies)
 

@@ -166,13 +166,13 @@ def compile_start_kernels() -> None:
 
 
 def compile_wall_kernels(text: str, directory: str) -> None:
-    """Compile the kernels of walls, the longest first, and of ranks, for the laws of a case."""
+    """Compile the kernels of walls, and of ranks, for the laws of a case."""
     set_threads(1)
     system = _system_at_rest(_Laws(text, directory))
-    _call_wall_kernels(system)
     assert system.wall_contacts is not None
     system.measure_reaches()
     list_facets(system, system.wall_contacts.carry(system.particles))
+    _call_wall_kernels(system)
     compile_rank_kernels()
 
 
@@ -207,7 +207,7 @@ class _Laws(NamedTuple):
 
 
 def _call_wall_kernels(system: System) -> None:
-    """Call the kernels of wall contacts for particles without candidate facets."""
+    """Call the kernels of wall contacts; that of the law is left out where no particle has candidate facets."""
     assert system.wall_contacts is not None
     constants, walls = system.constants, system.wall_contacts
     law = contact_parameters(system, 0.0)

@@ -150,9 +150,7 @@ def group_of(communicator: Any = None) -> Alone | RankGroup:
     return RankGroup(world)
 
 
-def division_of(
-    case: Case, ranks: int, position: NDArray[np.float64], radius: NDArray[np.float64], skins: Skins
-) -> Division:
+def division_of(case: Case, ranks: int, particles: Mapping[str, NDArray[Any]], skins: Skins) -> Division:
     """Return the particles and ghosts that each of `ranks` ranks would have at the start of a run.
 
     Parameters
@@ -161,8 +159,8 @@ def division_of(
         Its domain and decomposition.
     ranks : int
         Number of ranks, at least 1.
-    position, radius : (n, 3) and (n,) arrays
-        Of all particles, in their initial order [m].
+    particles : mapping of ndarray
+        Columns ``position``, ``radius`` and ``velocity`` of all, in their initial order.
     skins : Skins
         Levels and reaches.
     """
@@ -172,7 +170,8 @@ def division_of(
     domain = case.domain
     period = np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
     partition = PARTITIONERS[case.decomposition.method](domain.lower, domain.upper)
-    return divide(ranks, position, radius, skins.reach(radius), skins.radii, period, partition)
+    position, radius, velocity = (particles[name] for name in ("position", "radius", "velocity"))
+    return divide(ranks, position, radius, skins.reach(radius, velocity), skins.radii, period, partition)
 
 
 def partition_of(case: Case, position: NDArray[np.float64], lower: Any, upper: Any, ranks: int) -> Any:

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation.arrays import line_zeros, room_for
-from pdem.foundation.kernels import plain
+from pdem.foundation.kernels import plain, threads
+from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays
+from pdem.motion.cluster_members import Members
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR
 from pdem.motion.own_forces import ForcedColumns
 from pdem.motion.rigid_clusters import (
-    ClusterArrays,
     begin_clusters,
+    copied_members,
     finish_clusters,
-    members_in_order,
+    owned_members,
     place_ghosts,
+    write_sphere_tensors,
     write_tensors,
 )
 
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
 
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
+    from pdem.motion.carriers import Placing
     from pdem.simulation.setup import Constants
 
-    Integers = NDArray[np.int64]
+_NONE, _NOTHING = np.zeros(0, np.int32), np.zeros(0)
+_NO_MEMBERS = Members(_NONE, np.zeros(1, np.int64), _NONE, _NONE)
 
 
 class RigidClusters:
@@ -53,54 +58,56 @@ class RigidClusters:
 
     def __init__(self, table: Clusters, constants: Callable[[], Constants]) -> None:
         self.table, self._constants = table, constants
-        self.tensors = np.zeros(0)
-        self._first, self._member = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        self._ghost_row, self._ghost_sphere = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.tensors, self._work = np.zeros(0), np.zeros(0)
+        self._own = self._copies = _NO_MEMBERS
 
     def rows(self, particles: Particles) -> NDArray[np.int32]:
         """Return the rows of the members of owned clusters, and note where all members stand."""
         rows = particles.count + particles.ghosts
         if len(self.tensors) < TENSOR * rows:
             self.tensors = line_zeros(TENSOR * room_for(rows, len(self.tensors) // TENSOR))
-        self._first, self._member = members_in_order(self.table, particles)
-        cluster, ids = particles.column("cluster")[:rows], particles.column("id")[:rows]
-        of_cluster = np.full(rows, -1)
-        members = np.flatnonzero(cluster)
-        of_cluster[members] = self.table.rows_of(cluster[members])
-        sphere = ids + 1 - cluster
-        self._ghost_row, self._ghost_sphere = of_cluster[particles.count :], sphere[particles.count :]
-        write_tensors(
+        self._own, self._copies = (
+            owned_members(self.table, particles),
+            copied_members(self.table, particles),
+        )
+        columns = (particles.column(name) for name in ("cluster", "radius", "material"))
+        write_sphere_tensors(rows, *columns, self._constants().density, self.tensors)
+        for members in (self._own, self._copies):
+            write_tensors(*plain(threads(), self.table.shapes, self._arrays(), members))
+        return self._own.row
+
+    def _arrays(self, packed: NDArray[np.float64] = _NOTHING) -> ClusterArrays:
+        if len(self._work) < threads() * COLUMNS:
+            self._work = line_zeros(threads() * COLUMNS)
+        table, density = self.table, self._constants().density
+        return ClusterArrays(table.states.reshape(-1), table.image, density, self.tensors, packed, self._work)
+
+    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
+        """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
+        return self._begin(particles, dt, placing, 1)
+
+    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing) -> int:
+        """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
+        return self._begin(particles, 2.0 * half, placing, 2)
+
+    def _begin(self, particles: Particles, dt: float, placing: Placing, kicks: int) -> int:
+        worst = np.zeros(threads(), np.int64)
+        begin_clusters(
             *plain(
-                rows, of_cluster, sphere, particles.column("radius"), particles.column("material"),
-                self._constants().density, self.table.shapes, self._arrays,
+                worst, dt, kicks, placing.motion, self.table.shapes, self._arrays(placing.packed), self._own,
+                _columns(particles), placing.fixed,
             )
         )  # fmt: skip
-        return self._member
-
-    @property
-    def _arrays(self) -> ClusterArrays:
-        return ClusterArrays(self.table.states, self.table.image, self._first, self._member, self.tensors)
-
-    def _arguments(self, particles: Particles) -> tuple[Any, ...]:
-        columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
-        return self._constants().density, self.table.shapes, self._arrays, columns
-
-    def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float) -> int:
-        """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
-        return self._begin(particles, dt, 1)
-
-    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float) -> int:
-        """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
-        return self._begin(particles, 2.0 * half, 2)
-
-    def _begin(self, particles: Particles, dt: float, kicks: int) -> int:
-        arguments = self._arguments(particles)
-        return int(begin_clusters(*plain(self.table.count, dt, kicks, self._constants().motion, *arguments)))
+        return int(max(worst.tolist()))
 
     def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:
         """Let the forces on the members act for the other half of the step [s]."""
-        arguments = self._arguments(particles)
-        finish_clusters(*plain(self.table.count, half, self._constants().motion, *arguments))
+        finish_clusters(
+            *plain(
+                threads(), half, self._constants().motion, self.table.shapes, self._arrays(), self._own,
+                _columns(particles),
+            )
+        )  # fmt: skip
 
     def as_spheres(self) -> ForcedColumns:
         """Return the clusters as own forces see them: spheres of their volume and mass; copies."""
@@ -116,27 +123,31 @@ class RigidClusters:
     def set_velocities(self, particles: Particles, velocity: NDArray[np.float64]) -> None:
         """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""
         self.table.velocity[:] = velocity
-        self.finish(particles, self._member, 0.0)
+        self.finish(particles, self._own.row, 0.0)
 
-    def place_ghosts(self, first: int, dt: float, packed: NDArray[np.float64]) -> None:
-        """Write the copies of members, from the row `first` on, where the copies of their clusters are now."""
-        constants = self._constants()
+    def place_ghosts(self, dt: float, packed: NDArray[np.float64]) -> None:
+        """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
         place_ghosts(
             *plain(
-                first, self._ghost_row, self._ghost_sphere, 0.5 * dt, constants.motion, constants.density,
-                self.table.shapes, self._arrays, packed,
+                threads(), 0.5 * dt, self._constants().motion, self.table.shapes, self._arrays(packed), self._copies,
             )
         )  # fmt: skip
 
     @property
     def memory(self) -> int:
         """Bytes held in arrays."""
+        table = self.table
         arrays = (
             self.tensors,
-            self._member,
-            self._first,
-            self.table.states,
-            self.table.image,
-            self.table.number,
+            self._work,
+            *self._own,
+            *self._copies,
+            table.states,
+            table.image,
+            table.number,
         )
         return sum(array.nbytes for array in arrays)
+
+
+def _columns(particles: Particles) -> StepColumns:
+    return StepColumns(*(particles.column(name) for name in StepColumns._fields))

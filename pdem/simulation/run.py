@@ -13,7 +13,7 @@ from pdem.case.restart_checks import check_end
 from pdem.foundation.errors import Interrupted, ObserverError
 from pdem.foundation.signals import SignalFlag, signal_name
 from pdem.output.run_folder import keep_files
-from pdem.output.summary import end_report
+from pdem.output.summary import OverRanks, end_report
 from pdem.simulation.blow_up import BlowUp
 from pdem.simulation.engine import RestartPoint
 from pdem.simulation.forecast import record_speed
@@ -30,6 +30,7 @@ from pdem.simulation.step import allreduce_status_or_stop
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pdem.containers.exchange import Exchange
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
     from pdem.simulation.schedule import Window
@@ -96,12 +97,12 @@ def run(
     simulation.system.own_forces.check_given()
     observation = Observation(simulation, observers)
     observation.call_due()
-    begins = window is None and begins_elsewhere(simulation)
     outputs, simulation.outputs = simulation.outputs, None
     if outputs is None:
         outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
     else:
         outputs.begin_run(quiet=quiet)
+    begins = window is None and begins_elsewhere(simulation)
     simulation.restart_point = RestartPoint(
         Path(simulation.case.output.folder), simulation.case, simulation.step
     )
@@ -306,15 +307,10 @@ class _Run:
         work = exchange.add(np.array([[search.checks], [search.accesses]], np.int64))
         exchange_lines = self._exchange_report()
         sensor_lines = finish_sensors(simulation.system, Path(simulation.case.output.folder))
-        spent = simulation.phases.seconds
-        names = sorted(spent)
-        mine = {"seconds": np.array([spent[name] for name in names])}
-        joined = exchange.collect(mine)
-        if joined is None:
+        table = _over_ranks(simulation.phases.seconds, exchange)
+        if exchange.rank:
             return
         record_speed(measured.particles, simulation.step - step, seconds, exchange.workers)
-        rows = joined["seconds"].reshape(exchange.size, -1)
-        table: dict[str, Any] = {name: rows[:, column].tolist() for column, name in enumerate(names)}
         self.outputs.report(
             end_report(
                 table, measured.particles * (simulation.step - step), seconds,
@@ -337,3 +333,13 @@ class _Run:
                 ],
             )
         )  # fmt: skip
+
+
+def _over_ranks(seconds: Mapping[str, float], exchange: Exchange) -> dict[str, OverRanks]:
+    """Return the times of phases over all ranks, which have the same phases. Collective."""
+    names = sorted(seconds)
+    mine = np.array([seconds[name] for name in names])
+    extremes = exchange.largest(np.concatenate((-mine, mine))).reshape(2, -1)
+    mean = exchange.add(np.rint(mine * 1e9).astype(np.int64)) / (1e9 * exchange.size)
+    times = zip((-extremes[0]).tolist(), mean.tolist(), extremes[1].tolist(), strict=True)
+    return {name: OverRanks(*each) for name, each in zip(names, times, strict=True)}

@@ -97,6 +97,8 @@ class Scripting(Reductions):
         *,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        shape: str | None = None,
+        orientation: ArrayLike | None = None,
     ) -> NDArray[np.int64]:
         """Add particles between two steps. Collective, with the same arguments on every rank.
 
@@ -105,22 +107,26 @@ class Scripting(Reductions):
         position : (n, 3) array_like
             Centres [m], inside the domain and clear of walls and all other particles.
         radius : float or (n,) array_like
-            Radii [m].
+            Radii [m]; of clusters those of the spheres of the same volume.
         material : str
             A material of the case.
         velocity, angular_velocity : (3,) or (n, 3) array_like
             In m/s and rad/s.
+        shape : str, optional
+            A shape of the case, of which all these are clusters, in place of spheres.
+        orientation : (4,) or (n, 4) array_like, optional
+            Quaternions w, x, y, z, by which clusters are turned from how the shape is drawn; not at all by default.
 
         Returns
         -------
         (n,) int64 array
-            Their ids, which no particle has had before.
+            Their ids, which no particle has had before; of clusters those of their first members.
 
         Raises
         ------
         InputError
-            If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or
-            touch others or a wall, or the time step is too long for them. On all ranks, before any change.
+            If the material or shape is unknown, arrays do not fit, values are invalid, particles are outside the
+            domain or touch others or a wall, or the time step is too long for them. On all ranks, before any change.
         CaseError
             If the material has no density or no interaction with those present, or a periodic axis is too short.
 
@@ -132,7 +138,8 @@ class Scripting(Reductions):
         self.before_change()
         columns = checked_columns(
             self.system, self.case, self.meshes, material, position=position, radius=radius,
-            velocity=velocity, angular_velocity=angular_velocity,
+            velocity=velocity, angular_velocity=angular_velocity, shape=shape,
+            orientation=(1.0, 0.0, 0.0, 0.0) if shape is not None and orientation is None else orientation,
         )  # fmt: skip
         ids, contacts = insert_particles(self.system, columns)
         self._rebuild(contacts)

@@ -37,6 +37,11 @@ def _none() -> Indices:
     return np.zeros(0, np.int64)
 
 
+def remembering(ids: Indices, ranks: int) -> Indices:
+    """Return the rank (n,) that remembers what sensors know of the particle of each id."""
+    return ids % ranks
+
+
 @dataclass(eq=False)
 class SensorState:
     """What a sensor has counted; class 0 is all particles, others follow.
@@ -52,10 +57,10 @@ class SensorState:
     line_time, line_mass, flow : float
         Time [s] of the last event before the last line of the series, mass [kg] then, and the flow of that line [kg/s].
     known, value : (n,) int64 arrays
-        On the first rank: ids of particles in the region or near the plane, rising; the step at which each came in, or
-        its side of the plane, 0 or 1.
+        Of those that this rank remembers: ids of particles in the region or near the plane, rising; the step at which
+        each came in, or its side of the plane, 0 or 1.
     stays : (m,) int64 array
-        On the first rank: how many particles have stayed for each number of events.
+        How many particles have stayed for each number of events.
     """
 
     count: Indices

@@ -1,7 +1,7 @@
 """Events of sensors: who has passed a plane, come in, left, or is taken out.
 
-Sums over particles are exact, and what is remembered of single particles is with the first rank, by id: counts do not
-depend on who owns a particle.
+Sums over particles are exact, and what is remembered of single particles is with a rank that follows from their ids:
+counts do not depend on who owns a particle, and no rank remembers all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.simulation.bodies import bodies_of
 from pdem.simulation.insertion_checks import largest_present_speed
 from pdem.simulation.population import remove_particles
+from pdem.simulation.sensor import remembering
 from pdem.simulation.step import migrate_and_rebuild_lists
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from pdem.simulation.bodies import Bodies
     from pdem.simulation.phases import Phases
-    from pdem.simulation.sensor import SensorPlace
+    from pdem.simulation.sensor import SensorPlace, SensorState
     from pdem.simulation.system import System
 
+    Columns = dict[str, NDArray[Any]]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
 
@@ -70,6 +72,11 @@ def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: B
     count = add_by_class(found, kind, bodies.mass[inside], len(state.count))
     found.normalise()
     total = system.exchange.add(np.concatenate((count[:, None], found.limbs), axis=1))
+    _add_counted(state, total)
+
+
+def _add_counted(state: SensorState, total: Indices) -> None:
+    """Add numbers and masses of particles of all ranks, a row for each class."""
     state.count += total[:, 0]
     state.mass.limbs += total[:, 1:]
     state.mass.normalise()
@@ -77,15 +84,14 @@ def _count_removed(system: System, place: SensorPlace, bodies: Bodies, inside: B
 
 def _stay(system: System, place: SensorPlace, ids: Indices) -> None:
     """Note who has come into a region, and how long those stayed that have left it. Collective."""
-    found = system.exchange.collect({"id": ids})
-    if found is None:
-        return
-    state, now = place.state, np.sort(found["id"])
+    exchange, state = system.exchange, place.state
+    now = np.sort(exchange.route({"id": ids}, remembering(ids, exchange.size))["id"])
     at, is_known = _look_up(state.known, now)
     since = np.where(is_known, state.value[at] if len(state.value) else 0, system.step)
     left = ~np.isin(state.known, now, assume_unique=True)
     events = (system.step - state.value[left]) // place.interval
-    stays = np.bincount(events, minlength=len(state.stays)).astype(np.int64)
+    longest = int(exchange.largest(np.array([events.max(initial=-1)]))[0])
+    stays = exchange.add(np.bincount(events, minlength=max(longest + 1, len(state.stays))).astype(np.int64))
     stays[: len(state.stays)] += state.stays
     state.known, state.value, state.stays = now, since, stays
 
@@ -105,37 +111,40 @@ def _pass(system: System, place: SensorPlace, own: Bodies, present: Booleans) ->
     near = np.flatnonzero((np.abs(distance) <= place.layer) & present)
     kind = place.class_of({"material": own.material[near], "radius": own.radius[near]})
     columns = {
-        "id": own.id[near], "side": (distance[near] >= 0.0).astype(np.int64),
-        "within": within[near].astype(np.int64), "kind": kind, "mass": own.mass[near],
+        "id": own.id[near], "owner": np.full(len(near), exchange.rank),
+        "side": (distance[near] >= 0.0).astype(np.int64), "within": within[near].astype(np.int64), "kind": kind,
+        "mass": own.mass[near],
     }  # fmt: skip
     _warn_of_speed(system, place)
-    joined = exchange.collect(columns)
-    passed = None if joined is None else _count_passed(place, joined)
-    state, ids = exchange.share(None if passed is None else (_public(place), passed))
-    if exchange.rank:
-        place.state.count, place.state.mass = state
-    taken = np.isin(own.id, ids) & present if place.section.remove else np.zeros(len(own.id), np.bool_)
-    return np.asarray(taken)
+    came = exchange.route(columns, remembering(columns["id"], exchange.size))
+    counted, passed = _count_passed(place, came)
+    _add_counted(place.state, exchange.add(counted))
+    if not place.section.remove:
+        return np.zeros(len(own.id), np.bool_)
+    taken = exchange.route({"id": passed["id"]}, passed["owner"])["id"]
+    return np.asarray(np.isin(own.id, taken) & present)
 
 
-def _public(place: SensorPlace) -> tuple[Indices, ExactSums]:
-    return place.state.count, place.state.mass
+def _count_passed(place: SensorPlace, came: Columns) -> tuple[Indices, Columns]:
+    """Compare sides with those at the last event.
 
-
-def _count_passed(place: SensorPlace, joined: dict[str, NDArray[Any]]) -> Indices:
-    """Compare sides with those at the last event; return the ids of those that have passed along the normal."""
-    state, order = place.state, np.argsort(joined["id"])
-    ids, side, within, kind, mass = (joined[name][order] for name in ("id", "side", "within", "kind", "mass"))
+    Returns the numbers and the limbs of the masses of those that have passed, a row for each class, and the columns of
+    those that have passed along the normal.
+    """
+    state, order = place.state, np.argsort(came["id"])
+    ids, side, within, kind, mass = (came[name][order] for name in ("id", "side", "within", "kind", "mass"))
     at, is_known = _look_up(state.known, ids)
     before = np.where(is_known, state.value[at] if len(state.value) else 0, side)
     sign = np.where(within == 1, side - before, 0)
-    for number in range(len(state.count)):
+    found, count = ExactSums(state.mass.names), np.zeros(len(state.count), np.int64)
+    for number in range(len(count)):
         mine = sign if number == 0 else np.where(kind == number, sign, 0)
-        state.count[number] += int(mine.sum())
-        state.mass.add(str(number), mine * mass)
-    state.mass.normalise()
+        count[number] = mine.sum()
+        found.add(str(number), mine * mass)
+    found.normalise()
     state.known, state.value = ids, side
-    return ids[sign > 0]
+    passed = {name: came[name][order][sign > 0] for name in ("id", "owner")}
+    return np.concatenate((count[:, None], found.limbs), axis=1), passed
 
 
 def _warn_of_speed(system: System, place: SensorPlace) -> None:

@@ -40,7 +40,7 @@ def sensor_values(
     if place.counts_passage:
         values += _passage(system, place, line)
     if sensor.residence:
-        events = system.exchange.share(place.state.stays)
+        events = place.state.stays
         number = int(events.sum())
         mean = int(np.arange(len(events)) @ events) / max(number, 1)
         values += [number, mean * place.interval * place.step]
@@ -81,9 +81,9 @@ def _contacts_if_asked(system: System) -> ActingContacts | None:
     return acting_contacts(system) if asked else None
 
 
-def stays_of(system: System, place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the times [s] that particles have stayed in a region, and how many each, on every rank. Collective."""
-    stays: NDArray[np.int64] = system.exchange.share(place.state.stays)
+def stays_of(place: SensorPlace) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the times [s] that particles have stayed in a region, and how many each."""
+    stays = place.state.stays
     times = np.arange(len(stays)) * (place.interval * place.step)
     return times.astype(np.float64), stays
 
@@ -97,7 +97,7 @@ def finish_sensors(system: System, folder: Path) -> list[str]:
             word = "passed" if place.section.region is None else "taken out"
             lines.append(f"sensor {place.name}: {counted(count, 'particle')} {word}, {mass:.6g} kg")
         if place.section.residence:
-            times, stays = stays_of(system, place)
+            times, stays = stays_of(place)
             path = folder / f"{place.name}_residence.csv"
             lines.append(f"sensor {place.name}: {counted(int(stays.sum()), 'stay')} in {path}")
             if system.exchange.rank == 0:

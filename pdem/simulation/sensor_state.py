@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.sums import ExactSums
-from pdem.simulation.sensor import SensorState
+from pdem.simulation.sensor import SensorState, remembering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from pdem.simulation.sensor import SensorPlace
     from pdem.simulation.system import System
 
 SENSORS, SUMS, KNOWN, STAYS = "sensors", "sensor_sums", "sensor_particles", "sensor_stays"
 """Names of the groups of a checkpoint: a row for each sensor, for each of its classes, for each particle that it
-remembers, and for each duration of a stay. Of the last two only the first rank has the rows."""
+remembers, and for each duration of a stay. Of the particles each rank has some."""
 
 
 def sensor_groups(system: System) -> dict[str, dict[str, NDArray[Any]]]:
@@ -67,8 +68,15 @@ def load_sensors(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]
         place.state = SensorState(sums["count"][of_class].copy(), ExactSums(names, sums["mass"][of_class]))
         for name in ("last", "line_time", "line_mass", "flow"):
             setattr(place.state, name, stored[name][row].item())
-        if system.exchange.rank == 0:
-            remembered = known["key"] == place.key
-            place.state.known, place.state.value = known["id"][remembered], known["value"][remembered]
-            place.state.stays = stays["count"][stays["key"] == place.key]
+        place.state.stays = stays["count"][stays["key"] == place.key]
+        _load_known(system, place, known)
     system.sensors.plan()
+
+
+def _load_known(system: System, place: SensorPlace, known: Mapping[str, NDArray[Any]]) -> None:
+    """Hand what is known of single particles to the ranks that remember them. Collective."""
+    mine = known["key"] == place.key
+    columns = {name: known[name][mine] for name in ("id", "value")}
+    came = system.exchange.route(columns, remembering(columns["id"], system.exchange.size))
+    order = np.argsort(came["id"])
+    place.state.known, place.state.value = came["id"][order], came["value"][order]

@@ -238,6 +238,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
     over = Alone() if over is None else over
     wanted = case.detection
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
+    by_speed = wanted.skin == "auto" and wanted.method == "hgrid"
     radii, counts = binned_radii(particles["radius"], over)
     largest = float(radii.max(initial=0.0)) or 1.0
     if not isinstance(wanted.cell_sizes, str):
@@ -252,8 +253,8 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
         # On rank 0 alone: the measured time of a search differs between ranks, and logarithms between processors.
         chosen = over.share(_automatic_levels(case, radii, counts, density) if over.rank == 0 else None)
         limits = 0.5 * chosen.sizes
-        return Skins(np.append(limits[limits < largest], largest), fraction, chosen)
-    return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction)
+        return Skins(np.append(limits[limits < largest], largest), fraction, chosen, by_speed=by_speed)
+    return Skins(np.unique(np.append(limits[limits < largest], largest)), fraction, by_speed=by_speed)
 
 
 def _density(case: Case, position: NDArray[np.float64], unit: float, over: Exchange) -> float:

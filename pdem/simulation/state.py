@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ORDER = {
     "particles": ("id",), "clusters": ("number",), "contacts": ("lower", "higher"), "wall_contacts": ("id",),
+    KNOWN: ("key", "id"),
 }  # fmt: skip
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
@@ -102,20 +103,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (
-        GROUP,
-        STATES,
-        WAITING,
-        SENSORS,
-        SUMS,
-        KNOWN,
-        STAYS,
-        STAGES,
-        OBSERVERS,
-        OBSERVED,
-        AVERAGES,
-        CELLS,
-    ):
+    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, OBSERVERS, OBSERVED, AVERAGES, CELLS):
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})

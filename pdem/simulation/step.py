@@ -180,7 +180,9 @@ def tune_skin(system: System, phases: Phases) -> None:
     rows = system.particles.count + system.particles.ghosts
     lists = Lists(system.pair_contacts.candidates, system.pair_contacts.count, rows)
     before = system.skins.fraction
-    system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share)
+    system.skins.measure_speeds(system.particles.radius, system.particles.velocity, system.exchange)
+    life = system.skins.life / system.constants.step
+    system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share, life)
     if system.skins.fraction != before:
         system.settings_tuner.discard_times()
     system.search.set_limits(system.skins.cell_sizes)

@@ -203,6 +203,7 @@ class System:
         self.population, self.population_change = int(self.exchange.add(np.array([own.count]))[0]), 0
         skins.beyond = self.constants.adhesion_half_gaps
         constants, wanted = self.constants, self._detection
+        skins.measure_speeds(own.radius, own.velocity, self.exchange)
         self.skins = skins
         self.search = make_search(
             wanted.method,
@@ -270,7 +271,7 @@ class System:
             room = len(own.column("id"))
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
             self._inverse_inertia = np.zeros(room)
-        self.skins.write(own.column("radius")[:rows], self._skin, self._reach)
+        self.skins.write(own.column("radius")[:rows], own.column("velocity")[:rows], self._skin, self._reach)
         self._reference[: own.count] = own.position
         write_inverse_inertia(
             own.count,

@@ -221,7 +221,7 @@ def sliding_down(axes: Any, full: bool) -> list[Finding]:
         rows.append((tilt, float(np.linalg.norm(own_spins(simulation)[1][0]))))
         drift = max(drift, abs(float(simulation.clusters.position[0, 0])))
     tilts, spins = np.array(rows).T
-    theory = _fallen(start, tilts)
+    theory = spin_of_fallen(start, tilts)
     axes.plot(np.degrees(tilts), theory, "k", np.degrees(tilts), spins, ".")
     axes.set(
         xlabel="angle to the vertical [deg]", ylabel="angular velocity [rad/s]", title="a rod slides down"
@@ -233,7 +233,8 @@ def sliding_down(axes: Any, full: bool) -> list[Finding]:
     return [*findings, Finding("its centre aside [m]", drift, 1e-12, 0.0, at_most=True)]
 
 
-def _fallen(start: float, tilt: Floats) -> Floats:
+def spin_of_fallen(start: float, tilt: Floats) -> Floats:
+    """Return the angular velocity [rad/s] of a slender rod that slides down on a smooth floor from a tilt [rad]."""
     return np.sqrt(
         6.0 * GRAVITY * (math.cos(start) - np.cos(tilt)) / (HALF * (1.0 + 3.0 * np.sin(tilt) ** 2))
     )

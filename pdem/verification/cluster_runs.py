@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.mesh import Mesh
+
     Floats = NDArray[np.float64]
 
 GRAVITY = 9.81
@@ -81,7 +83,7 @@ def cluster(shape: str, place: Sequence[float], **more: Any) -> dict[str, Any]:
 
 def simulate(
     groups: Sequence[Mapping[str, Any]], shapes: Mapping[str, Any], step: float, law: Mapping[str, Any] | None = None,
-    **domain: Any,
+    mesh: Mesh | None = None, method: str = "signed", **domain: Any,
 ) -> Simulation:  # fmt: skip
     """Return a simulation of clusters above a floor at height 0.
 
@@ -95,6 +97,10 @@ def simulate(
         [s].
     law : mapping, optional
         Keys of the linear law with other values than those of a smooth one without loss.
+    mesh : Mesh, optional
+        In place of the floor.
+    method : str
+        How contacts with walls are resolved.
     **domain
         Keys of ``[domain]``.
     """
@@ -104,9 +110,11 @@ def simulate(
         "domain": {"lower": [-1.0] * 3, "upper": [1.0] * 3, "outside": "keep", **domain},
         "materials": {"grain": {"density": DENSITY}, "steel": {}},
         "interactions": {"grain-grain": contact, "grain-steel": contact, "steel-steel": _ROUGH},
-        "shapes": dict(shapes), "particles": list(groups), "walls": [{"material": "steel", **FLOOR}],
+        "shapes": dict(shapes), "particles": list(groups), "detection": {"walls": method},
+        "walls": [{"material": "steel", **(FLOOR if mesh is None else {"mesh": "given"})}],
     }  # fmt: skip
-    return Simulation(Case.from_text(tomli_w.dumps(document)), threads=1)
+    case = Case.from_text(tomli_w.dumps(document))
+    return Simulation(case, threads=1, meshes=None if mesh is None else [mesh])
 
 
 def own_spins(simulation: Simulation) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.verification.h2_clusters import on_meshes, sliding_down_meshes
 from pdem.verification.h2_holes import holes
 from pdem.verification.h2_impacts import continuity, impacts
 from pdem.verification.h2_limits import across_facets, concave
@@ -29,4 +30,6 @@ def run(notebook: Notebook) -> Iterator[Table]:
     yield sliding_as_published(notebook)
     yield concave(notebook)
     yield across_facets(notebook)
+    yield on_meshes(notebook)
+    yield sliding_down_meshes(notebook)
     yield from mixer(notebook)

@@ -19,6 +19,8 @@ from pdem.verification.model_runs import (
     on_plane,
     pair_of,
     rebounds,
+    spinning,
+    weight_overlap,
 )
 from pdem.verification.study import Finding
 
@@ -87,7 +89,10 @@ def restitution(model: Model, axes: Any) -> list[Finding]:
     for wanted in RESTITUTIONS:
         subject = pair_of(model.but(restitution=wanted))
         found, _ = rebounds(
-            subject, speeds, 0.01 * subject.duration(SPEED), 10.0 * subject.duration(speeds[0])
+            subject,
+            speeds,
+            0.01 * subject.duration(SPEED),
+            max(10.0, 6.0 / wanted) * subject.duration(speeds[0]),
         )
         axes.semilogx(speeds, found, "o-")
         axes.axhline(wanted, color="0.7", linestyle="--")
@@ -297,6 +302,43 @@ def rolling_out(model: Model, axes: Any) -> list[Finding]:
     return [
         Finding("way until it stops [m]", float(place[-1]), 0.5 * begun**2 / slowing, 5e-3),
         Finding("slows down by [m/s2]", float(-rolls[later] / time[later]), slowing, 1e-3),
+    ]
+
+
+def twisting_out(model: Model, axes: Any) -> list[Finding]:
+    """Compare how a spinning sphere stops with the torque of sliding: 2/3 a mu m g by the area, or mu R m g."""
+    table = model.interaction["twisting"]
+    arm = 2.0 / 3.0 * math.sqrt(RADIUS * weight_overlap()) if table["model"] == "marshall" else RADIUS
+    friction = table.get("friction", model.interaction["friction"])
+    slowing, spin = friction * arm * GRAVITY / (0.4 * RADIUS**2), 20.0
+    stop = spin / slowing
+    time, rate = spinning(model.interaction, spin, 1.5 * stop)
+    axes.plot(time, np.maximum(spin - slowing * time, 0.0), "k", time, rate, ":", linewidth=2.5)
+    axes.set(xlabel="time [s]", ylabel="angular velocity [rad/s]", title="twisting out")
+    slides = rate > 0.1 * spin
+    slope, begin = np.polyfit(time[slides], rate[slides], 1)
+    return [
+        Finding("slows down by [rad/s2]", float(-slope), slowing, 5e-3),
+        Finding("time until it stops [s]", float(-begin / slope), stop, 0.01),
+        Finding(
+            "rate after that, over the first", float(np.abs(rate[-10:]).max() / spin), 0.01, 0.0, at_most=True
+        ),
+    ]
+
+
+def slow_impacts(model: Model, axes: Any) -> list[Finding]:
+    """Compare what impacts take from the speed with 1 - e = C b - 3/5 (C b)^2, C = 1.15344, b ~ v^(1/5)."""
+    speeds = np.array([0.01, 0.1, 1.0]) * SPEED
+    k = 4.0 / 3.0 * EFFECTIVE * math.sqrt(0.5 * RADIUS) / (0.5 * MASS)
+    subject = pair_of(model.interaction)
+    found, _ = rebounds(subject, speeds, 0.005 * subject.duration(SPEED), 10.0 * subject.duration(speeds[0]))
+    x = 1.15344 * 1.5 * model.interaction["dissipative_time"] * k**0.4 * speeds**0.2
+    wanted = x - 0.6 * x**2
+    axes.loglog(speeds, wanted, "k", speeds, 1.0 - found, "o")
+    axes.set(xlabel="impact speed [m/s]", ylabel="1 - restitution", title="impacts")
+    return [
+        Finding(f"1 - restitution at {speed:g} m/s", 1.0 - float(value), float(theory), 0.02)
+        for speed, value, theory in zip(speeds, found, wanted, strict=True)
     ]
 
 

@@ -107,12 +107,16 @@ class Rolled(NamedTuple):
     speed: Floats
 
 
+def weight_overlap() -> float:
+    """Return the overlap of a sphere with a plane on which it lies [m]."""
+    return float((MASS * GRAVITY / (8.0 / 3.0 * EFFECTIVE * math.sqrt(RADIUS))) ** (2.0 / 3.0))
+
+
 def on_plane(interaction: Mapping[str, Any], slope: float, speed: float, time: float) -> Rolled:
     """Return the motion of a sphere on a plane with a slope [rad], that rolls with a speed [m/s] at first."""
-    sinks = (MASS * GRAVITY / (8.0 / 3.0 * EFFECTIVE * math.sqrt(RADIUS))) ** (2.0 / 3.0)
     gravity = GRAVITY * math.sin(slope), 0.0, -GRAVITY * math.cos(slope)
     case = case_of(
-        interaction, [[0.0, 0.0, RADIUS - sinks]], gravity, velocity=[speed, 0.0, 0.0],
+        interaction, [[0.0, 0.0, RADIUS - weight_overlap()]], gravity, velocity=[speed, 0.0, 0.0],
         angular_velocity=[0.0, speed / RADIUS, 0.0], step=1e-5,
     )  # fmt: skip
     simulation, rows, samples = Simulation(case, threads=1), [], 100
@@ -122,6 +126,22 @@ def on_plane(interaction: Mapping[str, Any], slope: float, speed: float, time: f
         assert found is not None
         rows.append((simulation.time, found["position"][0, 0], found["velocity"][0, 0]))
     return Rolled(*np.array(rows).T)
+
+
+def spinning(interaction: Mapping[str, Any], spin: float, time: float) -> tuple[Floats, Floats]:
+    """Return times [s] and rates [rad/s] of a sphere that lies on a plane and spins about its normal at first."""
+    case = case_of(
+        interaction, [[0.0, 0.0, RADIUS - weight_overlap()]], (0.0, 0.0, -GRAVITY), angular_velocity=[0.0, 0.0, spin],
+        step=1e-5,
+    )  # fmt: skip
+    simulation, rows, samples = Simulation(case, threads=1), [], 100
+    for _ in range(samples):
+        simulation.advance(max(1, round(time / 1e-5 / samples)))
+        found = simulation.gather()
+        assert found is not None
+        rows.append((simulation.time, found["angular_velocity"][0, 2]))
+    times, rates = np.array(rows).T
+    return times, rates
 
 
 def heap(interaction: Mapping[str, Any], time: float) -> tuple[Floats, Floats]:

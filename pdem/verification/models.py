@@ -29,7 +29,9 @@ from pdem.verification.model_checks import (
     restitution,
     rolling_out,
     slope,
+    slow_impacts,
     sticking,
+    twisting_out,
 )
 from pdem.verification.study import Table
 
@@ -107,6 +109,31 @@ MODELS = (
         "constant-torque", "Wensrich, Katterfeld, Powder Technology 217 (2012) 409, type A",
         {**_GRAINS, "rolling": {"model": "constant-torque", "friction": ROLLING_FRICTION}}, (rolling_out,),
     ),
+    Model(
+        "rolling-sds", "Luding, Granular Matter 10 (2008) 235",
+        {
+            **_GRAINS,
+            "rolling": {"model": "sds", "friction": ROLLING_FRICTION, "stiffness": 200.0, "damping": 0.4},
+        },
+        (slope, rolling_out),
+    ),
+    Model(
+        "twisting-sds", "Luding, Granular Matter 10 (2008) 235",
+        {**_GRAINS, "twisting": {"model": "sds", "friction": 0.1, "stiffness": 1e-5, "damping": 1e-8}},
+        (twisting_out,),
+    ),
+    Model(
+        "twisting-marshall", "Marshall, J. Comput. Phys. 228 (2009) 1541",
+        {**_GRAINS, "twisting": {"model": "marshall"}}, (twisting_out,),
+    ),
+    Model(
+        "walton-braun", "Walton, Braun, J. Rheology 30 (1986) 949: the same rebound at all speeds",
+        {"friction": 0.5, "law": "walton-braun", "normal_stiffness": 1e3, "restitution": 0.5}, (restitution,),
+    ),
+    Model(
+        "viscoelastic", "Schwager, Poeschel, Phys. Rev. E 57 (1998) 650",
+        {"friction": 0.5, "law": "viscoelastic", "dissipative_time": 2e-6}, (slow_impacts,),
+    ),
 )  # fmt: skip
 """The models of the study; a new one is one entry."""
 
@@ -134,5 +161,14 @@ ON_RANKS = (
         'adhesion={model="jkr", work_of_adhesion=0.05}, rolling={model="spring", friction=0.2}',
     ),
     _with("linear and constant torque", 'law="linear", normal_stiffness=1e4, rolling_friction=0.1'),
+    _with(
+        "eepa, sds and marshall",
+        'law="eepa", plasticity=0.5, work_of_adhesion=0.05, rolling={model="sds", friction=0.2, stiffness=20.0}, '
+        'twisting={model="marshall"}',
+    ),
+    _with(
+        "liquid bridges",
+        'adhesion={model="liquid-bridge", surface_tension=0.05, contact_angle=10.0, relative_volume=1e-3}',
+    ),
 )
 """Cases with the models that are compared over ranks."""

@@ -24,11 +24,18 @@ def exchange_of(periodic, method="bisection"):
     return RankExchange(describe(MPI.COMM_WORLD, 1), [0.0] * 3, [1.0] * 3, periodic, method)
 
 
-def ghosts_of(exchange, position, radius, radii):
+def reach_of(radius, velocity):
+    """Fast particles reach farther."""
+    return SKIN * radius * (1.0 + np.linalg.norm(velocity, axis=1))
+
+
+def ghosts_of(exchange, position, radius, radii, velocity=None):
     """Return the owned particles and the ids of the ghosts of this rank."""
-    own = owned_rows(exchange, position)
-    particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
-    exchange.make_ghosts(particles, lambda some: SKIN * some, radii)
+    own, velocity = owned_rows(exchange, position), 0.0 * position if velocity is None else velocity
+    particles = Particles(
+        {"id": own, "radius": radius[own], "position": position[own], "velocity": velocity[own]}
+    )
+    exchange.make_ghosts(particles, reach_of, radii)
     ghosts = particles.column("id")[particles.count : particles.count + particles.ghosts]
     for name, column in (("position", position), ("radius", radius)):
         held = particles.column(name)[particles.count : particles.count + particles.ghosts]
@@ -39,7 +46,7 @@ def ghosts_of(exchange, position, radius, radii):
 @pytest.mark.ranks(2, 3, 4, 8, timeout=240)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_pair_across_ranks_has_its_ghosts(ranks, seed):
-    """Against all pairs; large particles may be larger than a part of space."""
+    """Against all pairs; large and fast particles may reach farther than a part of space."""
     rng = np.random.default_rng(seed)
     count = int(rng.choice([0, 1, 5, 60, 700]))
     position, radius = (
@@ -48,15 +55,17 @@ def test_every_pair_across_ranks_has_its_ghosts(ranks, seed):
     )
     if seed % 2:
         position = rng.uniform(0.0, 1.0, 3) ** 4 * position
+    velocity = rng.exponential(rng.choice([0.0, 0.3, 3.0]), (count, 1)) * [0.0, 1.0, 0.0]
     levels = np.sort(rng.choice([0.005, 0.01, 0.03, 0.1], rng.integers(0, 4), replace=False))
     radii = np.append(levels[levels < radius.max(initial=0.4)], radius.max(initial=0.4))
     periodic = rng.choice([True, False], 3)
     exchange = exchange_of(periodic, str(rng.choice(["slabs", "bisection"])))
-    own, ghosts = ghosts_of(exchange, position, radius, radii)
+    own, ghosts = ghosts_of(exchange, position, radius, radii, velocity)
     assert len(set(ghosts.tolist())) == len(ghosts)
     apart = position[own][:, None] - position[None]
     apart -= np.where(periodic, np.round(apart), 0.0)
-    near = np.linalg.norm(apart, axis=2) <= SKIN * (radius[own][:, None] + radius[None])
+    reach = reach_of(radius, velocity)
+    near = np.linalg.norm(apart, axis=2) <= reach[own][:, None] + reach[None]
     needed = set(np.flatnonzero(near.any(axis=0)).tolist()) - set(own.tolist())
     assert needed <= set(ghosts.tolist())
 

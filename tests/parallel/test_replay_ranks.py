@@ -29,7 +29,7 @@ def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
     patient_barrier(comm)
 
 
-@pytest.mark.ranks(2, timeout=300)
+@pytest.mark.ranks(2, timeout=600)
 def test_events_and_a_blow_up_are_replayed_on_other_ranks(ranks, shared_path):
     """A run with everything is replayed on all ranks, over the end of a stage, and on one; so is one that blows up."""
     comm = communicator()
@@ -41,6 +41,17 @@ def test_events_and_a_blow_up_are_replayed_on_other_ranks(ranks, shared_path):
     if comm.rank == 0:
         alone = pdem.replay(shared_path / "run", 0.0075, 0.0085, output=shared_path / "alone")
         assert alone.same == (300, 400, 450)
+    pdem.Simulation(
+        case_in(shared_path / "b", "time.end=0.003", "interactions.grain-steel.friction=0.4"), comm
+    ).run()
+    differs = pdem.first_difference(shared_path / "run", shared_path / "b", comm=comm)
+    assert (differs.kind, differs.before) == ("motion", differs.step - 1)
+    assert differs.contact.a["coefficient tangential.friction"] == 0.5
+    assert pdem.forgetting(shared_path / "b", size=1e-9, end=0.002, comm=comm).largest[-1] > 0.0
+    if comm.rank == 0:
+        alone = pdem.first_difference(shared_path / "run", shared_path / "b")
+        assert list(alone.contact.lines()) == list(differs.contact.lines())
+        assert alone.entry == differs.entry
     weak = case_in(shared_path / "weak", "limits.largest_overlap=0.2", "output.checkpoint_every=0.001")
     with pytest.raises(BlowUpError) as first:
         pdem.Simulation(weak, comm).run()

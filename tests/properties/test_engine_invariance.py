@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cases import Grains, box, simulate, state_of
+from pdem.detection import skins
 from pdem.simulation import skin_tuner
 from pdem.simulation.settings_tuner import SettingsTuner
 
@@ -71,6 +72,17 @@ def test_a_skin_that_changes_while_running_changes_no_bit(tmp_path, monkeypatch,
     run = simulate(tmp_path, grains, **given)
     run.advance(STEPS)
     assert len(seen) > 5
+    same(run, expected)
+
+
+def test_skins_of_fast_and_slow_particles_change_no_bit(tmp_path, monkeypatch, expected):
+    monkeypatch.setattr(skins, "AT_REST", 0.01)
+    monkeypatch.setattr(skins, "WIDEST", 4.0)
+    grains, given = options()
+    run = simulate(tmp_path, grains, **given)
+    run.advance(STEPS)
+    skin = run.system.skin
+    assert skin.max() > 5.0 * skin.min()
     same(run, expected)
 
 

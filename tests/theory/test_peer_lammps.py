@@ -9,14 +9,18 @@ impacts agree as far as those differences allow, and that is what is asked here.
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
+import tomli_w
 
 from pdem import Simulation
 from pdem.benchmark.cases import Start
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun
+from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 
@@ -163,3 +167,73 @@ def test_an_oblique_impact_with_friction_turns_the_same(slope, allowed):
     assert abs(ours["angular_velocity"][0, 2]) > 1.0
     assert difference(ours, theirs, "velocity") < allowed
     assert difference(ours, theirs, "angular_velocity") < allowed
+
+
+def test_clusters_move_as_rigid_bodies_of_lammps():
+    """Pairs of spheres that just touch, for which the sum of the spheres is the union, collide without loss."""
+    sites = (np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3) + 0.5) * WIDTH / 4.0
+    bodies = {"material": "grain", "shape": "pair", "positions": sites.tolist(), "orientation": {"random": 3}}
+    bodies["velocity"], bodies["angular_velocity"] = {"random": 0.4, "seed": 2}, [30.0, -20.0, 10.0]
+    document = tomllib.loads(
+        CASE.format(step=2e-6, restitution=1.0, friction=0.0, periodic="[true, true, true]")
+    )
+    document["shapes"] = {"pair": {"spheres": [[-1.7e-3, 0.0, 0.0, 1.7e-3], [1.7e-3, 0.0, 0.0, 1.7e-3]]}}
+    case = Case.from_text(tomli_w.dumps(document | {"particles": [bodies]}))
+    begin = Start(case, [], initial_particles(case, []))
+    ours, theirs = both(begin, "granular", steps=4000)
+    turned = np.linalg.norm(ours["velocity"] - begin.particles["velocity"], axis=1)
+    assert np.count_nonzero(turned > 0.1) >= 10  # there were impacts
+    assert difference(ours, theirs, "velocity") < 2e-3
+    assert difference(ours, theirs, "angular_velocity") < 2e-3
+
+
+WORK = 0.02
+"""Work of adhesion of the pairs below [J/m2]: their largest pull is some 25 times their weight."""
+
+
+def sticky_pair(
+    gap, speed, spins=((0.0, 0.0, 0.0),) * 2, *, rolling=0.0, twisting=0.0, friction=0.5, step=1e-6
+):
+    """Return two spheres of 1 mm on the axis x, `gap` apart, that come together at a speed; with all models at once."""
+    document = tomllib.loads(
+        CASE.format(step=step, restitution=1.0, friction=friction, periodic="[true, true, true]")
+    )
+    document["interactions"]["grain-grain"] |= {
+        "adhesion": {"model": "jkr", "work_of_adhesion": WORK, "detach": "force"},
+        "rolling": {"model": "sds", "friction": rolling, "stiffness": 30.0, "damping": 1e-3},
+        "twisting": {"model": "sds", "friction": twisting, "stiffness": 2e-5, "damping": 1e-10},
+    }
+    place = [[0.015 - 1e-3 - 0.5 * gap, 0.015, 0.015], [0.015 + 1e-3 + 0.5 * gap, 0.015, 0.015]]
+    velocity = [[0.5 * speed, 0.0, 0.0], [-0.5 * speed, 0.0, 0.0]]
+    return Start(Case.from_text(tomli_w.dumps(document)), [], table(place, [1e-3] * 2, velocity, spins))
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1e-7, 1e-6, 1e-5])
+def test_forces_of_jkr_are_the_same(overlap):
+    ours, theirs = both(sticky_pair(-overlap - 1e-15, 0.0), "granular")
+    assert difference(ours, theirs, "force") < 1e-6  # of an overlap of 1e-7 m places have eight digits
+
+
+@pytest.mark.parametrize(
+    ("speed", "sticks", "steps"), [(1e-3, True, 2000), (2e-3, False, 6000), (0.1, False, 2000)]
+)
+def test_impacts_of_jkr_are_the_same(speed, sticks, steps):
+    """A slow one ends in an oscillation; a faster one rebounds with what is left."""
+    ours, theirs = both(sticky_pair(1e-9, speed), "granular", steps=steps)
+    apart = ours["position"][1, 0] - ours["position"][0, 0]
+    assert (apart < 2.0e-3) == sticks
+    np.testing.assert_allclose(ours["velocity"], theirs["velocity"], atol=0.05 * speed)
+
+
+def test_rolling_and_twisting_sds_are_the_same():
+    """Spins against each other about y roll, and about x twist; the impact is over when they are compared."""
+    for spins, keys in (
+        ([[0.0, 20.0, 0.0], [0.0, -20.0, 0.0]], {"rolling": 0.3}),
+        ([[20.0, 0.0, 0.0], [-20.0, 0.0, 0.0]], {"twisting": 0.3}),
+    ):
+        begin = sticky_pair(1e-9, 0.2, spins, **keys)
+        ours, theirs = both(begin, "granular", steps=2500)
+        lost = np.abs(ours["angular_velocity"] - spins).max()
+        assert lost > 1.0
+        np.testing.assert_allclose(ours["angular_velocity"], theirs["angular_velocity"], atol=0.02 * lost)
+        np.testing.assert_allclose(ours["velocity"], theirs["velocity"], atol=2e-3)

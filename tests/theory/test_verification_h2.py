@@ -10,7 +10,7 @@ import pytest
 from pdem.case.example_cases import example_text
 from pdem.case.model import Case
 from pdem.papers.h2_meshes import crease
-from pdem.verification import h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
+from pdem.verification import h2_clusters, h2_holes, h2_impacts, h2_limits, h2_mixer, h2_sliding, h2_stages
 from pdem.verification.h2_runs import MASS, METHODS, example, follow
 from pdem.verification.study import Finding, Notebook, Table
 
@@ -43,6 +43,19 @@ def test_parts_of_the_study_pass(part, tmp_path):
 def test_parts_of_the_study_pass_with_the_steps_of_the_paper(part, tmp_path, monkeypatch):
     monkeypatch.setattr(h2_impacts, "_FULL_END", 0.9)
     assert off(part(Notebook(tmp_path, full=True)).findings) == []
+
+
+def test_clusters_do_not_see_the_mesh_of_a_floor(tmp_path, monkeypatch):
+    """A rod crosses edges with all of its spheres; half of the run is enough for that."""
+    monkeypatch.setattr(h2_clusters, "_SAMPLES", 20)
+    monkeypatch.setattr(h2_clusters, "_START", np.radians(35.0))
+    notebook = Notebook(tmp_path)
+    assert off(h2_clusters.sliding_down_meshes(notebook).findings) == []
+    assert off(h2_clusters.on_meshes(notebook).findings) == []
+    _, run = h2_clusters.thrown(h2_clusters.MESHES["600 triangles"], "signed", samples=1)
+    assert run.meshes[0].facet_count > 500
+    assert len(off(h2_clusters.differences("h2", np.full(9, 1e-8)))) == 3
+    assert all(path.stat().st_size > 10_000 for path in notebook.plots)
 
 
 @pytest.mark.parametrize("method", METHODS)

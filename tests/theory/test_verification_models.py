@@ -57,7 +57,7 @@ def test_all_models(tmp_path, model):
 
 def test_cases_over_ranks_have_all_models():
     texts = " ".join(text for example in models.ON_RANKS for text in example.settings)
-    for model in ("jkr", "spring", "linear", "rolling_friction"):
+    for model in ("jkr", "spring", "linear", "rolling_friction", "eepa", "sds", "marshall", "liquid-bridge"):
         assert model in texts
     assert len({variant.ranks for variant in models.VARIANTS}) == 4
     assert any(variant.before for variant in models.VARIANTS)

@@ -135,7 +135,9 @@ def test_memory_where_the_system_tells_less(monkeypatch, tmp_path):
 
 
 def test_large_cases_are_measured_only_when_named():
-    assert {"dense-bed-1m", "mesh-million", "models"} == set(names_of_cases()) - set(default_names())
+    assert {"dense-bed-1m", "mesh-million", "models", "clusters-2", "clusters-4", "clusters-8"} == set(
+        names_of_cases()
+    ) - set(default_names())
     assert find_case("dense-bed-1m").only_named
     assert (
         measure.warm_up_of(find_case("dense-bed-1m")) < measure.WARM_UP_STEPS == measure.warm_up_of(CASES[0])

@@ -84,15 +84,15 @@ class AsIfFree:
     def rows(self, particles):
         return np.flatnonzero(np.isin(particles.id, self.ids)).astype(np.int32)
 
-    def begin(self, particles, rows, dt):
+    def begin(self, particles, rows, dt, placing):
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
         self.steps += 1
-        return 0
+        return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half):
+    def advance(self, particles, rows, half, placing):
         self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half)
+        return self.begin(particles, rows, 2.0 * half, placing)
 
     def finish(self, particles, rows, half):
         radius, constants = particles.radius[rows, None], self.constants
@@ -151,14 +151,14 @@ class Plate:
     def rows(self, particles):
         return np.flatnonzero(particles.id < 3).astype(np.int32)
 
-    def begin(self, particles, rows, dt):
+    def begin(self, particles, rows, dt, placing):
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
-        return 0
+        return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half):
+    def advance(self, particles, rows, half, placing):
         self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half)
+        return self.begin(particles, rows, 2.0 * half, placing)
 
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / self.mass * particles.force[rows].sum(axis=0)

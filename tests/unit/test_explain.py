@@ -43,7 +43,7 @@ def test_every_key_is_explained():
     [
         ("time.step_fraction", ["in (0, 1]", "value: number greater than 0 at most 1", "default: 0.1"]),
         ("insertions.attempts", ["whole number at least 1 at most 100000", "default: 100"]),
-        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new conveyor"]),
+        ("insertions[0].face", ["table (polygon) or table (disc)", "example, of pdem new pouring"]),
         ("walls.shape", ['"mesh" or "plane" or "box"', '"chute"', "example, of pdem new"]),
         ("walls", ["\n  rotation ", "\nscrew: A helical blade", "\n  pitch "]),
         ("walls.surface", ["velocity_table", "of pdem new conveyor"]),

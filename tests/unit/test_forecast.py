@@ -106,3 +106,15 @@ def test_walls_are_written_as_well(folder):
     lines = [told(folder, 0, meshes=meshes)["disk"].message for meshes in ([], [quad()] * 1000)]
     assert "snapshots of 0 MB" in lines[0]
     assert "snapshots of 0.232 MB" in lines[1]
+
+
+def test_files_have_a_row_for_each_sphere_of_a_cluster(folder):
+    case = Case.from_text(TEXT.replace("FOLDER", str(folder / "out")))
+    found = {
+        spheres: {one.subject: one.message for one in forecast(case, 100_000, (), spheres=spheres)}
+        for spheres in (None, 100_000, 400_000)
+    }
+    assert found[None] == found[100_000]
+    assert found[400_000]["duration"] == found[None]["duration"]  # speeds are counted by bodies
+    sizes = [float(one["disk"].split("snapshots of ")[1].split()[0]) for one in found.values()]
+    assert sizes[2] == pytest.approx(4.0 * sizes[1], rel=0.01)

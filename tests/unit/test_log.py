@@ -154,16 +154,18 @@ def test_duration(seconds: float, text: str) -> None:
 
 
 def test_phase_table_gives_extremes_and_shares() -> None:
-    table = summary.phase_table({"wall": [1.0, 1.0], "pair": [2.0, 4.0], "unused": []}).splitlines()
+    times = {"wall": summary.OverRanks(1.0, 1.0, 1.0), "pair": summary.OverRanks(2.0, 3.0, 4.0)}
+    table = summary.phase_table(times).splitlines()
     assert table[1].split() == ["pair", "2.000", "3.000", "4.000", "75.0"]
     assert table[2].split() == ["wall", "1.000", "1.000", "1.000", "25.0"]
     assert table[3].split() == ["total", "4.000"]
-    assert summary.phase_table({"pair": [0.0]}).splitlines()[1].split()[-1] == "0.0"
+    idle = {"pair": summary.OverRanks(0.0, 0.0, 0.0)}
+    assert summary.phase_table(idle).splitlines()[1].split()[-1] == "0.0"
 
 
 def test_end_report_holds_all_parts() -> None:
     report = summary.end_report(
-        {"pair": [1.0]},
+        {"pair": summary.OverRanks(1.0, 1.0, 1.0)},
         2e7,
         2.0,
         2,

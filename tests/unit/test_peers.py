@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
+from peer_starts import FLOOR, SQUARE, TEXT, start
 
-from pdem.benchmark.cases import BenchCase, SkipCase, Start
+from pdem.benchmark.cases import BenchCase, SkipCase
 from pdem.benchmark.lammps import comparison
 from pdem.benchmark.lammps import run as lammps_run
 from pdem.benchmark.lammps.commands import (
@@ -23,49 +23,10 @@ from pdem.benchmark.lammps.commands import (
     restitution_of,
 )
 from pdem.benchmark.lammps.problem import Law, problem_of
-from pdem.case.model import Case
 from pdem.cli import main
 from pdem.contact.law.restitution import damping_factor
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError
-
-TEXT = """
-[time]
-step = 1e-6
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [0.1, 0.1, 0.1]
-periodic = [true, true, false]
-gravity = [0.0, 0.0, -9.81]
-[materials.grain]
-density = 2500.0
-youngs_modulus = 2e7
-poisson_ratio = 0.25
-[materials.steel]
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.7
-rolling_friction = 0.0
-[interactions.grain-steel]
-friction = 0.3
-restitution = 0.7
-"""
-FLOOR = '[[walls]]\nmesh = "floor"\nmaterial = "steel"\n'
-SQUARE = Mesh([[-1, -1, 0.0], [1, -1, 0.0], [1, 1, 0.0], [-1, 1, 0.0]], [[0, 1, 2, 3]])
-
-
-def start(text=TEXT, meshes=()):
-    zeros = np.zeros((3, 3))
-    particles = {
-        "id": np.arange(3),
-        "material": np.zeros(3, np.int32),
-        "radius": np.array([1e-3, 2e-3, 8e-3]),
-        "position": np.array([[0.01, 0.01, 0.01], [0.03, 0.03, 0.01], [0.06, 0.06, 0.05]]),
-        "velocity": zeros + 0.1,
-        "angular_velocity": zeros,
-    }
-    return Start(Case.from_text(text), list(meshes), particles)
 
 
 class Rival:
@@ -110,7 +71,7 @@ def rival(monkeypatch):
 
 
 def test_pdem_and_its_peers_take_turns(rival):
-    own, *theirs = comparison.outcomes_with_lammps("three", 12)
+    own, *theirs = comparison.outcomes_with_peer("lammps", "three", 12)
     assert [one.style for one in theirs] == list(STYLES)
     runs = [entry for entry in rival.log if entry[0] == "run"]
     assert [entry[1] for entry in runs] == list(STYLES) * comparison.PARTS
@@ -123,7 +84,7 @@ def test_pdem_and_its_peers_take_turns(rival):
 
 
 def test_figures_of_a_peer(rival):
-    own, first, _ = comparison.outcomes_with_lammps("three", 10)
+    own, first, _ = comparison.outcomes_with_peer("lammps", "three", 10)
     assert first.rate == pytest.approx(3 / 1e-3)
     assert first.core_rate == pytest.approx(3 / 5e-4)
     assert first.ratio == pytest.approx(own.rate / first.rate)
@@ -139,13 +100,13 @@ def test_figures_of_a_peer(rival):
 
 def test_what_peers_cannot_do_is_skipped():
     with pytest.raises(SkipCase, match="making of lists"):
-        list(comparison.outcomes_with_lammps("detection", None))
+        list(comparison.outcomes_with_peer("lammps", "detection", None))
     tilted = Mesh([[0, 0, 0.0], [1, 0, 0.1], [0, 1, 0.0]], [[0, 1, 2]])
     with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR, [tilted]))
     with pytest.raises(SkipCase, match="one floor"):
         problem_of(start(TEXT + FLOOR + "translation = {velocity = [0.0, 0.0, 1.0]}\n", [SQUARE]))
-    with pytest.raises(SkipCase, match="without rolling friction"):
+    with pytest.raises(SkipCase, match="rolling and twisting sds"):
         problem_of(start(TEXT.replace("rolling_friction = 0.0", "rolling_friction = 0.1")))
 
 

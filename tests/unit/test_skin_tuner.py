@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 from pdem.simulation.skin_tuner import (
     _FRACTIONS,
+    FIRST_WINDOW,
+    GUESSED,
     LARGEST,
     SMALLEST,
     Lists,
@@ -23,6 +27,14 @@ LISTS = Lists(candidates=50_000, contacts=20_000, particles=10_000)
 def made(steps: int, detecting: float) -> Window:
     """Return a window of a run whose contacts take 10 ms per step."""
     return Window(steps, steps // 20, 0.01 * steps, detecting)
+
+
+def measuring(fraction: float, step: int = 0) -> SkinTuner:
+    """Return a tuner that has had its first look, at this step, and begins to measure."""
+    tuner = SkinTuner(fraction)
+    tuner.start(step)
+    assert tuner.next_fraction(made(step + 1, 0.0), LISTS, lambda place: place) == fraction
+    return tuner
 
 
 class Machine:
@@ -69,8 +81,7 @@ def test_it_comes_near_to_the_fastest_skin_of_any_machine(shell, held, listing, 
     """Whatever times a machine takes, though the model assumes some of their ratios."""
     machine, tuner = Machine(shell, held, listing, contact, particle), SkinTuner(first)
     total = np.zeros(4)
-    for _ in range(40):
-        steps = 200
+    for steps in (1, 50, 100, *(38 * [200])):
         total += steps, *machine.run(tuner.fraction, steps)
         done = Window(int(total[0]), int(total[1]), *total[2:].tolist())
         tuner.next_fraction(done, machine.lists(tuner.fraction), lambda place: place)
@@ -80,7 +91,7 @@ def test_it_comes_near_to_the_fastest_skin_of_any_machine(shell, held, listing, 
 
 def test_costly_detections_widen_the_skin_and_cheap_ones_narrow_it() -> None:
     dear, cheap = SkinTuner(0.3), SkinTuner(0.3)
-    for step in range(200, 4000, 200):
+    for step in range(200, 4200, 200):
         dear.next_fraction(made(step, 1.0 * step), LISTS, lambda place: place)
         cheap.next_fraction(made(step, 1e-9 * step), LISTS, lambda place: place)
     assert dear.fraction == LARGEST
@@ -88,24 +99,23 @@ def test_costly_detections_widen_the_skin_and_cheap_ones_narrow_it() -> None:
 
 
 def test_the_first_rank_decides_and_changes_are_bounded() -> None:
-    tuner = SkinTuner(0.3)
-    assert not tuner.is_due(199)
-    assert tuner.is_due(200)
+    tuner = measuring(0.3)
+    assert not tuner.is_due(FIRST_WINDOW)
+    assert tuner.is_due(FIRST_WINDOW + 1)
     wide = len(_FRACTIONS) - 1
     assert tuner.next_fraction(made(200, 1e-9), LISTS, lambda _: wide) == pytest.approx(0.6)
-    assert not tuner.is_due(399)
+    assert not tuner.is_due(200 + 2 * FIRST_WINDOW - 1)
     near = int(np.argmin(np.abs(_FRACTIONS - 0.6)))
     assert tuner.next_fraction(made(400, 1e-9), LISTS, lambda _: near) == 0.6
 
 
 def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
     """A skin that holds for ever would else never be changed."""
-    tuner, best = SkinTuner(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
-    assert not tuner.needs_detection(199)
-    later = SkinTuner(0.3)
-    later.start(1000)
-    assert not later.needs_detection(1199)
-    assert later.needs_detection(1200)
+    tuner, best = measuring(0.3), int(np.argmin(np.abs(_FRACTIONS - 0.05)))
+    assert not tuner.needs_detection(FIRST_WINDOW)
+    later = measuring(0.3, 1000)
+    assert not later.needs_detection(1000 + FIRST_WINDOW)
+    assert later.needs_detection(1001 + FIRST_WINDOW)
     fractions = []
     for step in (200, 400, 600):
         assert tuner.needs_detection(step)
@@ -119,3 +129,21 @@ def test_lists_are_asked_for_until_the_skin_has_come_near_to_the_best() -> None:
 def test_without_candidates_it_stays(lists: Lists) -> None:
     place = best_fraction_index(0.3, made(100, 1.0), lists)
     assert float(_FRACTIONS[place]) == pytest.approx(0.3, rel=0.05)
+
+
+@given(shell=st.floats(2.0, 8.0), held=st.floats(30.0, 3000.0), first=st.sampled_from([0.05, 0.15, 0.5]))
+def test_speeds_decide_before_anything_is_measured(shell, held, first):
+    """For a machine of the usual times the guess is as good as what measuring would find, within its limits."""
+    machine, tuner = Machine(shell, held, 15.0, 8.0, 8.0), SkinTuner(first)
+    assert tuner.needs_detection(1)
+    guess = tuner.next_fraction(Window(1, 1, 1.0, 1.0), machine.lists(first), lambda place: place, held)
+    possible = [float(f) for f in _FRACTIONS if GUESSED[0] <= f <= GUESSED[1]]
+    assert machine.cost(guess) < 1.1 * min(map(machine.cost, possible))
+    assert not tuner.needs_detection(FIRST_WINDOW)
+
+
+@pytest.mark.parametrize("lists", [Lists(0, 0, 0), LISTS])
+def test_without_speeds_or_candidates_the_first_skin_stays(lists: Lists) -> None:
+    life = math.inf if lists.candidates else 100.0
+    first = SkinTuner(0.3).next_fraction(Window(1, 1, 1.0, 1.0), lists, lambda place: place, life)
+    assert first == pytest.approx(0.3, rel=0.05)

@@ -12,6 +12,10 @@ ratio, Coulomb's limit. Without friction and damping the two agree to rounding. 
   the middle's plane too, but in the version at hand also gives normal forces the middle's direction, and costs time.
 * Sliding: LAMMPS keeps tangential damping inside Coulomb's limit; pdem damps only what sticks, and limits the damping
   to what stays stable.
+* Adhesion: LAMMPS allows no damping by restitution with JKR; it is given the one that grows with the contact radius,
+  equal to pdem's in the deepest moment of a typical impact. Its contacts end at the largest pull.
+* Twisting: Marshall's stiffness takes k_t as the number of the tangential model, which for Mindlin's lacks the contact
+  radius. Rolling is projected onto the tangent plane in place of turning with the contact.
 * Contact point: LAMMPS takes both arms shorter by half the overlap for torques and whole radii for velocities; pdem
   divides the overlap by the radii, and uses the same arms for both. At walls LAMMPS takes whole radii. Rebounds of
   sticking impacts differ by about twice the overlap over the radius for it.
@@ -30,6 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.benchmark.lammps.problem import Floor, SpringSlider
 
 if TYPE_CHECKING:
     from pdem.benchmark.lammps.problem import Law, Problem
@@ -89,20 +94,25 @@ def commands_before(problem: Problem, settings: Settings) -> list[str]:
         "comm_modify vel yes",
         f"region box block {box}",
         "create_box 1 box",
+        *(["fix molecule all property/atom mol ghost yes"] if problem.has_clusters else []),
     ]
 
 
 def commands_after(problem: Problem, style: str, settings: Settings) -> list[str]:
     """Return the commands after particles are created, without any step."""
     gravity = float(np.linalg.norm(problem.gravity))
-    lines = [*_pair_commands(problem, style), *neighbour_commands(settings), "fix motion all nve/sphere"]
+    lines = [*_pair_commands(problem, style), *neighbour_commands(settings), *_motion_commands(problem)]
     if gravity > 0.0:
         x, y, z = (problem.gravity / gravity).tolist()
         lines.append(f"fix gravity all gravity {gravity!r} vector {x!r} {y!r} {z!r}")
-    if problem.floor is not None:
-        law = _law(problem, problem.floor.law, style, is_wall=True)
-        lines.append(f"fix floor all wall/gran {law} zplane {problem.floor.height!r} NULL")
-    return [*lines, f"timestep {problem.step!r}", "thermo 0"]
+    # the temperature of the default output has no meaning for clusters, and LAMMPS stops at it
+    return [
+        *lines,
+        *_wall_commands(problem, style),
+        f"timestep {problem.step!r}",
+        "thermo 0",
+        "thermo_style custom step",
+    ]
 
 
 def neighbour_commands(settings: Settings) -> list[str]:
@@ -126,6 +136,26 @@ def collections_of(problem: Problem, count: int) -> tuple[float, ...]:
     return tuple(smallest * ratio ** ((number + 1) / count) for number in range(count))
 
 
+def _motion_commands(problem: Problem) -> list[str]:
+    if problem.has_clusters:
+        return ["neigh_modify exclude molecule/intra all", "fix motion all rigid/small molecule"]
+    return ["fix motion all nve/sphere"]
+
+
+def _wall_commands(problem: Problem, style: str) -> list[str]:
+    wall = problem.wall
+    if wall is None:
+        return []
+    law = _law(problem, wall.law, style, is_wall=True)
+    if isinstance(wall, Floor):
+        return [f"fix floor all wall/gran {law} zplane {wall.height!r} NULL"]
+    return [
+        f"variable angle equal {wall.rate!r}*step*dt",
+        f"region drum cylinder x 0 0 {wall.radius!r} INF INF side in rotate v_angle 0 0 0 1 0 0",
+        f"fix drum all wall/gran/region {law} region drum",
+    ]
+
+
 def _pair_commands(problem: Problem, style: str) -> list[str]:
     law = _law(problem, problem.law, style, is_wall=False)
     if style == "granular":
@@ -138,16 +168,45 @@ def _law(problem: Problem, law: Law, style: str, is_wall: bool) -> str:
     normal, tangential = 2.0 / 3.0 * law.stiffness, law.tangential_ratio * law.stiffness
     share = math.sqrt(law.tangential_ratio)
     if style == "granular":
-        coefficients = (
-            f"hertz {normal!r} {restitution_of(law)!r} tangential mindlin_rescale/force {tangential!r} "
-            f"{share!r} {law.friction!r} damping coeff_restitution limit_damping"
-        )
-        return f"granular {coefficients}" if is_wall else coefficients
+        words = [
+            _normal(problem, law, normal),
+            f"tangential mindlin_rescale/force {tangential!r} {share!r} {law.friction!r}",
+            *_resistances(problem, law),
+            "damping viscoelastic" if law.work_of_adhesion else "damping coeff_restitution limit_damping",
+        ]
+        return " ".join([*(["granular"] if is_wall else []), *words])
+    if not law.is_plain:
+        raise SkipCase(f"{style} has neither adhesion nor resistances")
     damping = _viscoelastic_damping(problem, law)
     return (
         f"hertz/history {normal!r} {tangential!r} {damping!r} {share * damping!r} {law.friction!r} 1 "
         "limit_damping"
     )
+
+
+def _normal(problem: Problem, law: Law, stiffness: float) -> str:
+    if not law.work_of_adhesion:
+        return f"hertz {stiffness!r} {restitution_of(law)!r}"
+    poisson, young = elastic_constants(law)
+    damping = _viscoelastic_damping(problem, law) if law.damping else 0.0
+    return f"jkr {young!r} {damping!r} {poisson!r} {0.5 * law.work_of_adhesion!r}"
+
+
+def elastic_constants(law: Law) -> tuple[float, float]:
+    """Return Poisson's ratio and Young's modulus [Pa] of two like bodies with this law; any ratio without friction."""
+    ratio = law.tangential_ratio
+    poisson = (2.0 - 2.0 * ratio) / (2.0 - ratio) if ratio > 0.0 else 0.0
+    return poisson, law.stiffness * (1.0 - poisson * poisson)
+
+
+def _resistances(problem: Problem, law: Law) -> list[str]:
+    """Return rolling and twisting; LAMMPS' friction of twisting sds is a length."""
+    words = [] if law.rolling is None else [f"rolling sds {' '.join(map(repr, law.rolling))}"]
+    if isinstance(law.twisting, SpringSlider):
+        stiffness, damping, friction = law.twisting
+        effective = 0.5 * float(problem.particles["radius"].mean())
+        words.append(f"twisting sds {stiffness!r} {damping!r} {friction * effective!r}")
+    return words if law.twisting != "marshall" else [*words, "twisting marshall"]
 
 
 def restitution_of(law: Law) -> float:

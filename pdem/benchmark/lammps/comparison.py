@@ -1,4 +1,4 @@
-"""Comparison of speed with LAMMPS: same start, same machine, alternating parts, one core each."""
+"""Comparison of speed with other codes: same start, same machine, alternating parts, one core each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.benchmark.cases import DETECTION, SkipCase, find_case
+from pdem.benchmark.cases import DETECTION, MODELS, SkipCase, find_case
+from pdem.benchmark.contact_models import peer_models
 from pdem.benchmark.lammps.commands import STYLES
 from pdem.benchmark.lammps.problem import problem_of
 from pdem.benchmark.lammps.run import LammpsRun, require_lammps
+from pdem.benchmark.liggghts.run import LiggghtsRun, require_liggghts
 from pdem.benchmark.measure import after_warm_up, parts_of, result_of, steps_of, warm_up_of
 from pdem.benchmark.resident_memory import MemoryWatch
 from pdem.foundation.errors import InputError
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from pdem.simulation.simulation import Simulation
 
     Seconds = tuple[float, float]
+    PeerRun = LammpsRun | LiggghtsRun
 
-PEERS = ("lammps",)
+PEERS = ("lammps", "liggghts")
 """Codes with which pdem can be compared."""
 LEAST_CORE_SHARE = 0.9
 """Share of a core that each code must have had for ratios by the clock to be valid."""
@@ -121,16 +124,25 @@ def require_peer(peer: str, communicator: Any, threads: int) -> None:
             f"--peer {peer} compares one core with one core, and this is {ranks} ranks x {threads} threads; "
             "leave mpirun away and give --threads 1"
         )
-    require_lammps()
+    (require_lammps if peer == "lammps" else require_liggghts)()
 
 
-def outcomes_with_lammps(name: str, steps: int | None) -> Iterator[Outcome]:
-    """Measure the case of this name with pdem and LAMMPS; yield pdem's result, then one for each style.
+def _runs_of(peer: str, problem: Problem) -> list[PeerRun]:
+    """Return the runs of a peer: one for each style that has the law of the problem."""
+    if peer == "liggghts":
+        return [LiggghtsRun(problem)]
+    return [LammpsRun(problem, style) for style in (STYLES if problem.law.is_plain else STYLES[:1])]
+
+
+def outcomes_with_peer(peer: str, name: str, steps: int | None) -> Iterator[Outcome]:
+    """Measure the case of this name with pdem and another code; yield pdem's result, then one for each style.
 
     Parameters
     ----------
+    peer : str
+        One of `PEERS`.
     name : str
-        One of `pdem.benchmark.cases.names_of_cases`.
+        One of `pdem.benchmark.cases.names_of_cases`; ``models`` are those contact models that the peer has.
     steps : int or None
         Timed steps; by default those that make the case's number of particle-steps.
 
@@ -141,23 +153,31 @@ def outcomes_with_lammps(name: str, steps: int | None) -> Iterator[Outcome]:
     """
     if name == DETECTION:
         raise SkipCase("the making of lists alone is not compared with peers")
-    case, watch = find_case(name), MemoryWatch()
+    for case in peer_models() if name == MODELS else [find_case(name)]:
+        yield from _outcomes_of(peer, case, steps)
+
+
+def _outcomes_of(peer: str, case: BenchCase, steps: int | None) -> Iterator[Outcome]:
+    watch = MemoryWatch()
     start = case.prepare(None, 1)
     problem = problem_of(start)
     with ExitStack() as stack:
-        peer_runs = [stack.enter_context(LammpsRun(problem, style)) for style in STYLES]
+        peer_runs = _runs_of(peer, problem)
+        for one in peer_runs:
+            stack.enter_context(one)
         for peer_run in peer_runs:
             peer_run.tune()
             peer_run.begin(warm_up_of(case))
         simulation = after_warm_up(start, None, 1, warm_up_of(case))
         watch.begin()
-        yield from _compare(case, simulation, peer_runs, steps, watch)
+        yield from _compare(peer, case, simulation, peer_runs, steps, watch)
 
 
 def _compare(
+    peer: str,
     case: BenchCase,
     simulation: Simulation,
-    peer_runs: list[LammpsRun],
+    peer_runs: list[PeerRun],
     steps: int | None,
     watch: MemoryWatch,
 ) -> Iterator[Outcome]:
@@ -170,11 +190,13 @@ def _compare(
     detections = simulation.system.detections - detections
     yield result_of(case.name, simulation, own_rates.by_clock, steps, detections, watch)
     for peer_run, seconds in zip(peer_runs, by_style, strict=True):
-        yield _peer_result(case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation)
+        yield _peer_result(
+            peer, case.name, peer_run, own_rates, _Rates(particles, parts, seconds), simulation
+        )
 
 
 def _alternate_parts(
-    simulation: Simulation, peer_runs: Sequence[LammpsRun], parts: Sequence[int]
+    simulation: Simulation, peer_runs: Sequence[PeerRun], parts: Sequence[int]
 ) -> tuple[list[Seconds], list[list[Seconds]]]:
     """Run each part with pdem, then with every style; return the seconds of the parts of pdem and of each style."""
     own: list[Seconds] = []
@@ -200,13 +222,13 @@ class _Rates:
 
 
 def _peer_result(
-    name: str, peer_run: LammpsRun, own_rates: _Rates, peer_rates: _Rates, simulation: Simulation
+    peer: str, name: str, peer_run: PeerRun, own_rates: _Rates, peer_rates: _Rates, simulation: Simulation
 ) -> PeerResult:
     rate, core_rate = median(peer_rates.by_clock), median(peer_rates.by_core)
     own_energy = simulation.energies()["translation"]
     return PeerResult(
         name=name,
-        peer="lammps",
+        peer=peer,
         version=peer_run.version,
         style=peer_run.style,
         settings=str(peer_run.settings),
@@ -227,5 +249,11 @@ def _peer_result(
 
 
 def _kinetic_energy(problem: Problem, velocity: Any) -> float:
-    mass = problem.particles["mass"][np.argsort(problem.particles["id"])]
-    return float(0.5 * (mass * (velocity**2).sum(axis=1)).sum())
+    """Return the energy of translation [J]; that of a cluster is the one of its centre of mass."""
+    order = np.argsort(problem.particles["id"])
+    mass, cluster = problem.particles["mass"][order], problem.particles["cluster"][order]
+    body = np.where(cluster > 0, cluster, -1 - np.arange(len(cluster)))
+    _, body = np.unique(body, return_inverse=True)
+    total = np.bincount(body, mass)
+    momentum = [np.bincount(body, mass * velocity[:, axis]) for axis in range(3)]
+    return float(0.5 * sum((one**2 / total).sum() for one in momentum))

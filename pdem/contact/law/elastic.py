@@ -16,7 +16,7 @@ from pdem.foundation.vectors import dot3
 from pdem.simd.columns import column_reader, column_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -186,27 +186,25 @@ def _choice(functions: list[Any], number: int, either: Any) -> Any:
     return choice
 
 
-def account_of(law: ContactLaw, places: Sequence[Any]) -> Any:
+def account_of(law: ContactLaw) -> Any:
     """Make the function that writes into a history what is lost of the elastic energy if a contact ends now [J].
 
     That is what it stores less what its pull takes from the motion until the next step, half a step later: the contact
-    is found to have ended there. It takes the columns, the place of the contact in them, the histories, the place
-    there, a `Contact`, and what the normal force gives in half a step [N s].
+    is found to have ended there. It takes the histories, the place of the contact in them, a `Contact`, coefficients,
+    what the normal force remembers, and what it gives in half a step [N s]. It is inlined where the force is found, so
+    that the compiler sees what both have in common.
     """
     if not (law.has_ledger and law.has("adhesion")):
-        return inlined_closure(lambda work, w, history, h, contact, push: None)
+        return inlined_closure(lambda history, h, contact, k, memory, push: None)
     loses = [adhesion is not None and bool(adhesion.energies) for _, adhesion in law.elastics]
     models = [_energy(*model) if may else _zero for model, may in zip(law.elastics, loses, strict=True)]
-    energy, read = _chosen(law, models), coefficients_reader(law, places)
-    may_lose = _chosen(law, [_one if may else _zero for may in loses])
+    energy, may_lose = _chosen(law, models), _chosen(law, [_one if may else _zero for may in loses])
     write = column_writer([BLOCK * law.place("adhesion")])
-    remembered = column_reader([BLOCK * law.place(column.name) for column in law.normal_history])
 
     @inlined_closure
-    def account(work: Any, w: int, history: Any, h: int, contact: Contact, push: float) -> None:
-        k, before = read(work, w), remembered(history, h)
-        taken = may_lose(0.0, 0.0, k, before) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
-        write(history, h, (energy(contact.overlap, contact.radius, k, before) - taken,))
+    def account(history: Any, h: int, contact: Contact, k: Any, memory: Any, push: float) -> None:
+        taken = may_lose(0.0, 0.0, k, memory) * min(push, 0.0) * dot3(contact.velocity, contact.normal)
+        write(history, h, (energy(contact.overlap, contact.radius, k, memory) - taken,))
 
     return account
 

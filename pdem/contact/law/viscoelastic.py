@@ -108,19 +108,20 @@ def normal_force_of(law: ContactLaw) -> Any:
         gained = contact.overlap - contact.overlap_before
         begins = (not before.known) & (contact.overlap_before < 0.1 * gained) & (dt > 0.0)
         reach = deep + 0.5 * gained if begins else deep
-        # a contact that begins has no stiffness before: that factor is free for the one at its reach
-        at = deep
+        # a contact that begins has no stiffness before: that factor is free for the one at its reach, and with a force
+        # that begins with a jump for the mean of this
+        other = reach if begins else earlier
         if stretches:
-            at = 0.5 * reach if begins else deep
-        force, factor, held, history, plastic = elastic(at, contact.radius, c, before.history)
-        _, other_factor, _, _, _ = elastic(reach if begins else earlier, contact.radius, c, before.history)
+            other = 0.5 * reach if begins else earlier
+        force, factor, held, history, plastic = elastic(deep, contact.radius, c, before.history)
+        mean, other_factor, mean_held, _, _ = elastic(other, contact.radius, c, before.history)
         stiffness = c.modulus * factor
         # unloading shrinks forces that have grown with the stiffness; a contact that begins has nothing to shrink and
         # slips from the touch on: one quotient for both
         quotient = (contact.overlap if begins else factor) / (gained if begins else max(other_factor, TINY))
         if stretches:
             acting = 0.5 + quotient if begins else 1.0
-            force, held = scaled(acting, force, held)
+            force, held = scaled(acting, mean if begins else force, mean_held if begins else held)
 
         # velocity at the end of the step; its normal part without what the change of the normal force adds
         half = 0.5 if before.known else 0.0
@@ -134,7 +135,9 @@ def normal_force_of(law: ContactLaw) -> Any:
         damping = 2.0 * c.damping * square_root(contact.mass * c.modulus * at_reach)
         if relaxes:
             damping += c.relaxation * c.modulus * at_reach
-        closing = onset(c) * reach * step.rate if begins else -en
+        # of the damping over that way either what it is at its end, times a mean, or what it is in its middle
+        share = 1.0 if stretches else onset(c)
+        closing = share * reach * step.rate if begins else -en
         normal = (force + damping * closing) / (1.0 + gain * damping)
         normal = max(normal, -held) if may_pull else max(normal, 0.0)
         en += gain * normal

@@ -116,7 +116,7 @@ def _normal_stage(law: ContactLaw) -> Any:
     damped, lost = (history_place(law.place(name)) for name in ("normal_damping", "plastic"))
     memory = [history_place(law.place(column.name)) for column in law.normal_history]
     remembered, remember, is_plastic = column_reader(memory), column_writer(memory), bool(memory)
-    write_account = account_of(law, COEFFICIENTS)
+    write_account = account_of(law)
     has_age, age = law.has(AGE.name), history_place(law.place(AGE.name))
     carries, (column, place) = law.carried is not None, law.carried or (0, 0)
     carried, bridge = COEFFICIENTS[column], history_place(place)
@@ -148,7 +148,7 @@ def _normal_stage(law: ContactLaw) -> Any:
                 history[h + damped] += found.lost
                 if is_plastic:
                     history[h + lost] += found.plastic
-                write_account(work, w, history, h, contact, 0.5 * step.dt * found.force)
+                write_account(history, h, contact, k, found.history, 0.5 * step.dt * found.force)
                 put3(work, w + TANGENTIAL_X, STRIDE, found.velocity)
             if has_spring:
                 work[w + STIFFNESS] = k.ratio * found.stiffness

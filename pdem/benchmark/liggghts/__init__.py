@@ -1,0 +1,1 @@
+"""The benchmark cases with LIGGGHTS, on the same machine."""

@@ -1,0 +1,128 @@
+"""What of a case acts before one of its stages begins: cases that are alike in it share what comes before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.flat_keys import flat_keys
+from pdem.case.inlets import face_of, interval_of
+from pdem.case.input_files import content_of_file, named_files
+from pdem.case.motions import MOTION_KEYS
+from pdem.case.sensor_preflight import sensor_interval
+from pdem.case.stage_cases import walls_present
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+
+_KEPT_OUTPUT = ("energies", "contact_ages")
+"""Keys of the output on which it depends what contacts remember."""
+
+_WHERE = ("on", "stage")
+
+
+def before_stage(case: Case, number: int) -> dict[str, Any]:
+    """Return all of a case that has an influence on the state with which a stage begins.
+
+    What counts from the begin of this stage or a later one is left out: motions, servos, insertions, and what stages
+    change. So are outputs, limits, and sensors that only look on. What follows from the case as a whole is there by its
+    value: the time step, and how often outlets and insertions act.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    number : int
+        Of the stage; the number of stages stands for all of the case.
+    """
+    document = case.model_dump(mode="python", exclude_none=True)
+    later = {stage.name for stage in case.stages[number:]}
+    for section in ("title", "decomposition", "limits"):
+        document.pop(section)
+    output, detection = document.pop("output"), document.pop("detection")
+    document["output"] = {key: output[key] for key in _KEPT_OUTPUT}
+    document["detection"] = {key: value for key, value in detection.items() if key.startswith("wall")}
+    step = case.resolved_step()
+    document["time"] = {"step": step}
+
+    def in_steps(interval: float) -> str:
+        return f"{max(1, round(interval / step))} steps" if interval < math.inf else "never"
+
+    document["stages"] = document["stages"][:number]
+    document["walls_present"] = [walls_present(case, stage) for stage in range(number)]
+    document["motions"] = {name: _until(frame, later) for name, frame in document["motions"].items()}
+    document["walls"] = [_until(wall, later) for wall in document["walls"]]
+    document["insertions"] = [
+        {"liquid": bool(one["liquid"])}
+        if one.get("stage") in later
+        else one | {"every": in_steps(interval_of(case, case.insertions[index], face_of(case, index)))}
+        for index, one in enumerate(document["insertions"])
+    ]
+    document["sensors"] = [
+        one | {"every": in_steps(sensor_interval(case, case.sensors[index])[0])}
+        for index, one in enumerate(document["sensors"])
+        if _acts(one, document["stages"])
+    ]
+    return document
+
+
+def _until(frame: dict[str, Any], later: set[str]) -> dict[str, Any]:
+    """Return a wall or a frame as it is before some stages begin: it rests if it counts from one of them."""
+    if frame.get("stage") not in later:
+        return frame
+    still = {key: value for key, value in frame.items() if key in _WHERE or key not in MOTION_KEYS}
+    return {key: "later" if key == "servo" else value for key, value in still.items()} | {"stage": "later"}
+
+
+def _acts(sensor: dict[str, Any], stages: list[dict[str, Any]]) -> bool:
+    """Return whether a sensor takes particles out, or one of some stages ends by what it measures."""
+    quantities = [stage["until"]["quantity"] for stage in stages if "until" in stage]
+    return sensor["remove"] or any(one.startswith(f"{sensor['name']}_") for one in quantities)
+
+
+def digest_before(case: Case, number: int, made_under: dict[str, str]) -> str:
+    """Return a digest (hexadecimal) of all on which the state depends with which a stage begins.
+
+    Parameters
+    ----------
+    case, number
+        As for `before_stage`.
+    made_under : dict
+        Versions of programs and sources, processor.
+    """
+    document = before_stage(case, number)
+    files = {key: content_of_file(case.file(name)) for key, name in named_files(document).items()}
+    text = json.dumps([document, files, made_under], sort_keys=True, default=repr)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def changes_before(old: Case, new: Case, number: int) -> list[tuple[str, str, str]]:
+    """Return key, old and new value of what two cases have differently before a stage begins."""
+    before, after = (flat_keys("", before_stage(case, number)) for case in (old, new))
+    rows = []
+    for key in dict.fromkeys((*before, *after)):
+        values = before.get(key), after.get(key)
+        if values[0] != values[1] and not key.startswith("walls_present"):
+            old_text, new_text = ("nothing" if value is None else repr(value) for value in values)
+            rows.append((key, old_text, new_text))
+    if not rows and before != after:
+        rows.append(("stages", "walls that are there before it", "others"))
+    return rows
+
+
+def remedy_for(key: str, case: Case, number: int) -> str:
+    """Return how a user can let a change of a key act from a stage on only, empty if there is no way."""
+    stage = case.stages[number].name
+    head, _, rest = key.partition(".")
+    if head == "interactions":
+        pair, _, name = rest.partition(".")
+        return f"set stages.{number}.interactions={{{pair} = {{{name} = ...}}}} to change it from stage {stage} on"
+    if key.startswith("domain.gravity"):
+        return f"set stages.{number}.gravity to change it from stage {stage} on"
+    if head.startswith(("walls[", "motions", "insertions[")):
+        return f"what is to begin with stage {stage} has the key stage = {stage!r}"
+    if key == "time.step" or key.endswith("].every"):
+        return f"give {key} in the case of the run, so that it does not follow from what has changed"
+    return ""

@@ -1,0 +1,67 @@
+"""``pdem branch``: the rest of a run from a stage on, with other values."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem.cli.common import (
+    collective,
+    echo_to_stderr,
+    is_root,
+    load_kernels,
+    quiet_option,
+    settings_option,
+    threads_option,
+)
+from pdem.cli.result_paths import require_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@click.command(short_help="Run the rest of a case from a stage on with other values.")
+@click.argument("folder", type=click.Path())
+@click.option("--at", required=True, metavar="STAGE", help="The first stage that may be another.")
+@click.option("-o", "--output", type=click.Path(), help="New folder; by default OUTPUT-STAGE beside the run.")
+@settings_option
+@threads_option
+@quiet_option
+def branch(
+    folder: str,
+    at: str,
+    output: str | None,
+    settings: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+) -> int:
+    """Run the rest of a finished run's case from a stage on, with what --set changes, in a new folder.
+
+    It begins with the state in which that stage began, on any number of ranks, and has the bits of a run of the changed
+    case from its begin: --set may change what acts from this stage on, and nothing that acts before.
+    """
+
+    def plan() -> Any:
+        from pdem.replays.branch import branch_plan
+        from pdem.simulation.output_folder import COMMAND_LINE
+
+        require_results(folder, "branch")
+        return branch_plan(folder, at, settings, output, COMMAND_LINE)
+
+    return collective(partial(_branch, plan, quiet), threads)
+
+
+def _branch(prepare: Callable[[], Any], quiet: bool, communicator: Any, threads: int) -> int:
+    from pdem.replays.branch import run_branch
+    from pdem.simulation.output_folder import COMMAND_LINE
+    from pdem.simulation.ranks import on_first
+
+    plan = on_first(communicator, prepare)
+    if is_root(communicator) and not quiet:
+        for note in (f"going on from {plan.start}", *plan.notes):
+            echo_to_stderr(note)
+    load_kernels(communicator, plan.case(), threads)
+    run_branch(plan, communicator, threads, quiet=quiet, commands=COMMAND_LINE)
+    return 0

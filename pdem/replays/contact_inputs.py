@@ -1,0 +1,129 @@
+"""The first contact that differs between two simulations, with all that its force follows from, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pdem.replays.views import same_bits
+from pdem.simulation.contact_columns import HISTORY_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.replays.views import View
+
+    Inputs = dict[str, Any]
+
+_OF_BODIES = {"radius": "m", "position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+_RESULTS = {
+    "point": "m", "normal": "1", "overlap": "m", "force": "N", "normal_force": "N", "tangential_force": "N",
+}  # fmt: skip
+_ABSENT = "-"
+_NO_CONTACT = "no contact"
+
+
+@dataclass(frozen=True)
+class ContactPair:
+    """A contact in both of two runs.
+
+    Attributes
+    ----------
+    name : str
+        Between whom.
+    step : int
+        At which it differs.
+    a, b : dict
+        Values by what they are, in the order of a report.
+    """
+
+    name: str
+    step: int
+    a: dict[str, Any]
+    b: dict[str, Any]
+
+    def lines(self) -> Iterator[tuple[str, str, str, bool]]:
+        """Yield for each value what it is, both as text, and whether they differ."""
+        for label in [*self.a, *(one for one in self.b if one not in self.a)]:
+            left, right = (one.get(label, _ABSENT) for one in (self.a, self.b))
+            yield label, _text(left), _text(right), not same_bits(left, right)
+
+
+def first_contact(before: tuple[View, View], after: tuple[View, View]) -> ContactPair | None:
+    """Return the first contact, in the order of ids, whose force or memory differs; None if all are the same.
+
+    Parameters
+    ----------
+    before, after : tuple of two View
+        Both runs before and after a step.
+    """
+    rows = [dict(zip(view.keys(), range(len(view.contacts["first"])), strict=True)) for view in after]
+    names = _compared(*after)
+    for key in sorted(rows[0].keys() | rows[1].keys(), key=lambda one: (one[0], one[1] < 0, *one[1:])):
+        here = [one.get(key) for one in rows]
+        if None not in here and all(
+            same_bits(*(view.contacts[name][row] for view, row in zip(after, here, strict=True)))
+            for name in names
+        ):
+            continue
+        inputs = [_inputs(then, now, key, row) for then, now, row in zip(before, after, here, strict=True)]
+        return ContactPair(_name(key, after[0]), after[0].step, *inputs)
+    return None
+
+
+def _compared(a: View, b: View) -> list[str]:
+    """Return the columns in which contacts count as different: not their energies."""
+    memory = {f"{HISTORY_PREFIX}{name}" for name in a.groups.get("contacts", {})}
+    memory |= {f"{HISTORY_PREFIX}{name}" for name in a.groups.get("wall_contacts", {})}
+    return [name for name in a.contacts if name in b.contacts and (name in _RESULTS or name in memory)]
+
+
+def _name(key: tuple[int, int, int, int], view: View) -> str:
+    other = f"wall {view.walls[key[2]]}" if key[2] >= 0 else f"particle {key[1]}"
+    return f"particle {key[0]} and {other}"
+
+
+def _inputs(before: View, after: View, key: tuple[int, int, int, int], row: int | None) -> Inputs:
+    """Return what the force of a contact follows from in one run, and the force."""
+    found: Inputs = {}
+    for number in (one for one in key[:2] if one >= 0):
+        particle = before.particle(number)
+        for name, unit in _OF_BODIES.items() if particle else ():
+            found[f"{_words(name)} of particle {number}, step {before.step} [{unit}]"] = particle[name]  # type: ignore[index]
+    if key[2] >= 0:
+        for name, column in after.wall_motion.items():
+            found[f"{_words(name)} of wall {after.walls[key[2]]} [{_OF_BODIES[name]}]"] = column[key[2]]
+    earlier = before.keys()
+    if key in earlier:
+        found |= _memory(before, earlier.index(key))
+    if row is None:
+        return found | dict.fromkeys((_label(name, after.step) for name in _RESULTS), _NO_CONTACT)
+    kinds = (int(after.contacts[f"{body}_material"][row]) for body in ("first", "second"))
+    for name, value in after.coefficients_of(*kinds).items():
+        found[f"coefficient {name}"] = value
+    found |= {_label(name, after.step): after.contacts[name][row] for name in _RESULTS}
+    return found | _memory(after, row)
+
+
+def _label(name: str, step: int) -> str:
+    return f"{_words(name)}, step {step} [{_RESULTS[name]}]"
+
+
+def _memory(view: View, row: int) -> Inputs:
+    return {
+        f"remembered {_words(name.removeprefix(HISTORY_PREFIX))}, step {view.step}": column[row]
+        for name, column in view.contacts.items()
+        if name.startswith(HISTORY_PREFIX)
+    }
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    """Return a value with all of its digits."""
+    if isinstance(value, str):
+        return value
+    parts = [repr(one) for one in (value.tolist() if getattr(value, "ndim", 0) else [float(value)])]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

@@ -1,0 +1,100 @@
+"""What says which motion a state belongs to: the columns of what moves, and their digest in files and in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.output.content_digest import Layout, content_digest_of_tables
+from pdem.output.parallel_hdf5 import Table, block_checksums
+from pdem.simulation.driven_walls import GROUP
+from pdem.simulation.state import OBSERVING, local_groups, tables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.simulation.simulation import Simulation
+
+    Layouts = Mapping[str, Mapping[str, Layout]]
+    Chosen = Mapping[str, Collection[str]]
+
+GROUPS = ("particles", "clusters", "contacts", "wall_contacts", GROUP)
+"""Groups of a state that move. What happens when (stages, insertions) and sums of energies show in these as well."""
+
+
+def shared_columns(a: Layouts, b: Layouts, accounts: Collection[str]) -> dict[str, list[str]]:
+    """Return the columns of what moves that two states both have, by group.
+
+    Parameters
+    ----------
+    a, b : mapping
+        Layouts of both.
+    accounts : collection of str
+        Columns of contacts that are energies and move nothing.
+    """
+    found = {}
+    for group in GROUPS:
+        mine, other = a.get(group, {}), b.get(group, {})
+        names = [
+            name
+            for name in mine
+            if name in other and name not in accounts and _form(mine[name]) == _form(other[name])
+        ]
+        if names:
+            found[group] = names
+    return found
+
+
+def _form(layout: Layout) -> tuple[Any, ...]:
+    return layout.dtype, layout.shape[1:]
+
+
+def accounts_of(simulation: Simulation) -> set[str]:
+    """Return the columns of contacts of a simulation that are energies."""
+    return {one.name for one in simulation.system.constants.law.energies} | {"wall_work"}
+
+
+def layouts_of(simulation: Simulation) -> dict[str, dict[str, Any]]:
+    """Return the layouts of the groups of a simulation; rows count this rank alone."""
+    return {
+        group: {name: Layout(column.dtype, column.shape) for name, column in columns.items()}
+        for group, columns in local_groups(simulation.system).items()
+    }
+
+
+def motion_digest(simulation: Simulation, chosen: Chosen) -> str:
+    """Return the digest (hexadecimal) of some columns of the present state, the same as of a checkpoint. Collective."""
+    tables = tables_of(simulation.system, local_groups(simulation.system))
+    some = {
+        group: Table({name: tables[group].columns[name] for name in names}, tables[group].rows)
+        for group, names in chosen.items()
+    }
+    return _digest(simulation, some)
+
+
+def state_digest_of(simulation: Simulation) -> str:
+    """Return the digest (hexadecimal) that ``digests.csv`` would have of the present state. Collective."""
+    local = local_groups(simulation.system)
+    local["counters"]["balance"] = np.array(simulation.first_balance)
+    tables = tables_of(simulation.system, local)
+    return _digest(simulation, {name: one for name, one in tables.items() if name not in OBSERVING})
+
+
+def _digest(simulation: Simulation, tables: Mapping[str, Table]) -> str:
+    exchange = simulation.system.exchange
+    checks: dict[str, NDArray[Any]] = {}
+    for group, table in tables.items():
+        for name in table.columns:
+            _, rows = table.take(name, exchange.rank)
+            checks[f"{group}/{name}"] = np.frombuffer(block_checksums(rows), np.uint8)
+    joined = exchange.collect(checks)
+    digest = None
+    if joined is not None:
+        digest = content_digest_of_tables(
+            tables, {name: column.tobytes() for name, column in joined.items()}, {}
+        )
+    shared: str = exchange.share(digest)
+    return shared
