@@ -117,9 +117,9 @@ def spread_image(
     a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
     nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
     a, b, c = a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]
-    low_x, high_x, all_x = covered(x, a, grid.reach[0], grid.cells[0])
-    low_y, high_y, all_y = covered(y, b, grid.reach[1], grid.cells[1])
-    low_z, high_z, all_z = covered(z, c, grid.reach[2], grid.cells[2])
+    low_x, high_x, all_x = covered(x, a, 0, grid)
+    low_y, high_y, all_y = covered(y, b, 1, grid)
+    low_z, high_z, all_z = covered(z, c, 2, grid)
     if low_x >= high_x or low_y >= high_y or low_z >= high_z:
         return False
     for node in range(nodes):

@@ -65,7 +65,7 @@ class Spreading(NamedTuple):
     width : float
         Of phi [m].
     reach : (3,) array
-        Distance from which on phi is 0, over the lengths of a cell.
+        Distance from which on shares are 0, over the lengths of a cell.
     behind, across, filled, steps, begin, table
         See `pdem.continuum.grid.Shares`.
     """
@@ -105,16 +105,18 @@ def node_at(node: int, nodes: int) -> tuple[float, float]:
 
 
 @inlined
-def covered(begin: float, way: float, reach: float, cells: int) -> tuple[int, int, bool]:
+def covered(begin: float, way: float, axis: int, grid: Spreading) -> tuple[int, int, bool]:
     """Return the cells along an axis that have a share of a way, in units of cells, and whether they have all of it.
 
-    They are the first of the grid, and the one behind the last.
+    They are the first of the grid, and the one behind the last. Of cells that the table lacks none is taken.
     """
-    low, high = min(begin, begin + way) - reach, max(begin, begin + way) + reach
-    if high <= 0.0 or low >= cells:
+    low, high = min(begin, begin + way), max(begin, begin + way)
+    reach, behind, cells = grid.reach[axis], grid.behind[axis], grid.cells[axis]
+    if high + reach < 0.0 or low - reach >= cells:
         return 0, 0, False
-    first, last = max(math.floor(low), 0), min(math.floor(high) + 1, cells)
-    return first, last, low >= 0.0 and high <= cells
+    first = max(math.floor(low - reach), math.floor(low) - behind, 0)
+    last = min(math.floor(high + reach), math.floor(high) + behind, cells - 1)
+    return first, last + 1, low - reach >= 0.0 and high + reach <= cells
 
 
 @inlined
@@ -172,9 +174,9 @@ def spread_image(
     a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
     nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
     a, b, c = a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]
-    low_x, high_x, all_x = covered(x, a, grid.reach[0], grid.cells[0])
-    low_y, high_y, all_y = covered(y, b, grid.reach[1], grid.cells[1])
-    low_z, high_z, all_z = covered(z, c, grid.reach[2], grid.cells[2])
+    low_x, high_x, all_x = covered(x, a, 0, grid)
+    low_y, high_y, all_y = covered(y, b, 1, grid)
+    low_z, high_z, all_z = covered(z, c, 2, grid)
     if low_x >= high_x or low_y >= high_y or low_z >= high_z:
         return False
     # of the cells that are evaluated at once some may lie in front of the grid

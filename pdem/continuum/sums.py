@@ -174,7 +174,7 @@ def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
     """Add items to the sums of the workers."""
     longest = np.abs(items.way).max(axis=0, initial=0.0)
     length = float(np.sqrt((items.way**2).sum(axis=1)).max(initial=0.0))
-    grid_now, lucy = _spreading(grid, images_of(edges, grid, length)), grid.kernel == LUCY
+    grid_now, lucy = _spreading(grid, edges, length), grid.kernel == LUCY
     if lucy:
         stride = 2 + int(np.ceil(2.0 * grid.reach * grid_now.inverse * grid_now.steps).max())
         room = 6 * stride + int(grid_now.across.prod())
@@ -186,15 +186,20 @@ def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
     (spread_lucy if lucy else spread)(tuple(items), tuple(grid_now), stride, rooms, total)
 
 
-def _spreading(grid: Grid, images: Floats) -> Spreading:
-    """Return a grid as kernels take it."""
+def _spreading(grid: Grid, edges: Floats, length: float) -> Spreading:
+    """Return a grid as kernels take it, for ways of at most a length [m]."""
     inverse = 1.0 / grid.size
     inverse[grid.dimension :] = 0.0
-    place = grid.lower, inverse, grid.cells, images, grid.width, grid.reach * inverse
+    reach = grid.reach * inverse
     if grid.kernel == GAUSSIAN:
-        return Spreading(*place, *shares_of(grid))
-    behind = np.ceil(grid.reach * inverse).astype(np.int64)
-    across = 2 * behind + 1
+        shares = shares_of(grid)
+        # between two columns of a table a cell has a share as soon as it has one in either of them
+        more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
+        images = images_of(edges, grid, length + float((more * grid.size).max()))
+        return Spreading(grid.lower, inverse, grid.cells, images, grid.width, reach + more, *shares)
+    behind = np.ceil(reach).astype(np.int64)
+    across, images = 2 * behind + 1, images_of(edges, grid, length)
     return Spreading(
-        *place, behind, across, across, points_per_cell(grid), np.zeros(3, np.int64), np.zeros(1)
-    )
+        grid.lower, inverse, grid.cells, images, grid.width, reach, behind, across, across, points_per_cell(grid),
+        np.zeros(3, np.int64), np.zeros(1),
+    )  # fmt: skip

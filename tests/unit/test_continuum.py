@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -88,6 +88,7 @@ def test_the_gaussian_is_shared_as_it_is_defined(name):
 
 @pytest.mark.parametrize("kernel", [GAUSSIAN, LUCY])
 @settings(max_examples=12, deadline=None)
+@example(cells=(1, 1, 3), width=0.375, seed=0, periodic=(False, False, True))
 @given(
     cells=st.tuples(*[st.integers(1, 6)] * 3), width=st.floats(0.02, 0.4), seed=st.integers(0, 2**31),
     periodic=st.tuples(*[st.booleans()] * 3),
