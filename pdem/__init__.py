@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
 
@@ -68,6 +69,7 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "Sweep": "pdem.sweeps.sweep",
     "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
@@ -78,6 +80,7 @@ _HOMES = {
     "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
+    "sweep": "pdem.sweeps.sweep",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
@@ -105,6 +108,7 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "Sweep",
     "branch",
     "cell_sizes",
     "coarse_grain",
@@ -115,6 +119,7 @@ __all__ = [
     "forgetting",
     "replay",
     "replay_blow_up",
+    "sweep",
     "wall_contacts",
 ]
 

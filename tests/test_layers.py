@@ -30,6 +30,7 @@ ROOMS = (
     "benchmark",
     "verification",
     "scaling",
+    "sweeps",
     "watch",
     "cli",
 )
