@@ -42,4 +42,5 @@ def writes_stress(case: CaseData) -> bool:
 def looks_at_contacts(case: CaseData) -> bool:
     """Return whether the output of a case needs the forces of contacts."""
     output = case.output
-    return writes_stress(case) or output.contacts_every is not None or any(one.stress for one in case.sensors)
+    sensed = any(one.stress for one in case.sensors)
+    return writes_stress(case) or output.contacts_every is not None or sensed or bool(case.fields)

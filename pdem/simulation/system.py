@@ -27,6 +27,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
 from pdem.simulation.box_drive import BoxDrive
+from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
@@ -119,6 +120,8 @@ class System:
         The same, if these bodies are rigid clusters of spheres.
     insertions, sensors : Insertions, Sensors
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
+    field_averages : FieldAverages
+        Continuum fields that are averaged over time; likewise.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
@@ -194,8 +197,8 @@ class System:
                 lambda: self.constants.density,
                 lambda: self.motion_at(self.step),
             )
-        self.insertions, self.sensors = Insertions(), Sensors()
-        self.stages = Stages()
+        self.insertions, self.sensors, self.stages = Insertions(), Sensors(), Stages()
+        self.field_averages = FieldAverages()
         self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
