@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.models import contact_law
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
+    from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
     from pdem.foundation.errors import (
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
-    from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
+    from pdem.simulation.coarse_graining import coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
 
@@ -50,7 +52,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
-    "ContinuumFields": "pdem.simulation.coarse_graining",
+    "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",
@@ -67,6 +69,7 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "Sweep": "pdem.sweeps.sweep",
     "branch": "pdem.replays.branch",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
@@ -77,6 +80,7 @@ _HOMES = {
     "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
+    "sweep": "pdem.sweeps.sweep",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
@@ -104,6 +108,7 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "Sweep",
     "branch",
     "cell_sizes",
     "coarse_grain",
@@ -114,6 +119,7 @@ __all__ = [
     "forgetting",
     "replay",
     "replay_blow_up",
+    "sweep",
     "wall_contacts",
 ]
 

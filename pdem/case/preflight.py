@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
 from pdem.case.group_sizes import largest_cluster_reach
@@ -110,6 +111,7 @@ def preflight(
             *insertion_findings(case, step, population.count),
             *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
+            *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step),
             *force_findings(case, step),
             *shape_findings(case),

@@ -35,4 +35,5 @@ def stress_columns(dimension: int) -> list[Column]:
 def looks_at_contacts(case: CaseData) -> bool:
     """Return whether the output of a case needs the forces of contacts."""
     output = case.output
-    return output.stress or output.contacts_every is not None or any(one.stress for one in case.sensors)
+    sensed = any(one.stress for one in case.sensors)
+    return output.stress or output.contacts_every is not None or sensed or bool(case.fields)

@@ -25,6 +25,7 @@ from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.shape import shape
 from pdem.cli.slurm import slurm
+from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
 from pdem.foundation.version import VERSION
@@ -97,6 +98,7 @@ for command in (
     restart,
     replay,
     branch,
+    sweep,
     render,
     plot,
     watch,

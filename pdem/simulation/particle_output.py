@@ -65,16 +65,6 @@ class ParticleOutput:
         if self._clusters is not None:
             yield self._clusters
 
-    def open(self) -> None:
-        """Cut existing files back to the step to continue from."""
-        for file in self.files():
-            file.open()
-
-    def close(self) -> None:
-        """Close the files."""
-        for file in self.files():
-            file.close()
-
     def write(self) -> None:
         """Append the particles and clusters of all ranks as they are now. Collective."""
         simulation, system = self._simulation, self._simulation.system

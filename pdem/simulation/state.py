@@ -17,6 +17,7 @@ from pdem.output.parallel_hdf5 import Table
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_state import cluster_groups, load_clusters, shapes_digest
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
+from pdem.simulation.field_averages import AVERAGES, CELLS, average_groups, load_averages
 from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
@@ -41,7 +42,7 @@ ORDER = {
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
-OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED)
+OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS)
 """Groups of those who look on: what they hold does not say which motion it was."""
 
 
@@ -65,7 +66,7 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
-        **system.observed.groups(),
+        **system.observed.groups(), **average_groups(system.field_averages),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -102,7 +103,7 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, OBSERVERS, OBSERVED):
+    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, OBSERVERS, OBSERVED, AVERAGES, CELLS):
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
@@ -195,6 +196,7 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_stages(system, groups)
     load_insertions(system, groups)
     load_sensors(system, groups)
+    load_averages(system.field_averages, system.step, groups)
     system.observed = ObservedState.of(groups)
     if exchange.rank == 0:
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones

@@ -25,6 +25,7 @@ from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
+from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
 from pdem.simulation.own_forces import ForcesOfRun
@@ -112,6 +113,8 @@ class System:
         The same, if these bodies are rigid clusters of spheres.
     insertions, sensors : Insertions, Sensors
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
+    field_averages : FieldAverages
+        Continuum fields that are averaged over time; likewise.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
@@ -182,6 +185,7 @@ class System:
             shapes = shape_arrays(list(shapes_of(case).values()))
             self.carriers = self.clusters = RigidClusters(Clusters(shapes), lambda: self.constants)
         self.insertions, self.sensors = Insertions(), Sensors()
+        self.field_averages = FieldAverages()
         self.stages = Stages()
         self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.cluster_heap import slope_of
+from pdem.particles.heaps import slope_of
 from pdem.verification.gallery.bulk_runs import example_run
 from pdem.verification.study import Finding, Study, Table, at_most
 
