@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.models import contact_law
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
+    from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
     from pdem.foundation.errors import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
-    from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
+    from pdem.simulation.coarse_graining import coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -54,7 +55,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
-    "ContinuumFields": "pdem.simulation.coarse_graining",
+    "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",

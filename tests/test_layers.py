@@ -23,6 +23,7 @@ ROOMS = (
     "papers",
     "contact",
     "output",
+    "continuum",
     "case",
     "simulation",
     "replays",

@@ -101,6 +101,7 @@ class Case(CaseData):
             "motions",
             "forces",
             "sensors",
+            "fields",
         )
         return [(name, len(getattr(self, name))) for name in names]
 
