@@ -184,7 +184,9 @@ def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
     """Return this rank's part of a group with positions from the case or a file, still without ids."""
     group = case.particles[index]
     if group.file is not None:
-        columns = on_each_rank(over, lambda: read_particle_file(case, index, over.rank, over.size))
+        columns: dict[str, Any] = on_each_rank(
+            over, lambda: read_particle_file(case, index, over.rank, over.size)
+        )
         return PlacedGroup(0, **columns)
     sizes = group_sizes(case, group)
     assert sizes is not None

@@ -72,7 +72,9 @@ def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
 
 def slice_area(centre: Floats, radius: Floats, height: float) -> float:
     """Return the area [m^2] in which some spheres (n, 3), (n,) [m] cut a plane of constant z at a height [m]."""
-    return float(_slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius)))
+    return float(
+        _slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius))
+    )
 
 
 @kernel

@@ -15,7 +15,7 @@ from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs
 from pdem.particles.filling import PlacedGroup, fill_count, reaches, require_memory
 from pdem.particles.lattice import LatticeSites, height_keys
-from pdem.particles.particle_spheres import SphereGroups
+from pdem.particles.particle_spheres import single_spheres
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def _free_sites(
     limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
     sites = np.where(bounded, limited, moved)
     radii = np.full(len(sites), radius)
-    balls = SphereGroups(np.arange(len(sites) + 1), sites, radii * (1.0 - _ROUNDING))
+    balls = single_spheres(sites, radii * (1.0 - _ROUNDING))
     usable = on_each_rank(over, lambda: surroundings.free(request, balls))
     usable[_blocked(domain, sites, radii, placed, over)] = False
     return sites[usable]

@@ -52,13 +52,14 @@ class SphereGroups(NamedTuple):
             return along + self.radius
         return np.maximum.reduceat(along + self.radius, self.begin[:-1])
 
-    def extents(self) -> tuple[Floats, Floats]:
-        """Return how far particles reach from 0 to both sides of each axis, (n, 3) each [m]."""
-        sides = [
-            np.stack([self.reach(sign * self.centre[:, axis]) for axis in range(3)], 1)
-            for sign in (-1.0, 1.0)
-        ]
-        return sides[0], sides[1]
+    def extents(self, places: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return how far particles reach from 0 to both sides of each axis, (n, 3) each [m].
+
+        `places` (m, k) are where their spheres are along other axes.
+        """
+        along = (self.centre if places is None else places).T
+        below, above = (np.stack([self.reach(sign * one) for one in along], 1) for sign in (-1.0, 1.0))
+        return below, above
 
     def about(self, position: Floats) -> SphereGroups:
         """Return them moved from 0 to the positions of their particles (n, 3) [m]."""
@@ -69,9 +70,14 @@ class SphereGroups(NamedTuple):
     def of(self, particles: Indices) -> SphereGroups:
         """Return those of some of the particles."""
         if len(self.begin) == len(self.radius) + 1:
-            return SphereGroups(np.arange(len(particles) + 1), self.centre[particles], self.radius[particles])
+            return single_spheres(self.centre[particles], self.radius[particles])
         begin, sphere = _rows(self.begin[particles], np.diff(self.begin)[particles])
         return SphereGroups(begin, self.centre[sphere], self.radius[sphere])
+
+
+def single_spheres(centre: Floats, radius: Floats) -> SphereGroups:
+    """Return particles of one sphere each, (n, 3) and (n,) [m]."""
+    return SphereGroups(np.arange(len(radius) + 1), centre, radius)
 
 
 class ParticleShapes:
@@ -120,7 +126,7 @@ class ParticleShapes:
         """
         position, reach = columns["position"], columns["radius"]
         if "shape" not in columns:
-            return SphereGroups(np.arange(len(reach) + 1), position, reach)
+            return single_spheres(position, reach)
         shape = columns["shape"]
         begin, sphere = _rows(self._first[shape], self._size[shape])
         particle = np.repeat(np.arange(len(reach)), self._size[shape])

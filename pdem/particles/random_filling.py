@@ -310,7 +310,7 @@ class _Filling:
         """Return the particles and attempts that this rank is to try; several attempts are divided among the ranks."""
         size, rows = self._over.size, np.arange(len(self._pending))
         names = [name for name in ("number", "radius", "shape") if name in self.particles]
-        columns = {"row": rows, **{name: self.particles[name][self._pending] for name in names}}
+        columns: Columns = {"row": rows, **{name: self.particles[name][self._pending] for name in names}}
         columns["rank"], columns["turn"] = np.full(len(rows), self._over.rank), np.full(len(rows), first)
         if number == 1:
             return columns
@@ -337,7 +337,7 @@ class _Filling:
                 yield one.request, numbers[mine] - self._begins[group] + self._first_ids[group], mine
 
     def _tries(self, columns: Columns) -> tuple[Columns, Booleans]:
-        """Return particles with a random position [m] and orientation for the attempt ``turn`` of each; which are inside."""
+        """Return particles at random places [m], turned at random for the attempt of each; which are inside."""
         count = len(columns["number"])
         tried = {**columns, "position": np.zeros((count, 3))}
         if self._kinds:

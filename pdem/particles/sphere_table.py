@@ -1,8 +1,9 @@
 """Table of placed spheres, with the test whether those of a candidate overlap any of them.
 
-A candidate is one particle, of one sphere or of several, which are tested and placed together. The table is a hash table of cells, with one cell size per class of radii, so that the work per candidate does not grow with
-the number of spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that
-tables of a part of the spheres say of these what a table of all would.
+A candidate is one particle, of one sphere or of several, which are tested and placed together. The table is a hash
+table of cells, with one cell size per class of radii, so that the work per candidate does not grow with the number of
+spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that tables of a part
+of the spheres say of these what a table of all would.
 """
 
 from __future__ import annotations
