@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pdem.foundation.fields import FIELDS
-from pdem.particles.shapes import product
+from pdem.particles.quaternions import conjugate, product, rotated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,10 +42,10 @@ def cluster_columns(
     scale = placed["radius"] / reach[shape]
     orientation = product(placed["orientation"], frame[shape])
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
-    moments = np.array([one.moments for one in shapes])[shape] * (density[material] * scale**5)[:, None]
-    turn = Rotation.from_quat(orientation.reshape(-1, 4), scalar_first=True)
-    spin = turn.inv().apply(placed["angular_velocity"]) if len(scale) else np.zeros((0, 3))
-    momentum = turn.apply(moments * spin) if len(scale) else np.zeros((0, 3))
+    square = scale * scale
+    moments = np.array([one.moments for one in shapes])[shape]
+    moments *= (density[material] * (square * square * scale))[:, None]
+    momentum = rotated(orientation, moments * rotated(conjugate(orientation), placed["angular_velocity"]))
     return {
         "number": placed["id"] + 1, "image": np.zeros((len(scale), 3), np.int32), "position": placed["position"],
         "velocity": placed["velocity"], "orientation": orientation, "angular_momentum": momentum,

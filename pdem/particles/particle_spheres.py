@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.particles.quaternions import rotated
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -130,7 +132,7 @@ class ParticleShapes:
         shape = columns["shape"]
         begin, sphere = _rows(self._first[shape], self._size[shape])
         particle = np.repeat(np.arange(len(reach)), self._size[shape])
-        away = _turned(columns["orientation"][particle], self._centre[sphere])
+        away = rotated(columns["orientation"][particle], self._centre[sphere])
         size = reach[particle]
         return SphereGroups(begin, position[particle] + size[:, None] * away, size * self._radius[sphere])
 
@@ -139,13 +141,3 @@ def _rows(first: Indices, size: Indices) -> tuple[Indices, Indices]:
     """Return where groups of rows begin and end when one follows the other (n + 1,), and the rows in them (m,)."""
     begin = np.concatenate(([0], np.cumsum(size)))
     return begin, np.arange(begin[-1]) + np.repeat(first - begin[:-1], size)
-
-
-def _turned(turn: Floats, vectors: Floats) -> Floats:
-    """Return vectors (n, 3) turned by unit quaternions (n, 4), w first.
-
-    Products and sums of single numbers alone: each has the same bits whatever others there are.
-    """
-    axis = turn[:, 1:]
-    twice = 2.0 * np.cross(axis, vectors)
-    return vectors + turn[:, :1] * twice + np.cross(axis, twice)

@@ -118,18 +118,6 @@ def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:
     )  # fmt: skip
 
 
-def product(first: Floats, second: Floats) -> Floats:
-    """Return products (n, 4) of quaternions, w first: the turn of the second, then that of the first."""
-    (a, b, c, d), (e, f, g, h) = np.moveaxis(np.asarray(first), -1, 0), np.moveaxis(np.asarray(second), -1, 0)
-    parts = a * e - b * f - c * g - d * h, a * f + b * e + c * h - d * g, a * g - b * h + c * e + d * f
-    return np.stack((*parts, a * h + b * g - c * f + d * e), axis=-1)
-
-
-def conjugate(quaternion: Floats) -> Floats:
-    """Return the turns back (n, 4)."""
-    return np.asarray(quaternion) * np.array((1.0, -1.0, -1.0, -1.0))
-
-
 def random_orientations(seed: int, ids: Integers, dimension: int, attempts: Integers | int = 0) -> Floats:
     """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids and attempts.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pdem.case.shapes import shapes_of
-from pdem.particles.shapes import conjugate, product
+from pdem.particles.quaternions import conjugate, product, rotated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
 def cluster_masses(clusters: Clusters, constants: Constants) -> Floats:
     """Return the masses (n,) of the owned clusters [kg]."""
     shape, material = clusters.shape.astype(np.int64), clusters.material.astype(np.int64)
-    return constants.density[material] * clusters.shapes.volume[shape] * clusters.scale**3
+    scale = clusters.scale  # a power's last bit may depend on how many there are
+    return constants.density[material] * clusters.shapes.volume[shape] * (scale * scale * scale)
 
 
 def cluster_spins(clusters: Clusters, constants: Constants) -> tuple[Floats, Floats]:
     """Return angular momentum and angular velocity (n, 3) of the owned clusters along their principal axes."""
-    if not len(clusters):
-        return np.zeros((0, 3)), np.zeros((0, 3))
     shape, material = clusters.shape.astype(np.int64), clusters.material.astype(np.int64)
-    moments = clusters.shapes.moments[shape] * (constants.density[material] * clusters.scale**5)[:, None]
-    turn = Rotation.from_quat(clusters.orientation, scalar_first=True)
-    momentum = turn.inv().apply(clusters.angular_momentum)
+    square = clusters.scale * clusters.scale
+    factor = constants.density[material] * (square * square * clusters.scale)
+    moments = clusters.shapes.moments[shape] * factor[:, None]
+    momentum = rotated(conjugate(clusters.orientation), clusters.angular_momentum)
     return momentum, momentum / moments
 
 
@@ -44,13 +43,12 @@ def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> 
     frame = np.array([one.frame for one in shapes_of(case).values()])[shape]
     _, spin = cluster_spins(clusters, constants)
     orientation = np.ascontiguousarray(clusters.orientation)
-    turned = Rotation.from_quat(orientation, scalar_first=True).apply(spin) if len(clusters) else spin
     return {
         "cluster": clusters.number[: clusters.count].copy(), "shape": shape,
         "material": clusters.material.astype(np.int32), "scale": clusters.scale.copy(),
         "radius": clusters.radius,
         "position": np.ascontiguousarray(clusters.position), "velocity": np.ascontiguousarray(clusters.velocity),
-        "angular_velocity": turned, "orientation": product(orientation, conjugate(frame)),
+        "angular_velocity": rotated(orientation, spin), "orientation": product(orientation, conjugate(frame)),
         "image": clusters.image.copy(), "mass": cluster_masses(clusters, constants),
     }  # fmt: skip
 

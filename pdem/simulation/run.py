@@ -97,12 +97,12 @@ def run(
     simulation.system.own_forces.check_given()
     observation = Observation(simulation, observers)
     observation.call_due()
-    begins = window is None and begins_elsewhere(simulation)
     outputs, simulation.outputs = simulation.outputs, None
     if outputs is None:
         outputs = Outputs(simulation, quiet=quiet, findings=findings, overwrite=overwrite, commands=commands)
     else:
         outputs.begin_run(quiet=quiet)
+    begins = window is None and begins_elsewhere(simulation)
     simulation.restart_point = RestartPoint(
         Path(simulation.case.output.folder), simulation.case, simulation.step
     )

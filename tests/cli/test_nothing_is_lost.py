@@ -12,8 +12,8 @@ from folders import FRICTION, checkpoints, command, die_in_step, listing, refuse
 
 import pdem
 from pdem.cli import main
-from pdem.foundation.errors import BlowUpError
 from pdem.output.series import read_series
+from pdem.simulation.blow_up import BlowUp
 
 
 def test_a_run_is_not_written_over(here):
@@ -146,11 +146,11 @@ def listing_of(folder):
 def test_a_restart_into_another_folder_is_held_to_the_same_rule(here):
     later = ["time.end=0.005"]
     run("restart", "out", settings=[*later, "output.folder=branch"])
-    assert checkpoints("branch") == ["checkpoint-000000500.h5"]
+    assert checkpoints("branch") == ["begin-000000400.h5", "checkpoint-000000500.h5"]
     said = refused("restart", "out", settings=[*later, "output.folder=branch"])
     assert "branch holds a run that reached 0.005 s" in said
     run("restart", "out", "--overwrite", settings=["time.end=0.006", "output.folder=branch"])
-    assert checkpoints("branch") == ["checkpoint-000000600.h5"]
+    assert checkpoints("branch") == ["begin-000000400.h5", "checkpoint-000000600.h5"]
     assert read_series("branch/series.h5")["time"][0] > 0.004
 
 
@@ -160,7 +160,7 @@ def test_a_blow_up_keeps_a_checkpoint_that_is_newer_than_the_last_copy(here, mon
 
     def advance_or_blow_up(self, steps):
         if self.step + steps > 300:
-            raise BlowUpError("too far")
+            raise BlowUp("too far", 300, (), "")
         return advance(self, steps)
 
     monkeypatch.setattr(pdem.Simulation, "advance", advance_or_blow_up)

@@ -246,14 +246,14 @@ class Carried:
     def rows(self, particles):
         return np.flatnonzero(particles.id < 2).astype(np.int32)
 
-    def begin(self, particles, rows, dt):
+    def begin(self, particles, rows, dt, placing):
         self.finish(particles, rows, 0.5 * dt)
         particles.position[rows] += dt * particles.velocity[rows]
-        return 0
+        return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half):
+    def advance(self, particles, rows, half, placing):
         self.finish(particles, rows, half)
-        return self.begin(particles, rows, 2.0 * half)
+        return self.begin(particles, rows, 2.0 * half, placing)
 
     def finish(self, particles, rows, half):
         particles.velocity[rows] += half / MASS * particles.force[rows]

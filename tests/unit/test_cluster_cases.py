@@ -18,7 +18,8 @@ from pdem.case.initial import initial_particles
 from pdem.case.shape_preflight import shape_findings
 from pdem.case.shapes import shape_masses, shape_of
 from pdem.foundation.errors import CaseError, InputError
-from pdem.particles.shapes import product, random_orientations
+from pdem.particles.quaternions import conjugate, product, rotated
+from pdem.particles.shapes import random_orientations
 
 HERTZ = {"law": "hertz-mindlin", "friction": 0.5, "restitution": 0.5}
 
@@ -191,6 +192,19 @@ def test_a_product_of_quaternions_turns_by_the_second_and_then_by_the_first():
     both = product(first.as_quat(scalar_first=True), second.as_quat(scalar_first=True))
     expected = (first * second).as_matrix()
     np.testing.assert_allclose(Rotation.from_quat(both, scalar_first=True).as_matrix(), expected, atol=1e-14)
+
+
+def test_vectors_are_rotated_with_bits_that_do_not_depend_on_how_many_there_are():
+    rng = np.random.default_rng(7)
+    turn, vector = Rotation.random(33, rng=2), rng.normal(size=(33, 3))
+    quaternion = turn.as_quat(scalar_first=True)
+    found = rotated(quaternion, vector)
+    np.testing.assert_allclose(found, turn.apply(vector), atol=1e-14)
+    np.testing.assert_allclose(rotated(conjugate(quaternion), found), vector, atol=1e-14)
+    for count in (1, 2, 7):
+        alone = [rotated(quaternion[at : at + count], vector[at : at + count]) for at in range(0, 33, count)]
+        np.testing.assert_array_equal(np.concatenate(alone), found)
+    assert rotated(np.zeros((0, 4)), np.zeros((0, 3))).shape == (0, 3)
 
 
 def test_clusters_in_a_plane_turn_about_z_alone():
