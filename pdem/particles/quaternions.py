@@ -1,4 +1,4 @@
-"""Unit quaternions as arrays (n, 4), w first, by products and sums of single numbers: bits do not depend on how many."""
+"""Unit quaternions as arrays (n, 4), w first, by products and sums of single numbers: bits do not depend on numbers."""
 
 from __future__ import annotations
 
