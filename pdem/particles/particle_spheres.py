@@ -42,36 +42,43 @@ class SphereGroups(NamedTuple):
     centre: Floats
     radius: Floats
 
+    @property
+    def are_single(self) -> bool:
+        """Whether each particle has one sphere, about which it is."""
+        return len(self.begin) == len(self.radius) + 1
+
     def every(self, holds: Booleans) -> Booleans:
         """Return for which particles (n,) something holds for all of their spheres (m,)."""
-        if len(self.begin) == len(self.radius) + 1:
+        if self.are_single:
             return holds
         return np.logical_and.reduceat(holds, self.begin[:-1])
 
     def reach(self, along: Floats) -> Floats:
         """Return how far particles (n,) reach into a direction in which their spheres are so far along (m,) [m]."""
-        if len(self.begin) == len(self.radius) + 1:
+        if self.are_single:
             return along + self.radius
         return np.maximum.reduceat(along + self.radius, self.begin[:-1])
 
     def extents(self, places: Floats | None = None) -> tuple[Floats, Floats]:
-        """Return how far particles reach from 0 to both sides of each axis, (n, 3) each [m].
+        """Return how far particles about 0 reach to both sides of each axis, (n, 3) each [m]; (n, 1) of single spheres.
 
         `places` (m, k) are where their spheres are along other axes.
         """
+        if self.are_single:
+            return (self.radius[:, None],) * 2
         along = (self.centre if places is None else places).T
         below, above = (np.stack([self.reach(sign * one) for one in along], 1) for sign in (-1.0, 1.0))
         return below, above
 
     def about(self, position: Floats) -> SphereGroups:
         """Return them moved from 0 to the positions of their particles (n, 3) [m]."""
-        if len(self.begin) == len(self.radius) + 1:
-            return self._replace(centre=self.centre + position)
+        if self.are_single:
+            return self._replace(centre=position)
         return self._replace(centre=self.centre + np.repeat(position, np.diff(self.begin), axis=0))
 
     def of(self, particles: Indices) -> SphereGroups:
         """Return those of some of the particles."""
-        if len(self.begin) == len(self.radius) + 1:
+        if self.are_single:
             return single_spheres(self.centre[particles], self.radius[particles])
         begin, sphere = _rows(self.begin[particles], np.diff(self.begin)[particles])
         return SphereGroups(begin, self.centre[sphere], self.radius[sphere])

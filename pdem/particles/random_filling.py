@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pdem.containers.exchange import Exchange
     from pdem.foundation.errors import CaseError
     from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings
+    from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.sphere_places import SpherePlaces
 
     Floats = NDArray[np.float64]
@@ -344,21 +345,25 @@ class _Filling:
             tried["orientation"] = np.zeros((count, 4))
         inside = np.zeros(count, np.bool_)
         for request, ids, mine in self.by_group(columns["number"]):
-            one = {name: tried[name][mine] for name in (*self.particles, "turn")}
+            turn = columns["turn"][mine]
             if self._kinds:
-                one["orientation"] = tried["orientation"][mine] = request.oriented(ids, one["turn"])
-            spheres = self._shapes.spheres(one)
-            keys = request.fill.seed, ids, spheres.extents(), one["turn"]
+                tried["orientation"][mine] = request.oriented(ids, turn)
+            spheres = self._spheres(tried, mine)
+            keys = request.fill.seed, ids, spheres.extents(), turn
             own = wrap_positions(random_places(request.region, self.domain, *keys), self.domain)
             tried["position"][mine] = own
             inside[mine] = self._surroundings.inside(request, spheres.about(own))
         return tried, inside
+
+    def _spheres(self, particles: Columns, some: Indices) -> SphereGroups:
+        """Return the spheres of some of the particles."""
+        names = [name for name in self.particles if name != "number"]
+        return self._shapes.spheres({name: particles[name][some] for name in names})
 
     def free(self, particles: Columns) -> Booleans:
         """Return which particles would be inside their regions and clear of walls at their positions."""
         free = np.zeros(len(particles["number"]), np.bool_)
         self._tested += len(free)
         for request, _, mine in self.by_group(particles["number"]):
-            spheres = self._shapes.spheres({name: particles[name][mine] for name in self.particles})
-            free[mine] = self._surroundings.free(request, spheres)
+            free[mine] = self._surroundings.free(request, self._spheres(particles, mine))
         return free

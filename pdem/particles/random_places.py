@@ -29,11 +29,14 @@ def random_places(
 ) -> Floats:
     """Return a random place (n, 3) [m] in the box around a region for each particle; not wrapped into the domain.
 
-    `extents` (n, 3) say how far each reaches to the lower and to the upper side of each axis [m].
+    `extents` (n, 3), or (n, 1), say how far each reaches to the lower and to the upper side of each axis [m].
     """
     lower, upper = regions.bounds(region)
-    below, above = np.where(regions.unbounded_axes(region, domain), 0.0, np.array(extents))
-    low, high = lower + below, np.maximum(lower + below, upper - above)
+    unbounded = regions.unbounded_axes(region, domain)
+    below = np.where(unbounded, 0.0, extents[0])
+    above = below if extents[0] is extents[1] else np.where(unbounded, 0.0, extents[1])
+    low = lower + below
+    high = np.maximum(low, upper - above)
     uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
     if domain.dimension == 2:
         uniform[:, 2] = 0.5

@@ -29,6 +29,7 @@ UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
 """States of candidates: nothing is known; clear of all that could come before; placed; overlaps one placed before."""
 
 _GROWTH = 1.25
+_NO_LEVELS = np.zeros(0, np.int64)
 _WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
 
 NOBODY = -1
@@ -254,7 +255,7 @@ class SphereTable:
     lower, upper : ndarray, shape (3,)
         The domain, in m.
     periodic : ndarray of bool, shape (3,)
-        Its periodic axes.
+        Its periodic axes. Centres of single spheres must be inside the domain along them.
     """
 
     def __init__(
@@ -313,21 +314,19 @@ class SphereTable:
         levels, keys = octaves(radii, self._largest), np.ascontiguousarray(old.links[:count, 1])
         _insert_all(Candidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
 
-    def _candidates(self, spheres: SphereGroups, keys: Indices) -> Candidates:
+    def _candidates(self, spheres: SphereGroups, keys: Indices, *, levels: bool = True) -> Candidates:
+        """Return particles as kernels take them, without levels if they are only tested."""
         radii = np.ascontiguousarray(spheres.radius)
-        return Candidates(
-            spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres.centre), radii,
-            octaves(radii, self._largest),
-        )  # fmt: skip
+        level = octaves(radii, self._largest) if levels else _NO_LEVELS
+        return Candidates(spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres), radii, level)
 
-    def _offsets(self, centres: Floats) -> Floats:
+    def _offsets(self, spheres: SphereGroups) -> Floats:
         """Return offsets from the corner of the domain (m, 3) [m], within it along periodic axes."""
-        period = self._table.period
-        offsets = centres - self._lower
-        inside = offsets - period * np.floor(
-            np.divide(offsets, period, out=np.zeros_like(offsets), where=period > 0.0)
-        )
-        return np.ascontiguousarray(inside)
+        period, offsets = self._table.period, spheres.centre - self._lower
+        if not spheres.are_single:
+            periods = np.divide(offsets, period, out=np.zeros_like(offsets), where=period > 0.0)
+            offsets -= period * np.floor(periods)
+        return np.ascontiguousarray(offsets)
 
     def add(self, spheres: SphereGroups, keys: Indices) -> None:
         """Add particles of some spheres and keys (n,), without a test of overlaps."""
@@ -339,7 +338,7 @@ class SphereTable:
     def clear(self, spheres: SphereGroups, keys: Indices) -> Booleans:
         """Return which particles of some spheres and keys (n,) overlap none in the table but those of their keys."""
         free = np.zeros(len(keys), np.bool_)
-        _find_free(self._candidates(spheres, keys), free, self._table)
+        _find_free(self._candidates(spheres, keys, levels=False), free, self._table)
         return free
 
     def take_first(self, spheres: SphereGroups, allowed: Booleans, owners: Indices) -> Indices:
