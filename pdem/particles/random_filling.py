@@ -329,12 +329,13 @@ class _Filling:
     def _groups_of(self, numbers: Indices) -> Indices:
         return np.searchsorted(self._begins, numbers, side="right") - 1
 
-    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices]]:
+    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices | slice]]:
         """Yield the request of each group that has some of these particles, their ids, and which they are."""
         which = self._groups_of(numbers)
         for group, one in enumerate(self._groups):
-            mine = np.flatnonzero(which == group)
-            if len(mine):
+            belongs = which == group
+            if belongs.any():
+                mine = slice(None) if belongs.all() else np.flatnonzero(belongs)
                 yield one.request, numbers[mine] - self._begins[group] + self._first_ids[group], mine
 
     def _tries(self, columns: Columns) -> tuple[Columns, Booleans]:
@@ -355,7 +356,7 @@ class _Filling:
             inside[mine] = self._surroundings.inside(request, spheres.about(own))
         return tried, inside
 
-    def _spheres(self, particles: Columns, some: Indices) -> SphereGroups:
+    def _spheres(self, particles: Columns, some: Indices | slice) -> SphereGroups:
         """Return the spheres of some of the particles."""
         names = [name for name in self.particles if name != "number"]
         return self._shapes.spheres({name: particles[name][some] for name in names})
