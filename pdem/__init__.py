@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.models import contact_law
     from pdem.containers.mesh import Mesh
     from pdem.containers.particles import Particles
+    from pdem.continuum.fields import ContinuumFields
     from pdem.detection.cell_sizes import CellSizes, cell_sizes
     from pdem.detection.find_pairs import PairSearch, find_pairs
     from pdem.foundation.errors import (
@@ -35,22 +36,26 @@ if TYPE_CHECKING:
     from pdem.replays.first_difference import first_difference
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
-    from pdem.simulation.coarse_graining import ContinuumFields, coarse_grain
+    from pdem.simulation.coarse_graining import coarse_grain
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.calibration import calibrate
+    from pdem.sweeps.calibration_result import Calibration
+    from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
 
 _HOMES = {
     "BlowUpError": "pdem.foundation.errors",
     "BlowUpReplayed": "pdem.replays.blow_up",
+    "Calibration": "pdem.sweeps.calibration_result",
     "Case": "pdem.case.model",
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
-    "ContinuumFields": "pdem.simulation.coarse_graining",
+    "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
     "InputError": "pdem.foundation.errors",
@@ -67,7 +72,9 @@ _HOMES = {
     "Replayed": "pdem.replays.replay",
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
+    "Sweep": "pdem.sweeps.sweep",
     "branch": "pdem.replays.branch",
+    "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
@@ -77,12 +84,14 @@ _HOMES = {
     "forgetting": "pdem.replays.forgetting",
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
+    "sweep": "pdem.sweeps.sweep",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [
     "BlowUpError",
     "BlowUpReplayed",
+    "Calibration",
     "Case",
     "CaseError",
     "CellSizes",
@@ -104,7 +113,9 @@ __all__ = [
     "Replayed",
     "Results",
     "Simulation",
+    "Sweep",
     "branch",
+    "calibrate",
     "cell_sizes",
     "coarse_grain",
     "contact_law",
@@ -114,6 +125,7 @@ __all__ = [
     "forgetting",
     "replay",
     "replay_blow_up",
+    "sweep",
     "wall_contacts",
 ]
 

@@ -10,6 +10,7 @@ from pdem.case.base import BRANCH
 from pdem.case.key_texts import default_text, kind_of, meaning_of, models_in, summary_of, written
 from pdem.case.schema import CaseData
 from pdem.contact.law.models import LAWS, PARTS
+from pdem.sweeps.examples import study_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +20,22 @@ if TYPE_CHECKING:
 
     from pdem.contact.law.parts import Key
 
-FOLDER = "generated/case"
+FOLDERS = "generated/case", "generated/plans"
+"""Of the sections of the case file, and of other files."""
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by the name of its section."""
     return {name: "\n".join(_page(name)) for name in CaseData.model_fields if name != "title"}
+
+
+def plan_pages() -> dict[str, str]:
+    """Return the text of a page for each kind of file with many runs."""
+    found = {}
+    for name, root in study_roots().items():
+        lines = [f"# File of `pdem {name}`\n", f"In a terminal: `pdem explain {name}`\n"]
+        found[name] = "\n".join([*lines, *_tables(name, [root.model], set())])
+    return found
 
 
 def _page(name: str) -> Iterator[str]:
@@ -124,9 +135,12 @@ def _model(head: str, text: str, keys: list[Key]) -> Iterator[str]:
 
 def write(app: Sphinx) -> None:
     """Write the pages where they have changed, so that Sphinx reads only those anew."""
-    folder = Path(app.srcdir) / FOLDER
+    for folder, texts in zip(FOLDERS, (pages(), plan_pages()), strict=True):
+        _write(Path(app.srcdir) / folder, texts)
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    texts = pages()
     for path in folder.glob("*.md"):
         if path.stem not in texts:
             path.unlink()

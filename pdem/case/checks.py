@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.base import Section
+from pdem.case.deformation_rules import deformation_problems
 from pdem.case.driven_wall_checks import driven_problems
+from pdem.case.field_rules import field_problems
 from pdem.case.force_rules import force_problems
 from pdem.case.gravity import gravity_tables
 from pdem.case.insertion_rules import insertion_problems
@@ -56,10 +58,12 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _walls,
         _insertions,
         sensor_problems,
+        field_problems,
         force_problems,
         _motions,
         _detection,
         stage_problems,
+        deformation_problems,
         liquid_problems,
         shape_problems,
     )
@@ -88,6 +92,8 @@ def _magnitudes(case: CaseData) -> Iterator[Problem]:
         values += _numbers(insertion, ("insertions", index))
     for index, sensor in enumerate(case.sensors):
         values += _numbers(sensor, ("sensors", index))
+    for index, fields in enumerate(case.fields):
+        values += _numbers(fields, ("fields", index))
     for index, force in enumerate(case.forces):
         values += _numbers(force, ("forces", index))
     for section in ("motions", "shapes"):

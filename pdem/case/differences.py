@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _MISSING = object()
 
-NON_PHYSICAL_KEYS = ("title", "time.", "output.", "decomposition.", "detection.", "limits.")
+NON_PHYSICAL_KEYS = ("title", "time.", "output.", "decomposition.", "detection.", "limits.", "fields")
 """Prefixes of keys that do not change the physics; the time step is compared by `Case.resolved_step`."""
 
 

@@ -18,7 +18,7 @@ from pdem.foundation.errors import CaseError
 from pdem.papers import h2_meshes, mixer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _SIDES = 24
 _PIECES = 16
@@ -32,7 +32,7 @@ _SIEVE = ((-0.1555, 22), (-0.0505, 7))
 _GROUPS = {
     "start": ("silo", "hopper", "pouring", "bouncing_sphere", "sliding_sphere", "two_spheres"),
     "machines": ("drum", "ball_mill", "conveyor", "screw", "sieve", "die_filling", "rotor", "winnowing"),
-    "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "piston"),
+    "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "plane_shear", "piston"),
     "papers": (
         "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
         "disc_jet", "dosta_silo", "dosta_drum", "dosta_impact",
@@ -66,13 +66,16 @@ def example_text(name: str) -> str:
 
 
 def example_title(name: str) -> str:
-    """Return an example's opening comment up to its first colon or the end of its first sentence.
+    """Return what an example is; see `title_of`."""
+    return title_of(example_text(name))
+
+
+def title_of(text: str) -> str:
+    """Return the opening comment of a file up to its first colon or the end of its first sentence.
 
     A colon between numbers, as in sizes of 1 : 10, does not count.
     """
-    comment = [
-        line.removeprefix("#").strip() for line in example_text(name).splitlines() if line.startswith("#")
-    ]
+    comment = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")]
     return re.split(r"(?<!\s):\s|(?<!\d)\.(?:\s|$)", " ".join(comment))[0]
 
 
@@ -81,7 +84,9 @@ def example_results(name: str) -> str:
     return str(tomllib.loads(example_text(name))["output"]["folder"])
 
 
-def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
+def write_example(
+    name: str, folder: str | Path, before: Mapping[str, bytes] | None = None
+) -> dict[Path, bool]:
     """Write an example case and its meshes.
 
     Examples share meshes: an existing file of the same bytes is left unchanged.
@@ -92,11 +97,13 @@ def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
         One of `example_names`.
     folder : path
         Where to write ``NAME.toml`` and the meshes beside it; made if it does not exist.
+    before : mapping of str to bytes, optional
+        Further files that belong to it, by their names.
 
     Returns
     -------
     dict of Path to bool
-        The files of the example, the case first, and whether each was written now.
+        The files of the example, after those that are given the case first, and whether each was written now.
 
     Raises
     ------
@@ -106,7 +113,8 @@ def write_example(name: str, folder: str | Path) -> dict[Path, bool]:
     """
     text, folder = example_text(name), Path(folder)
     try:
-        wanted = {folder / file: content for file, content in _contents(name, text).items()}
+        contents = {**(before or {}), **_contents(name, text)}
+        wanted = {folder / file: content for file, content in contents.items()}
         present = {path: _content(path) for path in wanted}
         _refuse_other_content(present, wanted)
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from itertools import chain
-from typing import TYPE_CHECKING, get_origin
+from typing import TYPE_CHECKING, NamedTuple, get_origin
 
 from pydantic import BaseModel
 
@@ -27,7 +27,7 @@ from pdem.contact.law.models import LAWS, PARTS
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pdem.contact.law.parts import Key
 
@@ -37,7 +37,22 @@ WIDTH = 100
 _INDEX = re.compile(r"\[\d+\]|(?<=\.)\d+(?=\.|$)")
 
 
-def explain(key: str = "") -> str:
+class Root(NamedTuple):
+    """What a kind of file may hold, and examples of it.
+
+    Attributes
+    ----------
+    model : type of BaseModel
+        Its sections.
+    examples : mapping of str to str
+        Texts of examples by the names that ``pdem new`` has for them, those first that are read best.
+    """
+
+    model: type[BaseModel]
+    examples: Mapping[str, str]
+
+
+def explain(key: str = "", roots: Mapping[str, Root] | None = None) -> str:
     """Return what a key of the case file means.
 
     Parameters
@@ -45,6 +60,8 @@ def explain(key: str = "") -> str:
     key : str
         As in messages and ``--set``: ``time.step``, ``insertions.face.radius``, ``walls[0].servo``. Names of materials,
         interactions and motions may be there or not. Empty: all sections.
+    roots : mapping of str to Root, optional
+        Other kinds of files by name, with which their keys begin: ``sweep.vary.min``.
 
     Raises
     ------
@@ -52,9 +69,12 @@ def explain(key: str = "") -> str:
         If there is no such key.
     """
     parts = [part for part in _INDEX.sub("", key).split(".") if part]
-    models: Models = [CaseData]
+    root = (roots or {}).get(parts[0]) if parts else None
+    models: Models = [CaseData if root is None else root.model]
     found: list[tuple[type[BaseModel], str]] = []
     for number, part in enumerate(parts):
+        if number == 0 and root is not None:
+            continue
         owners = [model for model in models if part in model.model_fields]
         if not owners:
             if found and _is_named(found) and found[0][1] == parts[number - 1]:
@@ -67,10 +87,11 @@ def explain(key: str = "") -> str:
         found = [(owner, part) for owner in owners]
         models = [inner for owner, name in found for inner in models_in(owner.model_fields[name])]
     if not parts:
-        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}"
+        others = f"\n\nother files: {', '.join(f'pdem explain {name}' for name in roots)}" if roots else ""
+        return f"sections of a case; pdem explain SECTION.KEY says more{_listed([CaseData])}{others}"
     texts = _field_texts(found)
     sections = _section_texts(list(dict.fromkeys(models)))
-    return "\n\n".join([".".join(parts), *texts, *_model_texts(parts), *sections, *_example(parts)])
+    return "\n\n".join([".".join(parts), *texts, *_model_texts(parts), *sections, *_example(parts, root)])
 
 
 def _is_named(found: Sequence[tuple[type[BaseModel], str]]) -> bool:
@@ -151,12 +172,20 @@ def _listed(models: Models, without: Sequence[str] = ()) -> str:
     return "".join(f"\n  {name:<{width}}  {text}" for (name, _), text in zip(names, texts, strict=True))
 
 
-def _example(parts: Sequence[str]) -> list[str]:
-    """Return a line of the first example case with the key, in its section; none if no example has it."""
+def _example(parts: Sequence[str], root: Root | None) -> list[str]:
+    """Return a line of the first example with the key, in its section; none if no example has it."""
+    if root is not None:
+        parts = parts[1:] if len(parts) > 2 else ["", *parts[1:]]
+        return _example_in(parts, root.examples) if len(parts) > 1 else []
+    names = chain.from_iterable(example_groups().values())
+    return _example_in(parts, {name: example_text(name) for name in names})
+
+
+def _example_in(parts: Sequence[str], examples: Mapping[str, str]) -> list[str]:
     pattern = re.compile(rf"(?<![\w-]){re.escape(parts[-1])} = ")
-    for name in chain.from_iterable(example_groups().values()):
+    for name, text in examples.items():
         root = ""
-        for line in example_text(name).splitlines():
+        for line in text.splitlines():
             header = re.match(r"\[+([\w-]+)", line)
             root = header[1] if header else root
             is_section = len(parts) == 1 and header is not None

@@ -44,6 +44,29 @@ def with_all_pairs(materials: Any, interactions: Any) -> Any:
     return {key: _completed(key, table, materials) for key, table in named.items()}
 
 
+def idle_problem(parts: list[str], document: dict[str, Any]) -> str:
+    """Return why a key of a case file has no influence on any pair of materials, empty if it has one or is another key.
+
+    In a case with all values written out, as a checkpoint has it, every pair is named and has all its constants.
+    """
+    materials, interactions = document.get("materials"), document.get("interactions")
+    if not isinstance(materials, dict) or not isinstance(interactions, dict):
+        return ""
+    without = dict(materials), dict(interactions)
+    if parts[:2] == ["interactions", DEFAULT]:
+        without[1].pop(DEFAULT, None)
+    elif len(parts) == 3 and parts[0] == "materials" and parts[2] in MIXED and parts[1] in materials:
+        without[0][parts[1]] = {key: one for key, one in materials[parts[1]].items() if key != parts[2]}
+    else:
+        return ""
+    if with_all_pairs(*without) != with_all_pairs(materials, interactions):
+        return ""
+    pairs = ", ".join(key for key in interactions if key != DEFAULT) or "none"
+    return (
+        f"changes no pair of materials: those that are named have values of their own; change these: {pairs}"
+    )
+
+
 def _missing_pairs(materials: dict[str, Any], named: dict[str, Any]) -> list[tuple[str, str]]:
     there = {frozenset(pair) for key in named for pair in split_pair(key, materials)}
     names = list(materials)

@@ -6,18 +6,21 @@ import copy
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr, ValidationError
 
 from pdem.case.checks import problems_of_case
 from pdem.case.flat_keys import flat_keys
 from pdem.case.messages import Problem, problems_of
-from pdem.case.mixing import as_in_file
+from pdem.case.mixing import as_in_file, idle_problem
 from pdem.case.overrides import apply_override
 from pdem.case.schema import TEXT_SOURCE, CaseData
 from pdem.foundation.arguments import instance_of, path_of
 from pdem.foundation.errors import CaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST_VALUE = 80
 
@@ -98,6 +101,7 @@ class Case(CaseData):
             "motions",
             "forces",
             "sensors",
+            "fields",
         )
         return [(name, len(getattr(self, name))) for name in names]
 
@@ -121,16 +125,31 @@ class Case(CaseData):
         Raises
         ------
         CaseError
-            If the result would not be valid; the case is then unchanged.
+            If the result would not be valid, or the value has no influence; the case is then unchanged.
         """
         instance_of("an override", assignment, str, 'write it "key=value", for instance "time.end=0.5"')
         document = copy.deepcopy(self._document)
         source = f"{self.source} with {' '.join(assignment.split())}"
-        apply_override(document, assignment, source)
+        parts = apply_override(document, assignment, source)
         changed = self._from_document(document, source)
+        if idle := idle_problem(parts, document):
+            raise CaseError(f"{source}: {'.'.join(parts)} {idle}")
         # Sections are frozen so that every change is validated; this is the only place that changes them.
         self.__dict__.update(changed.__dict__)
         self._document = document
+
+    def changed(self, assignments: Iterable[str] = ()) -> Case:
+        """Return a copy with changes, each as of `override`.
+
+        Raises
+        ------
+        CaseError
+            If the result would not be valid.
+        """
+        copied = self.model_copy(deep=True)
+        for assignment in assignments:
+            copied.override(assignment)
+        return copied
 
     def resolved_step(self) -> float:
         """Return the time step in s, computed from the limits if it is ``"auto"``.

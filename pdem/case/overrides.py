@@ -13,8 +13,8 @@ _INDEX = re.compile(r"\[\s*(\d+)\s*\]")
 _PLAIN_TEXT = re.compile(r"[\w./~+-][\w ./~+-]*")
 
 
-def apply_override(document: dict[str, Any], assignment: str, source: str) -> None:
-    """Set one value of a parsed case in place.
+def apply_override(document: dict[str, Any], assignment: str, source: str) -> list[str]:
+    """Set one value of a parsed case in place, and return the parts of its key.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
     if not separator:
         raise CaseError(f"{source}: an override is written key=value, for instance time.end=0.5")
     parts = _parts(key, source)
-    value = _value(text.strip(), key.strip(), source)
+    value = value_of(text.strip(), key.strip(), source)
     holder: Any = document
     for depth, part in enumerate(parts[:-1], 1):
         holder = _child(holder, part, parts[:depth], source)
@@ -45,6 +45,7 @@ def apply_override(document: dict[str, Any], assignment: str, source: str) -> No
         holder[parts[-1]] = value
     else:
         raise CaseError(f"{source}: {shown_key(parts[:-1])} is a single value and has no {parts[-1]!r} in it")
+    return parts
 
 
 def _parts(key: str, source: str) -> list[str]:
@@ -61,7 +62,14 @@ def _parts(key: str, source: str) -> list[str]:
     return parts
 
 
-def _value(text: str, key: str, source: str) -> Any:
+def value_of(text: str, key: str, source: str) -> Any:
+    """Return the value that a user gives for a key: TOML, or a plain text without quotes.
+
+    Raises
+    ------
+    CaseError
+        If it is neither.
+    """
     try:
         tree = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):

@@ -184,9 +184,10 @@ def with_domain(group: Any, domain: Any) -> Any:
     if fill.get("shape", "box") != "box":
         return group
     # an invalid corner is reported for the domain
-    corners = {key: domain[key] if _is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
+    corners = {key: domain[key] if is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
     return {**group, "fill": {**corners, **fill}}
 
 
-def _is_corner(value: Any) -> bool:
+def is_corner(value: Any) -> bool:
+    """Return whether a value of a document is a list of three numbers."""
     return isinstance(value, list) and len(value) == 3 and all(type(part) in (int, float) for part in value)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.driven_wall_preflight import driven_findings
+from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
 from pdem.case.force_preflight import force_findings
 from pdem.case.group_sizes import largest_cluster_reach
@@ -110,7 +112,9 @@ def preflight(
             *insertion_findings(case, step, population.count),
             *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
+            *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step),
+            *deformation_findings(case, population, step),
             *force_findings(case, step),
             *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),

@@ -9,6 +9,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, model_validator
 
 from pdem.case.base import Section
+from pdem.case.field_sections import GridFields, with_defaults
 from pdem.case.force_sections import Force
 from pdem.case.given_walls import GivenWall
 from pdem.case.insertion_sections import Insertion
@@ -70,6 +71,8 @@ class CaseData(Section):
         What comes in while the case runs.
     sensors : tuple of Sensor
         What is counted, and where particles are taken out.
+    fields : tuple of GridFields
+        Continuum fields on grids, averaged over time.
     forces : tuple of Force
         Forces on particles beside contacts and gravity.
     motions : dict of str to MovingFrame
@@ -88,6 +91,7 @@ class CaseData(Section):
     walls: Annotated[tuple[GivenWall, ...], Field(strict=False)] = ()
     insertions: Annotated[tuple[Insertion, ...], Field(strict=False)] = ()
     sensors: Annotated[tuple[Sensor, ...], Field(strict=False)] = ()
+    fields: Annotated[tuple[GridFields, ...], Field(strict=False)] = ()
     forces: Annotated[tuple[Force, ...], Field(strict=False)] = ()
     motions: dict[str, MovingFrame] = Field(default_factory=dict)
     stages: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
@@ -162,4 +166,7 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     usable = isinstance(end, (int, float)) and not isinstance(end, bool) and 1e-300 < end < 1e300
     length = float(end) if usable and end is not None else 1.0
     document["output"] = {**{key: length / share for key, share in OUTPUT_SHARES.items()}, **output}
+    if isinstance(document.get("fields"), list):
+        every = document["output"]["fields_every"]
+        document["fields"] = [with_defaults(one, document.get("domain"), every) for one in document["fields"]]
     return document

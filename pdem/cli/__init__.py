@@ -12,6 +12,7 @@ import click
 
 from pdem.cli.bench import bench
 from pdem.cli.branch import branch
+from pdem.cli.calibrate import calibrate
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
@@ -25,6 +26,7 @@ from pdem.cli.run import restart, run
 from pdem.cli.scaling import scaling
 from pdem.cli.shape import shape
 from pdem.cli.slurm import slurm
+from pdem.cli.sweep import sweep
 from pdem.cli.verify import run_variants, verify
 from pdem.cli.watch import watch
 from pdem.foundation.version import VERSION
@@ -97,6 +99,8 @@ for command in (
     restart,
     replay,
     branch,
+    sweep,
+    calibrate,
     render,
     plot,
     watch,

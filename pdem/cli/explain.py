@@ -12,12 +12,13 @@ from pdem.cli.common import serial
 def explain(key: str) -> int:
     """Say what a key of the case file means, its values, default and an example: pdem explain insertions.face.
 
-    Without KEY all sections.
+    Without KEY all sections. Keys of other files begin with their command: pdem explain sweep.vary.
     """
     return serial(lambda: _explain(key))
 
 
 def _explain(key: str) -> None:
     from pdem.case.explain import explain as text_of
+    from pdem.sweeps.examples import study_roots
 
-    click.echo(text_of(key))
+    click.echo(text_of(key, study_roots()))

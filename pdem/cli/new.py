@@ -20,21 +20,31 @@ def new(name: str | None, listed: bool, folder: str) -> int:
 
 def _print_examples() -> None:
     from pdem.case.example_cases import example_groups, example_names, example_title
+    from pdem.sweeps.examples import study_names, study_title
 
-    width = max(map(len, example_names()))
+    width = max(map(len, [*example_names(), *study_names()]))
     for group, names in example_groups().items():
         click.echo(f"{group}:")
         for name in names:
             click.echo(f"  {name:<{width}}  {example_title(name)}")
+    click.echo("many runs:")
+    for name in study_names():
+        click.echo(f"  {name:<{width}}  {study_title(name)}")
 
 
 def _write(name: str, folder: str) -> None:
     from pdem.case.example_cases import example_results, write_example
+    from pdem.sweeps.examples import study_command, study_names, write_study
 
-    files = write_example(name, folder)
+    is_study = name in study_names()
+    files = write_study(name, folder) if is_study else write_example(name, folder)
     for path, written in files.items():
         click.echo(f"wrote {path}" if written else f"{path} is there already, the same")
-    case, results = next(iter(files)), example_results(name)
+    case = next(iter(files))
+    if is_study:
+        click.echo(f"next: pdem {study_command(name)} {case} --jobs 2")
+        return
+    results = example_results(name)
     click.echo(f"next: pdem check {case}")
     click.echo(f"      pdem run {case}")
     click.echo(f"      pdem render {results}    (while it runs, in another shell: pdem watch {results})")

@@ -133,7 +133,7 @@ def _run(communicator: Any, threads: int, path: str, settings: Sequence[str], op
 
 def _start_run(communicator: Any, threads: int, case: Case, options: RunOptions) -> int:
     """Run a case from its beginning; its output folder must be free, or may be overwritten."""
-    from pdem.cli.checked_case import CheckedCase
+    from pdem.simulation.checked_case import CheckedCase
     from pdem.simulation.prepare_kernels import prepare_start_kernels
     from pdem.simulation.ranks import crowded_nodes, stop_if_signalled
     from pdem.simulation.simulation import Simulation

@@ -67,3 +67,9 @@ def cells_of(function: Callable[..., Any]) -> list[tuple[str, Any]]:
     return [
         (name, cell.cell_contents) for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
     ]
+
+
+def function_within(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that another was made of: the first in its closure, or itself if there is none."""
+    within = (one for _, one in cells_of(function) if isinstance(one, types.FunctionType))
+    return next(within, function)

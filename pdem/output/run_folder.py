@@ -18,6 +18,8 @@ from pdem.output.checkpoint import read_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.digest_file import DIGESTS_FILE
 from pdem.output.formats import FORMATS
+from pdem.output.growing_snapshots import last_snapshot
+from pdem.output.image_series import FIELD_FILES
 from pdem.output.log import LOG_FILE
 from pdem.output.series import TABLE, read_series_head
 from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason
@@ -35,7 +37,7 @@ _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
     r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|digests\.csv)\.tmp|"
-    rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))})\.torn-\d+"
+    rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))}|fields-.*\.vtkhdf)\.torn-\d+"
 )
 
 
@@ -109,6 +111,7 @@ def remove_run(folder: Path | str) -> None:
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
     others += [folder / name for name in (*_RESULT_FILES, DIGESTS_FILE, PICTURE_FILE, *LAW_FILES)]
+    others += folder.glob(FIELD_FILES)
     checkpoints = CheckpointFolder(folder)
     remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
 
@@ -164,8 +167,9 @@ def find_later_files(folder: Path | str, step: int, time: float) -> LaterFiles:
     rows = read_series_head(folder).last_time
     if rows is not None and rows > time:
         ends[f"{TABLE}.h5"] = rows
-    for name, last_snapshot in _LAST_SNAPSHOT.items():
-        last = last_snapshot(folder / name)
+    files = {path.name: last_snapshot for path in sorted(folder.glob(FIELD_FILES))}
+    for name, last_step in (_LAST_SNAPSHOT | files).items():
+        last = last_step(folder / name)
         if last is not None and last[0] > step:
             ends[name] = last[1]
     return LaterFiles(tuple(path for path in checkpoints if _reads_well(path)), ends)

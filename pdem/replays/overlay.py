@@ -10,7 +10,7 @@ from pdem.foundation.errors import CaseError
 if TYPE_CHECKING:
     from pdem.case.model import Case
 
-ALLOWED = ("title", "time.end", "output.", "decomposition.", "detection.", "sensors")
+ALLOWED = ("title", "time.end", "output.", "decomposition.", "detection.", "sensors", "fields")
 """Prefixes of keys that a replay may change."""
 
 NOT_ALLOWED = ("detection.wall", "output.energies", "output.contact_ages")

@@ -15,7 +15,7 @@ from pdem.case.model import Case
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 KINDS = ("mpi", "hybrid", "strong", "weak", "requeue")
 """One rank per core; ranks with threads; strong scaling; weak scaling; a chain of jobs."""
@@ -169,7 +169,13 @@ def batch_script(path: str | Path, job: Job, settings: Sequence[str] = ()) -> st
     values["grown"] = "\n".join(
         f"{ranks}) settings=({_options(changes)}) ;;" for ranks, changes in grown.items()
     )
-    return _ScriptTemplate(_read_template(f"{job.kind}.sbatch")).substitute(values)
+    return template_text(job.kind, values)
+
+
+def template_text(name: str, values: Mapping[str, str]) -> str:
+    """Return a batch script from its template, with values for the placeholders; how ranks are started is the same."""
+    launch = _read_template("launch.part").rstrip("\n")
+    return _ScriptTemplate(_read_template(f"{name}.sbatch")).substitute({"launch": launch, **values})
 
 
 class _ScriptTemplate(Template):
@@ -189,7 +195,7 @@ def _values(path: Path, job: Job, constant: Sequence[str], folder: str) -> dict[
     return {
         "name": re.sub(r"[^\w.+-]", "_", path.stem), "nodes": str(job.nodes), "tasks_per_node": str(on_node),
         "threads": str(job.threads), "time": job.time, "warning": str(job.warning),
-        "launch": _read_template("launch.part").rstrip("\n"), "arguments": arguments, "folder": shlex.quote(folder),
+        "arguments": arguments, "folder": shlex.quote(folder),
         "last": str(len(counts) - 1), "last_on_one_node": str(counts.index(on_node)),
         "all_ranks": " ".join(map(str, counts)),
         "all_nodes": " ".join(str(-(-ranks // on_node)) for ranks in counts),

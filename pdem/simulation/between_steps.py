@@ -1,10 +1,13 @@
-"""Steps, and what happens between them: events of gravity, stages, sensors (which take particles out), insertions."""
+"""Steps, and what happens between them: events of gravity, stages, sensors, insertions, and of a box that deforms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
+from pdem.simulation.box_events import look_at_box, next_box_step
+from pdem.simulation.field_averages import field_averages_of
+from pdem.simulation.field_sampling import sample_fields
 from pdem.simulation.gravity import gravity_of
 from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
@@ -31,6 +34,7 @@ def add_events(system: System, stages: Stages) -> None:
     case, exchange, step = system.case, system.exchange, system.constants.step
     system.insertions = insertions_of(case, exchange, step, stages.clocks)
     system.sensors = sensors_of(case, exchange, step)
+    system.field_averages = field_averages_of(case, step)
     system.stages, system.gravity = stages, gravity_of(case, exchange, step)
 
 
@@ -54,6 +58,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             keep = system.keeps_forces and following == stop
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
         act(system, phases)
+    system.follow_box()
     if not requested:
         time_step.allreduce_status_or_stop(system, False)
     return requested
@@ -62,7 +67,9 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
 def next_event(system: System) -> int:
     """Return the step of the next event."""
     gravity = NEVER if system.gravity is None else system.gravity.next_step
-    return min(system.insertions.next_step, system.sensors.next_step, system.stages.next_step, gravity)
+    looks = min(system.sensors.next_step, system.field_averages.next_step)
+    others = min(system.insertions.next_step, looks, system.stages.next_step)
+    return min(gravity, next_box_step(system), others)
 
 
 def act(system: System, phases: Phases) -> None:
@@ -73,6 +80,12 @@ def act(system: System, phases: Phases) -> None:
     if system.step < next_event(system):
         return
     time_step.allreduce_status_or_stop(system, False)
+    system.follow_box()
+    if (
+        system.step >= system.field_averages.next_step
+    ):  # before anything changes: forces are those of the step
+        sample_fields(system)
+        phases.lap("fields")
     if system.gravity is not None and system.step >= system.gravity.next_step:
         change_gravity(system)
     if system.step >= system.stages.next_step:
@@ -81,3 +94,5 @@ def act(system: System, phases: Phases) -> None:
         act_sensors(system, phases)
     if system.step >= system.insertions.next_step:
         act_insertions(system, phases)
+    if system.step >= next_box_step(system):
+        look_at_box(system)

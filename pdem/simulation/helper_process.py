@@ -92,7 +92,7 @@ class HelperProcess:
         # no fork, which MPI and threads do not survive; the end of file of stdin is the end of this process
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the context
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", self._program], env=_environment(),
+            [sys.executable, "-P", "-c", self._program], env=helper_environment(),
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._stderr,
         )  # fmt: skip
 
@@ -116,7 +116,8 @@ def _exit_with_parent() -> None:
     os._exit(1)
 
 
-def _environment() -> dict[str, str]:
+def helper_environment() -> dict[str, str]:
+    """Return the environment of a process that has the modules and the kernel cache of this one, and is no rank."""
     from pdem.foundation.cache import cache_directory
     from pdem.simulation.ranks import without_launcher
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from pdem.case.stress_columns import stress_columns
+from pdem.case.box_columns import columns_of_whole
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
@@ -24,32 +24,23 @@ from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
 from pdem.output.series import TABLE, Series, read_series_head
-from pdem.output.snapshots import PRESENT
 from pdem.output.summary import counted
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
 from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
+from pdem.simulation.field_files import FieldFiles
 from pdem.simulation.output_folder import PYTHON, prepare_output_folder
 from pdem.simulation.particle_output import ParticleOutput
 from pdem.simulation.sensor_report import line_values
 from pdem.simulation.stage_report import stage_columns, stage_row
 from pdem.simulation.state import OBSERVING, local_groups, tables_of
 from pdem.simulation.wall_columns import driven_columns, load_columns
-from pdem.simulation.wall_output import (
-    BODY_FIELDS,
-    BODY_INDEX,
-    FACET_FIELDS,
-    FACET_NUMBER,
-    NODE_FIELDS,
-    bodies_of,
-    summed_loads,
-)
+from pdem.simulation.wall_files import WallFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pdem.contact.walls.nodal_loads import Bodies
-    from pdem.output.formats import WallWriter
+    from pdem.output.formats import SnapshotFile
     from pdem.simulation.energy import Measures
     from pdem.simulation.engine import Engine
     from pdem.simulation.output_folder import UserCommands
@@ -100,14 +91,13 @@ class Outputs:
         self._folder = Path(simulation.case.output.folder)
         self._written_step = -1
         self._loads: dict[str, dict[str, Any]] = {}
-        self._walls_change = any(stage.walls for stage in simulation.case.stages)
-        self._bodies: Bodies | None = None
         self._observed = tuple(simulation.system.observed.columns)
         self._check_names()
         self._attributes = self._file_attributes() if self._root else {}
         self._format = FORMATS[WRITTEN_FORMAT]
         self._particles = ParticleOutput(simulation, self._folder, self._attributes)
-        self._walls = self._wall_snapshots(simulation.step or None) if self._root else None
+        self._walls = WallFiles(simulation, self._folder, self._attributes)
+        self._fields = FieldFiles(simulation, self._folder, self._attributes)
         self._contacts = contact_file_of(simulation, self._format, self._attributes)
         self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
         notes = prepare_output_folder(
@@ -132,8 +122,12 @@ class Outputs:
         columns = read_series_head(self._folder).columns
         if columns and columns != [name for name, *_ in self._columns()]:
             return f"{TABLE}.h5"
-        files = (*self._particles.files(), self._walls, self._contacts)
-        return next((file.path.name for file in files if file is not None and file.conflict), None)
+        return next((file.path.name for file in self._files() if file.conflict), None)
+
+    def _files(self) -> list[SnapshotFile]:
+        """Return the files of snapshots of this rank."""
+        contacts = [] if self._contacts is None else [self._contacts]
+        return [*self._particles.files(), *self._walls.files(), *self._fields.files(), *contacts]
 
     def _file_attributes(self) -> dict[str, Any]:
         """Return the attributes of every output file."""
@@ -162,29 +156,13 @@ class Outputs:
         self._log.text(header(case.title or case.source, exchange.size, exchange.workers, details))
         self._log.text(case.to_toml())
         self._log.text(table_heading())
-        self._particles.open()
-        for file in (self._walls, self._contacts):
-            if file is not None:
-                file.open()
+        for file in self._files():
+            file.open()
         self._series = Series(
             self._folder, self._columns(), self._attributes, resume_time=simulation.time if step else None
         )
         self._progress = Progress(simulation.time, case.time.end, enabled=not self._quiet)
         self._next_log_step = 0
-
-    def _wall_snapshots(self, resumed: int | None) -> WallWriter | None:
-        walls = self._simulation.system.moving_walls
-        if walls is None:
-            return None
-        mesh = walls.mesh
-        self._bodies = bodies_of(walls)
-        return self._format.walls(
-            self._folder / self._format.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall,
-            self._attributes, vertex_fields=NODE_FIELDS, table_fields=BODY_FIELDS,
-            facet_fields=(*FACET_FIELDS, *([PRESENT] if self._walls_change else [])),
-            constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
-            resume_step=resumed,
-        )  # fmt: skip
 
     def write_contacts(self) -> None:
         """Write all contacts, if the case wants them. Collective."""
@@ -206,7 +184,7 @@ class Outputs:
             *load_columns(system.case),
             *driven,
             *(column for one in parts for column in one.columns),
-            *(stress_columns(system.dimension) if system.case.output.stress else []),
+            *columns_of_whole(system.case),
             *liquid_columns(system.constants),
             *stage_columns(system),
             *((name, one.unit) for name, one in system.observed.columns.items()),
@@ -218,7 +196,8 @@ class Outputs:
         self._check_observed()
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
-        sensed = {**line_values(simulation.system), **liquid_values(simulation.system)}
+        system = simulation.system
+        sensed = {**line_values(system), **liquid_values(system)}
         if not self._root:
             return
         for notice in simulation.system.notices:
@@ -294,28 +273,12 @@ class Outputs:
 
     def write_snapshot(self) -> None:
         """Write a snapshot of particles and walls. Collective."""
-        simulation = self._simulation
         self._particles.write()
-        loads = simulation.wall_loads()
-        nodal_loads = summed_loads(simulation.system, self._bodies)
-        if not self._root:
-            return
-        walls = simulation.system.moving_walls
-        if self._walls is None or self._bodies is None or nodal_loads is None or walls is None:
-            return
-        table: dict[str, Any] = {"body_wall": self._bodies.wall, **nodal_loads._asdict()}
-        for name in ("force", "torque", "power"):
-            table[name] = np.array([load[name] for load in loads.values()])
-        walls.place_all()
-        self._walls.write(
-            simulation.time, simulation.step, walls.vertices, table,
-            {"force": nodal_loads.force},
-            {
-                "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
-                "sliding_power": nodal_loads.sliding_power,
-                **({PRESENT.name: walls.present[walls.facet_wall]} if self._walls_change else {}),
-            },
-        )  # fmt: skip
+        self._walls.write()
+
+    def write_fields(self) -> None:
+        """Write the continuum fields whose averages are finished at the present step."""
+        self._fields.write()
 
     def write_present(self, *, checkpoint: bool) -> None:
         """Write a row of the series and a snapshot of the present step, and maybe a checkpoint, to disk. Collective."""
@@ -388,12 +351,9 @@ class Outputs:
 
     def close(self) -> None:
         """Close all files, also after an exception."""
-        self._particles.close()
-        if self._contacts is not None:
-            self._contacts.close()
+        for file in self._files():
+            file.close()
         if self._root:
-            if self._walls is not None:
-                self._walls.close()
             self._progress.close()
             self._series.close()
             self._log.close()

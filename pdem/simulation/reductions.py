@@ -8,11 +8,14 @@ import numpy as np
 
 from pdem.case.region_checks import region_of
 from pdem.containers.group import on_each_rank
+from pdem.continuum.fields import ContinuumFields
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError
 from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
 from pdem.simulation.bodies import sphere_masses
+from pdem.simulation.coarse_graining import checked_grid
 from pdem.simulation.contact_columns import gathered_contacts
+from pdem.simulation.field_sampling import present_sums
 from pdem.simulation.stress import stress_of
 
 if TYPE_CHECKING:
@@ -209,6 +212,49 @@ class Reductions:
         return stress_of(
             system, on_each_rank(system.exchange, lambda: None if region is None else region_of(region))
         )
+
+    @property
+    def fields(self) -> dict[str, ContinuumFields]:
+        """The ``[[fields]]`` of the case by name, the same on every rank: means of the samples since the last output.
+
+        At an output itself they are what is written.
+        """
+        return {one.name: one.present for one in self.system.field_averages.averages}
+
+    def coarse_grain(
+        self,
+        *,
+        cells: ArrayLike = (10, 10, 10),
+        width: float,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        kernel: str = "gaussian",
+        by: str | None = None,
+    ) -> ContinuumFields:
+        """Return continuum fields of the present state on a grid, on all ranks. Collective.
+
+        Parameters
+        ----------
+        cells, width, lower, upper, kernel, by
+            As `pdem.simulation.coarse_graining.coarse_grain` takes them.
+
+        Returns
+        -------
+        ContinuumFields
+            The same bits on any ranks and threads. Forces are those of `contacts`.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if an argument is not possible.
+        """
+        system = self.system
+        corners, names = (lower, upper), list(system.case.materials)
+        grid = on_each_rank(
+            system.exchange, lambda: checked_grid(system.case, cells, corners, width, kernel, by)
+        )
+        sums = present_sums(system, grid, len(names) if by else 0)
+        return ContinuumFields.of_sums(grid, sums, names if by else ())
 
     def contacts(self) -> dict[str, NDArray[Any]] | None:
         """Return all contacts in the order of ids, columns by name, on rank 0; None elsewhere. Collective.

@@ -15,12 +15,14 @@ from pdem.foundation.errors import InputError, name_hint
 from pdem.foundation.fields import FIELDS
 from pdem.output import vtkhdf
 from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
+from pdem.output.image_series import FIELD_FILES, field_file
 from pdem.output.log import LOG_FILE
 from pdem.output.notebook import notebook_page, picture_of
 from pdem.output.run_folder import PICTURE_FILE
 from pdem.output.series import TABLE, read_series, read_units
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 from pdem.particles import regions
+from pdem.simulation.field_series import FieldSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +140,18 @@ class Snapshot:
         step = vtkhdf.read_step(results.folder / PARTICLE_FILE, index)
         self.time, self.step = step.time, step.step
         self.columns = {"position": step.points, **step.point_data}
-        self._results = results
+        self._results, self._tables = results, step.step_data
+
+    @property
+    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The box at this time: its lowest corner (3,), and its period vectors, one in each row (3, 3) [m].
+
+        Along open axes they are the sides of the domain. In a box that shears one of the vectors leans.
+        """
+        if "box_corner" in self._tables:
+            return self._tables["box_corner"][0], self._tables["box_vectors"]
+        domain = self.case.domain
+        return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
 
     def __len__(self) -> int:
         return len(self.columns["position"])
@@ -187,6 +200,11 @@ class Snapshot:
     def case(self) -> Case:
         """The case of the run."""
         return self._results.case
+
+    @property
+    def folder(self) -> Path:
+        """The output folder of the run."""
+        return self._results.folder
 
     def __repr__(self) -> str:
         """Return time, number of particles, and fields."""
@@ -296,6 +314,26 @@ class Results:
         """Times at which contacts have been written [s]."""
         path = self.folder / CONTACT_FILE
         return vtkhdf.read_times(path) if path.exists() else np.zeros(0)
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the ``[[fields]]`` of which some have been written."""
+        begin, end = FIELD_FILES.split("*")
+        paths = sorted(self.folder.glob(FIELD_FILES))
+        return [path.name.removeprefix(begin).removesuffix(end) for path in paths]
+
+    def fields(self, name: str) -> FieldSeries:
+        """Return the continuum fields of this name that the run has averaged.
+
+        Raises
+        ------
+        InputError
+            If there are none of this name.
+        """
+        if name not in self.field_names:
+            hint = name_hint(name, self.field_names) if self.field_names else "the case has no [[fields]]"
+            raise InputError(f"{self.folder}: no fields {name!r} have been written; {hint}")
+        return FieldSeries(self.folder / field_file(name))
 
     @cached_property
     def case(self) -> Case:

@@ -226,6 +226,8 @@ class _Run:
         contacts = schedule.contacts and step % schedule.contacts == 0
         if shown and (contacts or last or asked.snapshot):
             self.outputs.write_contacts()
+        if shown:
+            self.outputs.write_fields()
         due = schedule.has_checkpoint(step) or stages.finished or stages.is_over
         if asked.checkpoint or (not first and due):
             self.outputs.flush()

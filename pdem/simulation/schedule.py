@@ -53,6 +53,8 @@ class Schedule:
         Steps between outputs.
     contacts : int
         Steps between two outputs of contacts, 0 for none.
+    windows : list of int
+        Steps between two outputs of each of the continuum fields.
     """
 
     def __init__(self, simulation: Engine, window: Window | None = None) -> None:
@@ -64,11 +66,13 @@ class Schedule:
         self.checkpoint = max(1, round(output.checkpoint_every / step))
         every = output.contacts_every
         self.contacts = 0 if every is None else max(1, round(every / step))
+        self.windows = [one.window for one in simulation.system.field_averages.averages]
         self.progress = max(1, self.last // PROGRESS_SHARES)
 
     def next_stop(self, step: int) -> int:
         """Return the next step after `step` at which an output is due or the run ends."""
-        intervals = (self.fields, self.series, self.checkpoint, self.progress, self.contacts or self.last)
+        intervals = [self.fields, self.series, self.checkpoint, self.progress, *self.windows]
+        intervals += [self.contacts] if self.contacts else []
         stop = min(self.last, *((step // every + 1) * every for every in intervals))
         return stop if self._window is None else min(stop, self._window.next_stop(step))
 

@@ -71,6 +71,8 @@ class Stages:
         Number of the present stage.
     next_step : int
         Step of the next look at it, `NEVER` if there is none.
+    last : int
+        Number of the stage with which the run ends, by default the last of the case.
     """
 
     def __init__(self, sections: Sequence[Stage] = (), step: float = 1.0) -> None:
@@ -78,6 +80,7 @@ class Stages:
         self.states = [StageState() for _ in self.sections]
         self.clocks = {stage.name: Clock() for stage in self.sections}
         self.present, self.next_step = 0, NEVER
+        self.last = len(self.sections) - 1
 
     @property
     def names(self) -> list[str]:
@@ -107,7 +110,7 @@ class Stages:
     @property
     def finished(self) -> bool:
         """Whether the last stage has ended, and with it the run."""
-        return self.is_over and self.present == len(self.sections) - 1
+        return self.is_over and self.present >= self.last
 
     @property
     def is_due(self) -> bool:

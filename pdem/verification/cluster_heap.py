@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from pdem.case.example_cases import write_example
 from pdem.case.model import Case
 from pdem.case.round_walls import CylinderWall
+from pdem.particles.heaps import slope_of
 from pdem.simulation.simulation import Simulation
 from pdem.verification.study import Finding, Table
 
@@ -19,25 +19,6 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook
 
     Floats = NDArray[np.float64]
-
-
-_RINGS = 5
-
-
-def slope_of(places: Floats, radius: float) -> float:
-    """Return the slope of a heap [degrees]: that of a line through the highest grains at each distance from its axis.
-
-    Parameters
-    ----------
-    places : (n, 3) array
-        Centres of the grains, from the axis of the heap [m].
-    radius : float
-        Grains farther from the axis do not count [m].
-    """
-    aside = np.hypot(places[:, 0], places[:, 1])
-    ring = np.floor(aside / radius * _RINGS).astype(int)
-    highest = [np.flatnonzero(ring == k)[places[ring == k, 2].argmax()] for k in range(_RINGS)]
-    return math.degrees(math.atan(-np.polyfit(aside[highest], places[highest, 2], 1)[0]))
 
 
 def heap(notebook: Notebook) -> Table:

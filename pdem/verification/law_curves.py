@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation.function_trials import place_of
+from pdem.verification.law_limits import DEEPEST, POINTS, SOFTER, TOUCH, UNLIKE
+from pdem.verification.law_memory import remembering_proofs
 from pdem.verification.law_proof import Proof, functions_of, place_of_part
 
 if TYPE_CHECKING:
@@ -18,20 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-DEEPEST = 0.3
-"""Overlap over the effective radius up to which functions are looked at."""
-
-POINTS = 40
-
-TOUCH = 1e-9
-"""Force at the touch over that at the depth of an impact."""
-
-SOFTER = 0.05
-"""By how much a declared stiffness may be less than the derivative of the force, over that."""
-
-UNLIKE = 1e-2
-"""By how much the energy of a part may differ from the work of its force, over that."""
-
 
 def curve_proofs(subject: Subject) -> Iterator[Proof]:
     """Yield the proofs of the normal force of an interaction, which adhesion is no part of."""
@@ -40,7 +28,9 @@ def curve_proofs(subject: Subject) -> Iterator[Proof]:
     overlaps = np.geomspace(1e-3 * depth, DEEPEST * radius, POINTS)
     where = place_of_part(subject.recipe.normal.part)
     yield from _at_touch(subject, radius, depth, where)
-    if not subject.recipe.normal.part.history:
+    if subject.recipe.normal.part.history:
+        yield from remembering_proofs(subject, radius, overlaps[-1])
+    else:
         yield _pushing(subject, radius, overlaps, where)
     yield _stiffness(subject, radius, overlaps, where)
     yield _energy(subject, radius, overlaps)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pdem.foundation.function_digest import cells_of
+from pdem.foundation.function_digest import function_within
 from pdem.foundation.function_trials import place_of
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
 
     Where pdem has made a function of one of a user, it is that one.
     """
-    fields = ("elastic", "force", "torque", "energy", "gap")
+    fields = ("elastic", "force", "torque", "energy", "gap", "steepest")
     found = {name: _of_user(getattr(part, name, None)) for name in fields}
     return {name: one for name, one in found.items() if one is not None}
 
@@ -84,5 +83,5 @@ def functions_of(part: Part) -> dict[str, Callable[..., Any]]:
 def _of_user(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     if function is None or not function.__module__.startswith("pdem."):
         return function
-    within = [one for _, one in cells_of(function) if isinstance(one, types.FunctionType)]
-    return next((one for one in within if not one.__module__.startswith("pdem.")), None)
+    within = function_within(function)
+    return None if within.__module__.startswith("pdem.") else within

@@ -37,6 +37,10 @@ MOST_SCALAR = 0.75
 CONTACT_NUMBERS, LOAD_NUMBERS = 19, 4
 
 
+PRESSED = 4
+"""Arguments of a function of overlap, radius, coefficients and history."""
+
+
 def vector_proofs(subject: Subject) -> Iterator[Proof]:
     """Yield the proofs of a user's functions; none on processors whose machine code is another one.
 
@@ -67,11 +71,7 @@ def _proof(function: Callable[..., Any], part: Part) -> Proof:
 
 def machine_code(function: Callable[..., Any], part: Part) -> str:
     """Return the machine code of a loop over contacts that calls a function of a part, for numbers in columns."""
-    call = (
-        _of_overlap(function, part)
-        if isinstance(part, (AdhesionPart, NormalPart))
-        else _with_memory(function, part)
-    )
+    call = _maker_of(function, part)(function, part)
 
     @numba.njit(error_model="numpy")
     def loop(numbers: Any, found: Any) -> None:
@@ -83,6 +83,13 @@ def machine_code(function: Callable[..., Any], part: Part) -> str:
     return str(next(iter(loop.inspect_asm().values())))
 
 
+def _maker_of(function: Callable[..., Any], part: Part) -> Callable[..., Any]:
+    """Return what makes the call of a function of a part."""
+    if not isinstance(part, (AdhesionPart, NormalPart)):
+        return _with_memory
+    return _pressed if part.history and function.__code__.co_argcount == PRESSED else _of_overlap
+
+
 def _columns(first: int, count: int) -> list[int]:
     return [MANY * column for column in range(first, first + count)]
 
@@ -91,7 +98,7 @@ def _of_overlap(function: Callable[..., Any], part: Part) -> Any:
     """Make the function that calls one of overlap, radius and coefficients for a contact."""
     inner, Coefficients = compiled(function), tuple_type(part.coefficients)
     read, of_pair = column_reader(_columns(0, 2)), column_reader(_columns(2, len(part.coefficients)))
-    results = 1 if part.energy is function else 2  # type: ignore[attr-defined]
+    results = 2 if functions_of(part)["elastic"] is function else 1
     write = column_writer(_columns(0, results))
 
     @numba.njit(error_model="numpy")
@@ -105,6 +112,31 @@ def _of_overlap(function: Callable[..., Any], part: Part) -> Any:
         write(found, at, inner(overlap, radius, Coefficients(*of_pair(numbers, at))))
 
     return one if results == 1 else two
+
+
+def _pressed(function: Callable[..., Any], part: Part) -> Any:
+    """Make the function that calls one of overlap, radius, coefficients and history for a contact."""
+    inner, Coefficients, memory = compiled(function), tuple_type(part.coefficients), len(part.history)
+    read, of_history = column_reader(_columns(0, 2)), column_reader(_columns(2, memory))
+    of_pair = column_reader(_columns(2 + memory, len(part.coefficients)))
+    one, all_of_them = column_writer(_columns(0, 1)), column_writer(_columns(0, 3 + memory))
+
+    @numba.njit(error_model="numpy")
+    def energy(numbers: Any, found: Any, at: int) -> None:
+        overlap, radius = read(numbers, at)
+        one(
+            found, at, (inner(overlap, radius, Coefficients(*of_pair(numbers, at)), of_history(numbers, at)),)
+        )
+
+    @numba.njit(error_model="numpy")
+    def force(numbers: Any, found: Any, at: int) -> None:
+        overlap, radius = read(numbers, at)
+        value, stiffness, history, lost = inner(
+            overlap, radius, Coefficients(*of_pair(numbers, at)), of_history(numbers, at)
+        )
+        all_of_them(found, at, (value, stiffness, lost, *history))
+
+    return force if functions_of(part)["elastic"] is function else energy
 
 
 def _with_memory(function: Callable[..., Any], part: Part) -> Any:

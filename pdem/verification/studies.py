@@ -9,10 +9,12 @@ from pdem.verification import bits, clusters, h2, hgrid, models, nbs
 from pdem.verification.gallery import (
     beverloo,
     bouncing,
+    chain,
     dam_break,
     dosta_drum,
     dosta_impact,
     dosta_silo,
+    haff,
     janssen,
     mixer,
     oblique_impact,
@@ -74,6 +76,8 @@ STUDIES = (
     dosta_drum.STUDY,
     dosta_impact.STUDY,
     mixer.STUDY,
+    haff.STUDY,
+    chain.STUDY,
     *promises.STUDIES,
     Study(
         "bits",

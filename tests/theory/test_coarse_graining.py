@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pdem
-from cases import GRAIN, USUAL, Grains, make_case
+from cases import GRAIN, USUAL, Grains, make_case, simulate
+from pdem.continuum.sums import MOMENTUM, Actions, Matter, field_sums
 from pdem.foundation.errors import InputError
 
 R, SIDE = 0.01, 0.06
@@ -74,11 +75,18 @@ def test_parts_by_material_and_means_over_time_add_up(bed):
     results, _ = bed
     options = {"cells": (6, 6, 6), "width": 0.008}
     whole = pdem.coarse_grain(results[-1], **options)
-    parts = [pdem.coarse_grain(results[-1], material=name, **options) for name in ("grain", "heavy")]
-    for name in ("density", "momentum", "contact_stress", "wall_force"):
-        both = getattr(parts[0], name) + getattr(parts[1], name)
-        expected = getattr(whole, name)
+    divided = pdem.coarse_grain(results[-1], by="material", **options)
+    assert list(divided.materials) == ["grain", "heavy", "steel"]
+    alone = pdem.coarse_grain(results[-1], material="heavy", **options)
+    for name in ("density", "solid_fraction", "momentum", "contact_stress", "wall_force"):
+        both = sum(getattr(part, name) for part in divided.materials.values())
+        expected = getattr(divided, name)
         np.testing.assert_allclose(both, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+        # branches are taken at other places if they are divided
+        np.testing.assert_allclose(
+            getattr(whole, name), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max()
+        )
+        np.testing.assert_array_equal(getattr(alone, name), divided[f"heavy_{name}"])
     each = [pdem.coarse_grain(one, **options) for one in results]
     mean = pdem.coarse_grain(results, **options)
     for name in ("density", "momentum", "contact_stress"):
@@ -136,6 +144,39 @@ def test_a_gas_that_shears_has_its_profile_and_its_temperature(tmp_path):
     np.testing.assert_allclose(fields.granular_temperature[0, 0, middle], 0.2**2, rtol=0.15)
     assert not fields.contact_stress.any()
     assert repr(fields) == "ContinuumFields(1 x 1 x 12 cells)"
+    with pytest.raises(AttributeError, match=r"no field 'solid'; there are .*solid_fraction"):
+        fields.solid  # noqa: B018
+    with pytest.raises(InputError, match=r"no field 'solidfraction'; .*solid_fraction"):
+        fields["solidfraction"]
+
+
+@pytest.mark.parametrize(("kernel", "right"), [("gaussian", 0.01), ("lucy", 0.02)])
+def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, right):
+    """A periodic crowd: forces on particles, spread as their masses are, beside the derivative of the contact stress.
+
+    What is left is where functions are cut, and that branches are taken at a few places.
+    """
+    side, count, rng = 0.08, 8, np.random.default_rng(3)
+    places = np.stack(np.meshgrid(*[np.arange(4) * 0.02] * 3), axis=-1).reshape(-1, 3)
+    grains = Grains(
+        (places + 5e-4 * rng.normal(size=places.shape)) % side, 1.03 * R, rng.normal(size=places.shape)
+    )
+    box = {"lower": [0.0] * 3, "upper": [side] * 3, "periodic": [True] * 3}
+    run = simulate(tmp_path, grains, law=USUAL, step=1e-5, end=1.0, **box)
+    fields = run.coarse_grain(cells=(count,) * 3, width=2.0 * R, kernel=kernel)
+    own, mass, none = run.particles, run.masses, np.zeros((0, 3))
+    pushed = Matter(own.position, own.force / mass[:, None], mass, mass, np.zeros(len(mass), np.int64))
+    nothing = Actions(none, none, none, np.zeros(0, np.bool_), np.zeros(0, np.int64))
+    sums = field_sums(fields.grid, side * np.eye(3), 1, pushed, nothing)[0]
+    force = sums[:, MOMENTUM].reshape(*fields.density.shape, 3) / fields.cell_volume
+    waves = 2.0 * np.pi * np.fft.fftfreq(count, side / count)
+    waves[count // 2] = 0.0
+    divergence = np.zeros(force.shape)
+    for axis in range(3):
+        along = waves.reshape([count if one == axis else 1 for one in range(4)])
+        spectrum = np.fft.fft(fields.contact_stress[..., axis], axis=axis)
+        divergence += np.fft.ifft(1j * along * spectrum, axis=axis).real
+    assert np.linalg.norm(divergence + force) < right * np.linalg.norm(force)
 
 
 def test_empty_cells_have_no_velocity(bed):

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from pdem.particles.heaps import slope_of
 from pdem.verification import cluster_checks, clusters
-from pdem.verification.cluster_heap import slope_of
 from pdem.verification.cluster_packing import filled_share, rod
 from pdem.verification.studies import find_study
 from pdem.verification.study import Notebook

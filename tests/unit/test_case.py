@@ -349,3 +349,27 @@ def test_a_list_with_wrong_entries_is_not_said_to_be_empty() -> None:
     with pytest.raises(CaseError) as caught:
         Case.from_text('output = {folder = "x"}\n[[particles]]\nmaterial = "grain"\npositions = [["a"]]')
     assert "has 0 entries" not in str(caught.value)
+
+
+def test_a_changed_copy_leaves_the_case_and_lets_defaults_follow() -> None:
+    case = Case.from_text(BASE, "somewhere")
+    changed = case.changed(["time.end=10.0", "interactions.grain-grain.friction=0.1"])
+    assert (case.time.end, changed.time.end) == (20.0, 10.0)
+    assert changed.output.fields_every == 0.5 * case.output.fields_every
+    assert changed.directory == Path("somewhere")
+    assert case.interactions["grain-grain"].friction == 0.5
+
+
+def test_a_value_of_pairs_that_no_pair_takes_is_refused() -> None:
+    """As in a case of a checkpoint, in which all values are written out: it would be left unheard."""
+    case = Case.from_text(BASE)
+    case.override("interactions.default={friction=0.2, restitution=0.3}")
+    assert case.interaction("steel", "steel").friction == 0.2
+    case.override("interactions.default.friction=0.4")
+    written_out = Case.from_text(case.to_toml())
+    for key in ("interactions.default.friction", "materials.grain.friction"):
+        with pytest.raises(
+            CaseError, match=f"{key} changes no pair .* change these: grain-grain, steel-grain, "
+        ):
+            written_out.override(f"{key}=0.1")
+    assert written_out.to_toml() == case.to_toml()

@@ -207,6 +207,27 @@ def test_a_torque_with_a_memory_of_its_own(tmp_path):
     assert state_of(run)["wall_contacts"]["rolling_history"].shape == (1, 3)
 
 
+def test_a_normal_force_with_a_memory_rebounds_by_its_stiffnesses(tmp_path):
+    """From a plate, by sqrt(k1 / k2), with what is lost in the ledger; pressed again less deep it is elastic."""
+    write(tmp_path, EXAMPLES[3])
+    radius, k1, k2, speed = 1e-3, 1e3, 4e3, 0.1
+    mass = GRAIN["density"] * 4.0 / 3.0 * math.pi * radius**3
+    law = {"law": "python:laws.py:clay", "k1": k1, "k2": k2, "friction": 0.3, "restitution": 1.0}
+    deepest = speed * math.sqrt(mass / k1)
+    grain = Grains([[0.0, 0.0, radius]], radius, (0.0, 0.0, -speed))
+    run = simulate(
+        tmp_path, grain, law=law, walls=({"mesh": quad()},), step=1e-7, lower=(-1,) * 3, upper=(1,) * 3
+    )
+    run.advance(round(0.5 * math.pi * deepest / speed / 1e-7) + 10)
+    remembered = state_of(run)["wall_contacts"]["normal_history_most"]
+    np.testing.assert_allclose(remembered, deepest, rtol=1e-4)
+    run.advance(4000)
+    assert run.gather()["velocity"][0, 2] == pytest.approx(speed * math.sqrt(k1 / k2), rel=1e-3)
+    energies = run.energies()
+    assert energies["plastic"] == pytest.approx(0.5 * mass * speed**2 * (1.0 - k1 / k2), rel=1e-3)
+    assert abs(energies["residual"]) < 1e-3 * energies["plastic"]
+
+
 BAD = {
     "no file": (None, "law", "cannot be read: No such file"),
     "syntax": ("def f(:\n    pass\n", "law", "line 1: invalid syntax"),
@@ -228,6 +249,23 @@ BAD = {
     "a pull without its work": (
         "import pdem\ndef f(overlap, radius, c):\n    return 0.1\nlaw = pdem.contact_law(adhesion=f)\n", "law",
         "it has to return the pull and its work, two numbers",
+    ),
+    "a memory without its energy": (
+        "import pdem\ndef f(overlap, radius, c, history):\n    return overlap, 1.0, history, 0.0\n"
+        'law = pdem.contact_law(normal=f, history={"normal": ("a",)})\n', "law", "what can be got back [J]",
+    ),
+    "a memory that shrinks": (
+        "import pdem\ndef f(overlap, radius, c, history):\n    return overlap, 1.0, (), 0.0\n"
+        "def g(overlap, radius, c, history):\n    return 0.0\n"
+        'law = pdem.contact_law(normal=f, energy=g, history={"normal": ("a",)})\n', "law",
+        "four things: the force, the stiffness, the new history, a tuple of one number, and the energy lost",
+    ),
+    "a memory and adhesion": (
+        "import pdem\ndef f(overlap, radius, c, history):\n    return overlap, 1.0, history, 0.0\n"
+        "def g(overlap, radius, c, history):\n    return 0.0\n"
+        "def pull(overlap, radius, c):\n    return 0.0, 0.0\n"
+        'law = pdem.contact_law(normal=f, energy=g, adhesion=pull, history={"normal": ("a",)})\n', "law",
+        "let the normal force pull",
     ),
     "does not compile": (
         "import os\nimport pdem\ndef f(overlap, radius, c):\n    return overlap * os.getpid(), 1.0\n"

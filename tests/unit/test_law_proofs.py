@@ -106,6 +106,33 @@ def law(normal="linear", rolling=None, energy=None):
     )
 
 
+def dent(overlap, radius, c, history):
+    most = max(history[0], overlap)
+    force = max(2.0 * c.k * (overlap - 0.5 * most), 0.0)
+    return force, c.k, (most,), 0.25 * c.k * (most * most - history[0] * history[0])
+
+
+def back(overlap, radius, c, history):
+    return c.k * max(overlap - 0.5 * history[0], 0.0) ** 2
+
+
+def forgets(overlap, radius, c, history):
+    force, k, history, _ = dent(overlap, radius, c, history)
+    return force, k, history, 0.0
+
+
+def twice_as_stiff(overlap, radius, c):
+    return 2.0 * c.k
+
+
+def plastic(normal, **more):
+    return pdem.contact_law(
+        normal=normal, energy=back, power=1.0, tangential=None, coefficients=K, history={"normal": ("most",)}, **more
+    )
+
+
+dented, forgetting = plastic(dent, unloading=twice_as_stiff), plastic(forgets, unloading=twice_as_stiff)
+undeclared = plastic(dent)
 loose_law, jumping, pulling, counting = law(loose), law(jumps), law(pulls), law(counts)
 doubled, exact = law(spring, energy=twice), law(spring)
 stands, drives_on = law(rolling=still), law(rolling=drives)
@@ -162,11 +189,12 @@ def failed(proofs):
 
 
 def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
-    """Together in one case: a normal force, a torque with a memory, adhesion with a reach."""
+    """Together in one case: a normal force, adhesion with a reach, a torque and a normal force with a memory."""
     keys = {
         "stiffening": "stiffness = 1e4\nhardening = 5.0\n",
         "held_upright": "k = 1e-6\n",
         "glued": "strength = 0.5\nstretch = 1e-3\n",
+        "clay": "k1 = 1e4\nk2 = 2e4\n",
     }
     text = CASE
     for number, (name, page) in enumerate(zip(keys, DOCUMENTED, strict=True)):
@@ -190,6 +218,8 @@ def test_the_laws_of_the_documentation_pass_all_proofs(tmp_path):
         assert "numbers with other bits on several workers" in names
     assert "turning about the normal, rolling" in by_key["held_upright-held_upright"]
     assert any(name.startswith("energy of adhesion") for name in by_key["glued-glued"])
+    assert "energy stored and lost that is not the work" in by_key["clay-clay"]
+    assert "stiffness of unloading that is not declared" in by_key["clay-clay"]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +253,8 @@ def curves(folder, name):
         ("pulling", "force at the touch", None, "pulls, line"),
         ("pulling", "pull without adhesion", None, "is given as adhesion"),
         ("doubled", "energy that is not the work of the force", 1.0, "twice, line"),
+        ("forgetting", "energy stored and lost that is not the work", None, "forgets, line"),
+        ("undeclared", "stiffness of unloading that is not declared", 0.5, "give as unloading= a function"),
     ],
 )
 def test_a_wrong_normal_force_is_told(tmp_path, law, name, value, said):
@@ -232,8 +264,9 @@ def test_a_wrong_normal_force_is_told(tmp_path, law, name, value, said):
     assert proof.level == ("warning" if "energy" in name else "error")
 
 
-def test_a_right_normal_force_passes(tmp_path):
-    assert not failed(curves(tmp_path, "exact"))
+@pytest.mark.parametrize("law", ["exact", "dented"])
+def test_a_right_normal_force_passes(tmp_path, law):
+    assert not failed(curves(tmp_path, law))
 
 
 STICKS = """

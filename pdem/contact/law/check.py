@@ -14,7 +14,7 @@ from pdem.contact.law.parts import (
     fields_of,
     tuple_type,
 )
-from pdem.foundation.function_digest import cells_of
+from pdem.foundation.function_digest import function_within
 from pdem.foundation.function_trials import check_compiles, check_values
 
 if TYPE_CHECKING:
@@ -68,22 +68,36 @@ def check_part(part: Part, pair: Pair) -> None:
 def _calls(part: Part, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...], str]]:
     """Return the functions of a part, arguments to try them with, and what they have to return."""
     if isinstance(part, NormalPart):
-        arguments = (CONTACT.overlap, CONTACT.radius, c)
-        return [
-            (part.elastic, arguments, "the force and the stiffness, two numbers"),
-            (part.energy, arguments, "the energy, one number"),
-        ]
+        return _normal_calls(part, c)
     if isinstance(part, AdhesionPart):
-        pull = next(iter(cells_of(part.elastic)))[1]
+        pull = function_within(part.elastic)
         return [
             (pull, (CONTACT.overlap, CONTACT.radius, c), "the pull and its work, two numbers"),
             (part.gap, (CONTACT.radius, c), "the gap, one number"),
         ]
     history = tuple(0.0 for _ in part.history)
-    numbers = {0: "()", 1: "a tuple of one number"}.get(len(history), f"a tuple of {len(history)} numbers")
-    wanted = f"three things: (x, y, z), the new history, {numbers}, and the energy"
+    wanted = f"three things: (x, y, z), the new history, {_numbers(part)}, and the energy"
     function = part.force if part.role == "tangential" else part.torque  # type: ignore[attr-defined]
     return [(function, (STEP, CONTACT, c, LOAD, history), wanted)]
+
+
+def _normal_calls(part: NormalPart, c: Any) -> list[tuple[Callable[..., Any], tuple[Any, ...], str]]:
+    arguments = CONTACT.overlap, CONTACT.radius, c
+    unloading = [] if part.steepest is None else [(part.steepest, arguments, "the stiffness, one number")]
+    if not part.history:
+        return [
+            (part.elastic, arguments, "the force and the stiffness, two numbers"),
+            (part.energy, arguments, "the energy, one number"), *unloading,
+        ]  # fmt: skip
+    given, energy = (function_within(one) for one in (part.elastic, part.energy))
+    remembering = *arguments, tuple(0.0 for _ in part.history)
+    wanted = f"four things: the force, the stiffness, the new history, {_numbers(part)}, and the energy lost"
+    return [(given, remembering, wanted), (energy, remembering, "the energy, one number"), *unloading]
+
+
+def _numbers(part: Part) -> str:
+    count = len(part.history)
+    return {0: "()", 1: "a tuple of one number"}.get(count, f"a tuple of {count} numbers")
 
 
 def _shape_wanted(arguments: tuple[Any, ...], wanted: str) -> Any:
@@ -91,4 +105,6 @@ def _shape_wanted(arguments: tuple[Any, ...], wanted: str) -> Any:
         return (0, 0)
     if wanted.endswith("one number"):
         return 0
+    if wanted.startswith("four things"):
+        return (0, 0, tuple(0 for _ in arguments[-1]), 0)
     return ((0, 0, 0), tuple(0 for _ in arguments[-1]), 0)

@@ -26,7 +26,7 @@ from pdem.contact.law.parts import (
     ResistancePart,
     TangentialPart,
 )
-from pdem.contact.law.plastic import LUDING, WALTON_BRAUN
+from pdem.contact.law.plastic import LUDING, PLASTIC, WALTON_BRAUN
 from pdem.contact.law.restitution import damping_factor
 from pdem.contact.law.rolling_spring import ROLLING_SPRING
 from pdem.contact.law.rotation import resistance_energies
@@ -92,6 +92,7 @@ PARTS: dict[str, dict[str, Part]] = {
 }
 """By the role, which is the key of the interaction, and by ``model`` in that table."""
 
+_REMEMBERING = ("normal", *ROLES[2:])
 _NORMALS = {"hertz": HERTZ, "linear": LINEAR}
 _TANGENTIALS = {"mindlin": MINDLIN, "spring": SPRING}
 
@@ -106,6 +107,7 @@ class LawFunctions(TypedDict, total=False):
     rolling: Callable[..., Any] | None
     twisting: Callable[..., Any] | None
     energy: Callable[..., float] | None
+    unloading: Callable[..., float] | None
 
 
 def contact_law(
@@ -127,7 +129,9 @@ def contact_law(
     normal : {"hertz", "linear"} or callable
         Elastic spheres, which it is unless given; a spring; or ``normal(overlap, radius, c)`` that returns the elastic
         force [N] and the stiffness [N/m] at an overlap [m], not negative, of a pair of effective radius [m]. pdem damps
-        it for the restitution of the interaction.
+        it for the restitution of the interaction. With a history it is ``normal(overlap, radius, c, history)`` and
+        returns four things: force [N], which may pull while bodies touch; stiffness of loading [N/m]; the new history,
+        a tuple like the old one; and the energy [J] lost since the last step.
     tangential : {"mindlin", "spring"}, callable or None
         pdem's spring with Coulomb's limit, with the stiffness of elastic spheres, which it is unless given, or as a
         part of the normal one; ``tangential(step, contact, c, load, history)`` that returns the force on the second
@@ -143,15 +147,19 @@ def contact_law(
         growing with the radius; without it a contact ends where it began.
     energy : callable, optional
         ``energy(overlap, radius, c)`` returns the energy [J] of the elastic force; by default force times overlap over
-        1 + `power`.
+        1 + `power`. With a history of the normal force ``energy(overlap, radius, c, history)`` has to be given: what
+        can be got back.
+    unloading : callable, optional
+        ``unloading(overlap, radius, c)`` returns the largest stiffness [N/m] of a contact that has been pressed up to
+        an overlap, where that is not the one of loading: by it the time step is limited.
     power : {1.5, 1.0}
         With which power of the overlap the force grows, about.
     coefficients : mapping of str to str or Key
         Keys of the interaction that functions read, as ``c.name``, with their units; `Key` says more. They can read
         ``c.friction`` and ``c.restitution`` as well.
     history : mapping of str to sequence of str
-        For ``"tangential"``, ``"rolling"``, ``"twisting"``: names of the numbers that the function remembers of a
-        contact, 0 when that begins.
+        For ``"normal"``, ``"tangential"``, ``"rolling"``, ``"twisting"``: names of the numbers that the function
+        remembers of a contact, 0 when that begins.
 
     Returns
     -------
@@ -176,7 +184,7 @@ def contact_law(
     _check_history(history or {})
     made = _Maker(keys, {role: tuple(columns) for role, columns in (history or {}).items()})
     given = functions.get
-    elastic = made.normal(given("normal", "hertz"), given("energy"), power)
+    elastic = made.normal(given("normal", "hertz"), given("energy"), given("unloading"), power)
     model = LawModel(
         elastic,
         made.tangential(given("tangential", "mindlin")),
@@ -197,8 +205,8 @@ def _key(name: str, value: str | Key) -> Key:
 
 def _check_history(history: Mapping[str, Sequence[str]]) -> None:
     for role in history:
-        if role not in ROLES[2:]:
-            raise InputError(f"history of {role!r}: {name_hint(role, list(ROLES[2:]))}")
+        if role not in _REMEMBERING:
+            raise InputError(f"history of {role!r}: {name_hint(role, list(_REMEMBERING))}")
 
 
 class _Maker:
@@ -219,24 +227,29 @@ class _Maker:
     def _values(self, pair: Pair) -> tuple[float, ...]:
         return tuple(float(pair.keys.get(name) or 0.0) for name in self._names)
 
-    def normal(self, given: Any, energy: Any, power: float) -> NormalPart:
+    def normal(self, given: Any, energy: Any, unloading: Any, power: float) -> NormalPart:
         """Return the normal part: a known one, or that of a function."""
         if power not in (1.0, 1.5):
             raise InputError(f"power = {power!r} of a contact law; it is 1.5 or 1.0")
+        columns = self._history.get("normal", ())
         if isinstance(given, str):
+            if columns or energy or unloading:
+                raise InputError(
+                    f"normal = {given!r} of a contact law has its own energy and remembers nothing; leave history of "
+                    "normal, energy and unloading out"
+                )
             return _known(_NORMALS, given, "normal")
-        _check_function(given, "normal", 3)
-
-        def by_power(overlap: float, radius: float, c: Any) -> float:
-            force, _ = given(overlap, radius, c)
-            return force * overlap / (1.0 + power)
-
+        _check_function(given, "normal", 4 if columns else 3)
+        elastic, stored = (_plastic if columns else _elastic)(given, energy, power, len(columns))
+        if unloading is not None:
+            _check_function(unloading, "unloading", 3)
+        functions = (given, stored) if unloading is None else (given, stored, unloading)
         return NormalPart(
             role="normal", model=given.__name__, keys=self._keys, coefficients=("modulus", *self._names),
             values=lambda pair: (1.0, *self._values(pair)),
             damped=lambda pair: damping_factor(pair.keys["restitution"], power > 1.25),
-            elastic=given, energy=energy or by_power, power=power, onset=0.8 if power > 1.25 else 1.0,
-            digest=digest_of(given, energy or by_power),
+            elastic=elastic, energy=stored, power=power, onset=0.8 if power > 1.25 else 1.0, steepest=unloading,
+            history=self._columns("normal"), energies=(PLASTIC,) if columns else (), digest=digest_of(*functions),
         )  # fmt: skip
 
     def adhesion(self, given: Any, gap: Any, normal: NormalPart) -> AdhesionPart | None:
@@ -247,6 +260,10 @@ class _Maker:
                     "gap of a contact law without adhesion; give adhesion as well, or leave gap out"
                 )
             return None
+        if normal.history:
+            raise InputError(
+                "adhesion of a contact law whose normal force remembers; leave it out, and let the normal force pull"
+            )
         _check_function(given, "adhesion", 3)
         _check_function(gap or no_gap, "gap", 2)
 
@@ -283,12 +300,48 @@ class _Maker:
             **self._remembering(role, given), energies=resistance_energies(role), torque=given
         )
 
+    def _columns(self, role: str) -> tuple[HistoryColumn, ...]:
+        return tuple(HistoryColumn(f"{role}_history_{name}", "") for name in self._history.get(role, ()))
+
     def _remembering(self, role: str, given: Any) -> dict[str, Any]:
-        columns = tuple(HistoryColumn(f"{role}_history_{name}", "") for name in self._history.get(role, ()))
         return {
             "role": role, "model": given.__name__, "keys": self._keys, "coefficients": self._names,
-            "values": self._values, "history": columns, "digest": digest_of(given),
+            "values": self._values, "history": self._columns(role), "digest": digest_of(given),
         }  # fmt: skip
+
+
+def _elastic(given: Any, energy: Any, power: float, columns: int) -> tuple[Any, Any]:
+    """Return the functions of a normal part that remembers nothing, of those of a user."""
+
+    def by_power(overlap: float, radius: float, c: Any) -> float:
+        force, _ = given(overlap, radius, c)
+        return force * overlap / (1.0 + power)
+
+    if energy is not None:
+        _check_function(energy, "energy", 3)
+    return given, energy or by_power
+
+
+def _plastic(given: Any, energy: Any, power: float, columns: int) -> tuple[Any, Any]:
+    """Return the functions of a normal part that remembers so many numbers, of those of a user.
+
+    Behind these there may be others in a history, of other interactions of the case.
+    """
+    if energy is None:
+        raise InputError(
+            f"{given.__name__} of a contact law remembers how it was pressed: give "
+            "energy(overlap, radius, c, history), what can be got back [J]"
+        )
+    _check_function(energy, "energy", 4)
+
+    def plastic(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> Any:
+        force, stiffness, new, lost = given(overlap, radius, c, history[:columns])
+        return force, stiffness, max(-force, 0.0), (*new, *history[columns:]), lost
+
+    def stored(overlap: float, radius: float, c: Any, history: tuple[float, ...]) -> float:
+        return float(energy(overlap, radius, c, history[:columns]))
+
+    return plastic, stored
 
 
 def _known(models: Mapping[str, Any], name: str, role: str) -> Any:

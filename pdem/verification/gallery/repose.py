@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.verification.cluster_heap import slope_of
+from pdem.particles.heaps import slope_of
 from pdem.verification.gallery.bulk_runs import example_run
 from pdem.verification.study import Finding, Study, Table, at_most
 
@@ -54,6 +54,39 @@ def run(notebook: Notebook) -> Iterator[Table]:
         at_most("largest change in the last 0.1 s [deg]", max(changes), 1.0),
     ]
     yield Table("Heaps of 1,600 grains, sliding friction 0.5", "range", found, _REMARK)
+    if notebook.full:
+        yield _long_rest(notebook)
+
+
+def _long_rest(notebook: Notebook) -> Table:
+    """Return how much a heap of many small grains moves while it rests for two seconds."""
+    results = example_run(
+        notebook, "many", "repose",
+        [
+            "particles.0.fill.count=5000", "particles.0.radius.min=0.00205", "particles.0.radius.max=0.0024",
+            "time.end=4.0", "output.fields_every=0.1",
+        ],
+    )  # fmt: skip
+    begin, end = (results.at(one) for one in (2.0, 4.0))
+    _, first, second = np.intersect1d(begin.id, end.id, return_indices=True)
+    lies = begin.position[first, 2] > 0.0
+    moved = np.linalg.norm(end.position[second] - begin.position[first], axis=1)[lies]
+    with notebook.plot("many") as axes:
+        places = end.position[end.position[:, 2] > 0.0]
+        axes.plot(np.hypot(places[:, 0], places[:, 1]), places[:, 2], ".", markersize=2)
+        axes.set(xlabel="distance from the axis [m]", ylabel="height [m]")
+    found = [
+        Finding("grains on the floor", float(len(moved))),
+        Finding("slope after 4 s [deg]", slope_of(end.position, _FOOT), 25.0, 0.0, margin=10.0),
+        at_most("largest change of the slope from 2 to 4 s [deg]", abs(
+            slope_of(end.position, _FOOT) - slope_of(begin.position, _FOOT)
+        ), 0.05),
+        at_most("grains displaced by more than a hundredth of the radius from 2 to 4 s", float(
+            (moved > 0.01 * 0.00205).sum()
+        ), 5.0),
+        at_most("median displacement from 2 to 4 s, over the radius", float(np.median(moved) / 0.00205), 1e-4),
+    ]  # fmt: skip
+    return Table("A heap of 5,000 grains at rest, rolling friction 0.3", "range", found)
 
 
 _REMARK = (

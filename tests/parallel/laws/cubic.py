@@ -7,15 +7,24 @@ import pdem
 TURN = 0.3
 
 
-def normal(overlap, radius, c):
-    """Return force and stiffness of a spring that stiffens."""
+def normal(overlap, radius, c, history):
+    """Return the force of a spring that stiffens, which is a quarter softer where it has been pressed before."""
+    most = max(history[0], overlap)
+    share = 1.0 if overlap >= history[0] else 0.75
+    lost = 0.25 * (pressed(most, radius, c) - pressed(history[0], radius, c))
     deep = overlap / radius
-    return c.stiffness * overlap * (1.0 + c.hardening * deep), c.stiffness * (1.0 + 2.0 * c.hardening * deep)
+    stiffness = c.stiffness * (1.0 + 2.0 * c.hardening * deep)
+    return share * c.stiffness * overlap * (1.0 + c.hardening * deep), stiffness, (most,), lost
 
 
-def energy(overlap, radius, c):
-    """Return the energy of that."""
+def pressed(overlap, radius, c):
+    """Return the work of loading."""
     return c.stiffness * overlap * overlap * (0.5 + c.hardening * overlap / radius / 3.0)
+
+
+def energy(overlap, radius, c, history):
+    """Return what can be got back."""
+    return 0.75 * pressed(overlap, radius, c)
 
 
 def twisting(step, contact, c, load, history):
@@ -36,5 +45,5 @@ cubic = pdem.contact_law(
     tangential="spring",
     twisting=twisting,
     coefficients={"stiffness": "N/m", "hardening": ""},
-    history={"twisting": ("angle",)},
+    history={"normal": ("most",), "twisting": ("angle",)},
 )

@@ -1,0 +1,36 @@
+"""What is doubtful about continuum fields before a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.schema import CaseData
+
+
+def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Finding]:
+    """Yield what is doubtful about fields, for a time step [s] and the smallest radius [m], infinite if unknown."""
+    for one in case.fields:
+        subject, axes = f"fields {one.name}", case.domain.dimension
+        size = np.subtract(one.upper, one.lower)[:axes] / one.cells[:axes]
+        every = max(1, round(one.interval / step))
+        samples = max(1, round(one.average / (every * step)))
+        text = f"{'x'.join(map(str, one.cells))} cells of {' x '.join(f'{x:.3g}' for x in size)} m, means of "
+        yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s")
+        if one.interval < step:
+            text = f"every = {one.interval:g} s is shorter than the time step {step:.4g} s; lengthen it, or average"
+            yield Finding("warning", subject, text)
+        if one.width < 0.25 * radius < np.inf:
+            text = f"width = {one.width:g} m is less than a quarter of the smallest radius ({radius:.3g} m): fields "
+            yield Finding(
+                "warning", subject, text + "show single particles and contacts; widen it, or average for long"
+            )
+        if np.all(size < one.width / 8.0):
+            text = f"cells are up to {float((one.width / size).max()):.0f} times as short as the width, which shows "
+            yield Finding("warning", subject, text + "nothing more and takes long; give fewer cells")

@@ -1,0 +1,68 @@
+"""``[[fields]]``: continuum fields on a grid, averaged while a case runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from pdem.case.base import Name, Positive, Section, Vector
+from pdem.case.particles import is_corner
+
+SAMPLES = 10
+"""Samples of an average, unless `every` is given."""
+
+
+class GridFields(Section):
+    """``[[fields]]``: density, velocity, stress, temperature and others on a grid, averaged over time.
+
+    They are written into ``fields-NAME.vtkhdf``.
+
+    Attributes
+    ----------
+    name : str
+        Part of the name of the file.
+    lower, upper : tuple of 3 float
+        Corners of the grid, in m; by default those of the domain. To have all of what is near walls, let it reach
+        beyond them by three widths.
+    cells : tuple of 3 int
+        Number of equal cells along x, y and z; in 2D one along z.
+    width : float
+        How far particles and contacts are spread, in m: standard deviation of the Gaussian, or half of the distance
+        from which on Lucy's function is 0. About a radius shows single particles, some radii smooth fields.
+    kernel : {"gaussian", "lucy"}
+        Function by which they are spread; Lucy's takes longer.
+    average : float
+        Each written field is a mean over this time, in s; by default that between two snapshots.
+    every : float or None
+        Interval at which the state is looked at, in s; by default a tenth of `average`.
+    by : "material" or None
+        Also the parts of each material.
+    """
+
+    name: Name
+    lower: Vector
+    upper: Vector
+    cells: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(strict=False, min_length=3, max_length=3)
+    ]
+    width: Positive
+    kernel: Literal["gaussian", "lucy"] = "gaussian"
+    average: Positive
+    every: Positive | None = None
+    by: Literal["material"] | None = None
+
+    @property
+    def interval(self) -> float:
+        """Time between two samples [s]."""
+        return self.average / SAMPLES if self.every is None else self.every
+
+
+def with_defaults(section: Any, domain: Any, average: Any) -> Any:
+    """Return the table of fields with corners of the domain and a time to average over [s], where it has none."""
+    if not (isinstance(section, dict) and isinstance(domain, dict)):
+        return section
+    # an invalid corner, or interval of snapshots, is reported where it stands
+    corners = {key: domain[key] if is_corner(domain.get(key)) else [0.0] * 3 for key in ("lower", "upper")}
+    usable = isinstance(average, (int, float)) and not isinstance(average, bool) and average > 0.0
+    return {**corners, "average": float(average) if usable else 1.0, **section}

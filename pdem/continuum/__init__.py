@@ -1,0 +1,1 @@
+"""Continuum fields: grids of cells, and how particles and contacts are shared among their cells."""

@@ -1,0 +1,257 @@
+"""Continuum fields on a grid, from sums over particles and contacts (Goldhirsch, Granular Matter 12 (2010) 239).
+
+With a function phi of the distance whose integral is 1, the density is the sum of m phi, the momentum that of m v phi.
+The stress of contacts is the sum of f b^T times the mean of phi along the branch b, pressure being positive; contacts
+with walls count with the branch to the place on the wall, and give a force per volume (Weinhart, Thornton, Luding,
+Bokhove, Granular Matter 14 (2012) 289). The kinetic stress is that of velocities less the mean one of their cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.continuum.sums import CONTACT, COUNT, MASS, MOMENTUM, MOVING, PAIRS, SIZE, WALL
+from pdem.foundation.errors import InputError, name_hint
+from pdem.foundation.fields import Field
+from pdem.output.images import write_image
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pdem.continuum.grid import Grid
+
+    Floats = NDArray[np.float64]
+
+
+_STORED = (
+    Field(
+        "number_density", np.float64, (), "1/m^3", "number of particles over volume; clusters count as one"
+    ),
+    Field("density", np.float64, (), "kg/m^3", "mass over volume"),
+    Field("solid_fraction", np.float64, (), "1", "volume of particles over volume"),
+    Field("momentum", np.float64, (3,), "kg/(m^2 s)", "momentum over volume"),
+    Field("contact_stress", np.float64, (3, 3), "Pa", "stress of contacts: rows are those of the force"),
+    Field("kinetic_stress", np.float64, (3, 3), "Pa", "stress of velocities less the mean one of the cell"),
+    Field("wall_force", np.float64, (3,), "N/m^3", "force of walls on particles over volume"),
+)
+_DERIVED = (
+    Field("velocity", np.float64, (3,), "m/s", "momentum over density; not a number where there is no mass"),
+    Field("stress", np.float64, (3, 3), "Pa", "contact and kinetic stress; pressure is positive"),
+    Field("pressure", np.float64, (), "Pa", "mean of the diagonal of the stress"),
+    Field(
+        "granular_temperature", np.float64, (), "m^2/s^2", "mean square of a component of the velocity less the mean"
+    ),
+)  # fmt: skip
+
+CELL_FIELDS = (*_STORED, *_DERIVED)
+"""Fields of cells as files have them; in 2D they are over areas."""
+
+
+class CellColumns(NamedTuple):
+    """What is kept of the cells of a grid, arrays (nx, ny, nz, ...); all else follows from it.
+
+    Attributes
+    ----------
+    number_density, density, solid_fraction : (nx, ny, nz) arrays
+        Number, mass and volume of particles over volume [1/m^3, kg/m^3, 1]; in 2D over areas.
+    momentum : (nx, ny, nz, 3) array
+        Over volume [kg/(m^2 s)].
+    contact_stress, kinetic_stress : (nx, ny, nz, 3, 3) arrays
+        Pressure is positive; the first index is that of the force, the second that of the branch [Pa].
+    wall_force : (nx, ny, nz, 3) array
+        Force of walls on particles over volume [N/m^3].
+    """
+
+    number_density: Floats
+    density: Floats
+    solid_fraction: Floats
+    momentum: Floats
+    contact_stress: Floats
+    kinetic_stress: Floats
+    wall_force: Floats
+
+
+class ContinuumFields:
+    """Fields on a grid of cells, means over the states that they were made of.
+
+    It has the arrays of `CellColumns` as attributes, and others that follow from them.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    columns : CellColumns
+        Their fields.
+    parts : mapping of str to CellColumns, optional
+        Those of each material, which add up to the whole.
+
+    Attributes
+    ----------
+    grid : Grid
+        The cells: ``lower``, ``size``, ``cells``, ``width``, ``kernel``.
+    columns : CellColumns
+        Their fields.
+    materials : dict of str to ContinuumFields
+        The parts of each material, empty unless fields were made by material. The kinetic stress of a part is that of
+        velocities less the mean one of the part.
+    """
+
+    def __init__(
+        self, grid: Grid, columns: CellColumns, parts: Mapping[str, CellColumns] | None = None
+    ) -> None:
+        self.grid, self.columns = grid, columns
+        self.materials = {name: ContinuumFields(grid, part) for name, part in (parts or {}).items()}
+
+    @classmethod
+    def of_sums(cls, grid: Grid, sums: Floats, materials: Sequence[str] = ()) -> ContinuumFields:
+        """Return the fields of sums (classes, cells, SUMS), means over states; classes are materials, if any."""
+        parts = {name: _columns_of(grid, one) for name, one in zip(materials, sums, strict=False)}
+        return cls(grid, _columns_of(grid, sums.sum(axis=0)), parts)
+
+    @classmethod
+    def mean(cls, fields: Sequence[ContinuumFields], weights: Sequence[float]) -> ContinuumFields:
+        """Return the mean of fields on one grid by weights that add up to 1."""
+        names = fields[0].materials
+        parts = {name: _mean([one.materials[name].columns for one in fields], weights) for name in names}
+        return cls(fields[0].grid, _mean([one.columns for one in fields], weights), parts)
+
+    def __repr__(self) -> str:
+        """Return the number of cells."""
+        return f"ContinuumFields({' x '.join(map(str, self.density.shape))} cells)"
+
+    def __getattr__(self, name: str) -> Floats:
+        if name.startswith("_") or name not in CellColumns._fields:
+            raise AttributeError(f"there is no field {name!r}; there are {', '.join(NAMES)}")
+        found: Floats = getattr(self.columns, name)
+        return found
+
+    def __getitem__(self, name: str) -> Floats:
+        """Return a field by its name: of a material after the name of that and an underscore."""
+        for material, part in self.materials.items():
+            if name.startswith(f"{material}_") and name.removeprefix(f"{material}_") in NAMES:
+                return part[name.removeprefix(f"{material}_")]
+        if name not in NAMES:
+            raise InputError(f"there is no field {name!r}; {name_hint(name, list(NAMES))}")
+        found: Floats = getattr(self, name)
+        return found
+
+    @property
+    def centres(self) -> Floats:
+        """Centres of the cells (nx, ny, nz, 3) [m]."""
+        return self.grid.centres
+
+    @property
+    def cell_volume(self) -> float:
+        """Volume of a cell [m^3]; in 2D its area [m^2]."""
+        return self.grid.volume
+
+    @property
+    def velocity(self) -> Floats:
+        """Momentum over density (nx, ny, nz, 3) [m/s]; not a number where there is no mass."""
+        return _velocity(self.density, self.momentum)
+
+    @property
+    def stress(self) -> Floats:
+        """Sum of contact stress and kinetic stress (nx, ny, nz, 3, 3) [Pa]."""
+        return self.contact_stress + self.kinetic_stress
+
+    @property
+    def pressure(self) -> Floats:
+        """Mean of the diagonal of the stress (nx, ny, nz) [Pa]."""
+        return _trace(self.stress, self.grid.dimension) / self.grid.dimension
+
+    @property
+    def granular_temperature(self) -> Floats:
+        """Mean square of a component of the velocity less the mean one (nx, ny, nz) [m^2/s^2]."""
+        axes, there, found = self.grid.dimension, self.density > 0.0, np.full(self.density.shape, np.nan)
+        return np.divide(_trace(self.kinetic_stress, axes) / axes, self.density, out=found, where=there)
+
+    @property
+    def named(self) -> dict[str, Floats]:
+        """All fields by name, as files have them: those of materials after their names and an underscore."""
+        found = {name: self[name] for name in NAMES}
+        for material, part in self.materials.items():
+            found |= {f"{material}_{name}": part[name] for name in NAMES}
+        return found
+
+    def write(self, path: str | Path) -> None:
+        """Write all fields into a file (VTI) that ParaView and VTK open: an image whose cells have them.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in .vti, or the file cannot be written.
+        """
+        write_image(path, self.grid.lower, self.grid.size, self.named)
+
+
+NAMES = tuple(field.name for field in CELL_FIELDS)
+"""Names of all fields."""
+
+
+def fields_with_parts(materials: Sequence[str]) -> tuple[Field, ...]:
+    """Return the fields of a file that has those of materials as well."""
+    parts = [
+        replace(one, name=f"{material}_{one.name}", meaning=f"{one.meaning}, of {material}")
+        for material in materials
+        for one in CELL_FIELDS
+    ]
+    return (*CELL_FIELDS, *parts)
+
+
+def fields_of_columns(grid: Grid, columns: Mapping[str, Floats], materials: Sequence[str]) -> ContinuumFields:
+    """Return the fields of the columns of a file by name, see `fields_with_parts`."""
+
+    def taken(prefix: str) -> CellColumns:
+        return CellColumns(*(columns[f"{prefix}{one.name}"] for one in _STORED))
+
+    return ContinuumFields(grid, taken(""), {name: taken(f"{name}_") for name in materials})
+
+
+def _columns_of(grid: Grid, sums: Floats) -> CellColumns:
+    """Return the fields of sums (cells, SUMS)."""
+    shape, fields = tuple(grid.cells.tolist()), sums / grid.volume
+
+    def shaped(part: slice, *more: int) -> Floats:
+        return fields[:, part].reshape(*shape, *more)
+
+    number, mass, size = (np.ascontiguousarray(fields[:, one]).reshape(shape) for one in (COUNT, MASS, SIZE))
+    momentum, moving = shaped(MOMENTUM, 3), shaped(MOVING, len(PAIRS))
+    velocity = np.nan_to_num(_velocity(mass, momentum))
+    kinetic = np.empty((*shape, 3, 3))
+    for column, (i, j) in enumerate(PAIRS):
+        kinetic[..., i, j] = kinetic[..., j, i] = moving[..., column] - momentum[..., i] * velocity[..., j]
+    return CellColumns(number, mass, size, momentum, shaped(CONTACT, 3, 3), kinetic, shaped(WALL, 3))
+
+
+def _mean(columns: Sequence[CellColumns], weights: Sequence[float]) -> CellColumns:
+    """Return the mean of columns; the kinetic stress is that of velocities less the mean one over all of them."""
+    whole = [one._replace(kinetic_stress=one.kinetic_stress + _carried(one)) for one in columns]
+    sums = (
+        sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in zip(*whole, strict=True)
+    )
+    mean = CellColumns._make(np.asarray(one) for one in sums)
+    return mean._replace(kinetic_stress=mean.kinetic_stress - _carried(mean))
+
+
+def _carried(columns: CellColumns) -> Floats:
+    """Return density times mean velocity times itself (nx, ny, nz, 3, 3)."""
+    velocity = np.nan_to_num(_velocity(columns.density, columns.momentum))
+    found: Floats = columns.momentum[..., :, None] * velocity[..., None, :]
+    return found
+
+
+def _velocity(density: Floats, momentum: Floats) -> Floats:
+    there, found = density > 0.0, np.full(momentum.shape, np.nan)
+    return np.divide(momentum, density[..., None], out=found, where=there[..., None])
+
+
+def _trace(tensor: Floats, axes: int) -> Floats:
+    found: Floats = np.trace(tensor[..., :axes, :axes], axis1=-2, axis2=-1)
+    return found

@@ -1,0 +1,207 @@
+"""Grids of cells in space, and the function phi by which what is at a point is shared among the cells.
+
+A cell has the share of a point that phi about the point has in it: fields are means of Goldhirsch's fields over cells,
+and the mean of some cells is the field of the cell that they make together. The Gaussian, cut at `REACH` widths along
+each axis, is a product of three functions of one coordinate each, whose integrals over cells are tabulated. Lucy's
+function is none; it is taken at points of a finer lattice and divided by its sum over them. So the shares of a point
+add up to 1, to rounding, over all cells of a lattice without end.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+GAUSSIAN, LUCY = "gaussian", "lucy"
+
+REACH = {GAUSSIAN: 3.0, LUCY: 2.0}
+"""Distance, in widths, from which on each function is 0."""
+
+LANES = 4
+"""Shares of an axis are evaluated so many at a time."""
+
+STEPS_PER_WIDTH = 64
+"""Intervals of a table in a width: cubic polynomials in them are right to 1e-9, and to 1e-5 where the
+function is cut."""
+
+LEAST_STEPS, MOST_STEPS = 8, 8192
+
+POINTS_PER_WIDTH = 2
+"""Points in a width at which Lucy's function is taken at least."""
+
+
+class Grid(NamedTuple):
+    """Cells, and how points are spread over them.
+
+    Attributes
+    ----------
+    lower, size : (3,) arrays
+        Lower corner of the first cell, and lengths of a cell [m].
+    cells : (3,) int64 array
+        Numbers of cells.
+    width : float
+        Standard deviation of the Gaussian, or half of the distance from which on Lucy's function is 0 [m].
+    kernel : {"gaussian", "lucy"}
+        The function phi.
+    dimension : {2, 3}
+        In 2D z does not count.
+    """
+
+    lower: Floats
+    size: Floats
+    cells: Integers
+    width: float
+    kernel: str
+    dimension: int
+
+    @property
+    def volume(self) -> float:
+        """Volume of a cell [m^3]; in 2D its area [m^2]."""
+        return float(np.prod(self.size[: self.dimension]))
+
+    @property
+    def total(self) -> int:
+        """Number of cells."""
+        return int(self.cells.prod())
+
+    @property
+    def reach(self) -> float:
+        """Distance from which on phi is 0 [m]."""
+        return REACH[self.kernel] * self.width
+
+    @property
+    def upper(self) -> Floats:
+        """Upper corner of the last cell [m]."""
+        corner: Floats = self.lower + self.cells * self.size
+        return corner
+
+    @property
+    def centres(self) -> Floats:
+        """Centres of the cells (nx, ny, nz, 3) [m]."""
+        steps = [np.arange(count) + 0.5 for count in self.cells]
+        places: Floats = self.lower + np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1) * self.size
+        return places
+
+    @property
+    def ratios(self) -> Floats:
+        """Lengths of a cell over the width (3,); of axes that do not count infinite."""
+        found: Floats = self.size / self.width
+        found[self.dimension :] = np.inf
+        return found
+
+
+def grid_of(
+    corners: tuple[ArrayLike, ArrayLike], cells: Sequence[int], width: float, kernel: str, dimension: int
+) -> Grid:
+    """Return the grid between two corners [m] that is cut into so many cells along each axis."""
+    lower, upper = (np.asarray(corner, np.float64) for corner in corners)
+    counts = np.asarray(cells, np.int64)
+    return Grid(lower, (upper - lower) / counts, counts, float(width), kernel, dimension)
+
+
+def images_of(edges: Floats, grid: Grid, farthest: float) -> Floats:
+    """Return the ways (k, 3) to periodic images of the box that may reach the grid, the box itself first [m].
+
+    Parameters
+    ----------
+    edges : (3, 3) array
+        Rows are the edges of the box along which it repeats, 0 of axes that are not periodic [m].
+    grid : Grid
+        The cells.
+    farthest : float
+        How far from the box points can be [m].
+    """
+    lengths = np.abs(np.diag(edges))
+    over = np.divide(grid.reach + farthest, lengths, out=np.zeros(3), where=lengths > 0.0)
+    most = np.where(lengths > 0.0, np.ceil(over).astype(np.int64), 0)
+    steps = [range(-one, one + 1) for one in most.tolist()]
+    ways = sorted(product(*steps), key=lambda way: (sum(map(abs, way)), way))
+    return np.ascontiguousarray(np.array(ways, np.float64) @ edges)
+
+
+class Shares(NamedTuple):
+    """Tables of the shares of cells, axis after axis, as kernels take them.
+
+    For a point in the middle of an interval of a cell they are polynomials of the place in the interval: one for
+    each of the cells from `behind` before that of the point on.
+
+    Attributes
+    ----------
+    behind, across, width, steps, begin : (3,) int64 arrays
+        Cells before that of the point, cells, cells with those that fill the last vector, intervals, place in `table`.
+    table : array
+        Coefficients, by interval, power and cell.
+    """
+
+    behind: Integers
+    across: Integers
+    width: Integers
+    steps: Integers
+    begin: Integers
+    table: Floats
+
+
+def shares_of(grid: Grid) -> Shares:
+    """Return the tables of a grid for the Gaussian."""
+    return _shares_of(*grid.ratios.tolist())
+
+
+@lru_cache(maxsize=8)
+def _shares_of(*ratios: float) -> Shares:
+    tables = [_table_of(ratio) for ratio in ratios]
+    filled = [np.pad(table, ((0, 0), (0, 0), (0, -table.shape[2] % LANES))) for table in tables]
+    count = np.array([table.shape[2] for table in tables])
+    steps, _, width = np.array([table.shape for table in filled]).T
+    begin = np.cumsum([0, *(table.size for table in filled[:2])])
+    table = np.concatenate([table.reshape(-1) for table in filled])
+    return Shares(count // 2, count, width, steps, begin, table)
+
+
+def _table_of(ratio: float) -> Floats:
+    """Return the polynomials (steps, 4, cells) of an axis whose cells are `ratio` widths long."""
+    if not math.isfinite(ratio):
+        return np.array([1.0, 0.0, 0.0, 0.0]).reshape(1, 4, 1)
+    behind = math.ceil(REACH[GAUSSIAN] / ratio)
+    steps = min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS)
+    place = np.arange(steps + 1)[:, None] / steps
+    faces = (np.arange(2 * behind + 2)[None] - behind - place) * ratio
+    share = np.diff(_below(faces), axis=1)
+    slope = np.diff(-_density(faces) * ratio / steps, axis=1)
+    begin, change = share[:-1], np.diff(share, axis=0)
+    first, last = slope[:-1], slope[1:]
+    return np.stack((begin, first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change), axis=1)
+
+
+def _below(place: Floats) -> Floats:
+    """Return the integral of the Gaussian, cut and normalised, up to a place in widths."""
+    reach = REACH[GAUSSIAN]
+    cut: Floats = np.clip(place, -reach, reach)
+    found: Floats = (ndtr(cut) - ndtr(-reach)) / (ndtr(reach) - ndtr(-reach))
+    return found
+
+
+def _density(place: Floats) -> Floats:
+    reach = REACH[GAUSSIAN]
+    whole = math.sqrt(2.0 * math.pi) * (ndtr(reach) - ndtr(-reach))
+    return np.where(np.abs(place) < reach, np.exp(-0.5 * place * place) / whole, 0.0)
+
+
+def points_per_cell(grid: Grid) -> Integers:
+    """Return into how many points of the finer lattice of Lucy's function each cell is divided along the axes (3,)."""
+    points = np.ones(3, np.int64)
+    axes = grid.dimension
+    points[:axes] = np.maximum(np.ceil(POINTS_PER_WIDTH * grid.ratios[:axes]), 1.0)
+    return points

@@ -1,0 +1,62 @@
+"""Kernels that write what is shared among cells: rows of numbers of particles and of actions, in whole quanta."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.continuum.spreading import ROW
+from pdem.foundation.kernels import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+@kernel
+def write_matter(velocity: Floats, mass: Floats, size: Floats, rows: Floats) -> None:
+    """Write 1, mass, size, momentum, and the six components of m v v^T of particles into rows (n, ROW)."""
+    for p in range(len(mass)):
+        m, x, y, z = mass[p], velocity[p, 0], velocity[p, 1], velocity[p, 2]
+        rows[p, 0], rows[p, 1], rows[p, 2] = 1.0, m, size[p]
+        rows[p, 3], rows[p, 4], rows[p, 5] = m * x, m * y, m * z
+        rows[p, 6], rows[p, 7], rows[p, 8] = m * x * x, m * y * y, m * z * z
+        rows[p, 9], rows[p, 10], rows[p, 11] = m * x * y, m * x * z, m * y * z
+
+
+@kernel
+def write_actions(force: Floats, way: Floats, at_wall: NDArray[np.bool_], rows: Floats) -> None:
+    """Write f b^T, row by row, of forces along ways, and forces of walls, into rows (n, ROW)."""
+    for p in range(len(at_wall)):
+        push = 1.0 if at_wall[p] else 0.0
+        for i in range(3):
+            for j in range(3):
+                rows[p, 3 * i + j] = force[p, i] * way[p, j]
+            rows[p, 9 + i] = push * force[p, i]
+
+
+@kernel
+def largest_of(rows: Floats, largest: Floats) -> None:
+    """Write the largest size of each column (ROW,), at least those that stand there."""
+    for p in range(len(rows)):
+        for column in range(ROW):
+            largest[column] = max(largest[column], abs(rows[p, column]))
+
+
+@kernel
+def add_parts(rows: Floats, relative: Floats, parts: Integers) -> None:
+    """Add the sizes of each column, in units of one over `relative` and rounded up, to whole numbers (ROW,)."""
+    for p in range(len(rows)):
+        for column in range(ROW):
+            parts[column] += math.ceil(abs(rows[p, column]) * relative[column])
+
+
+@kernel
+def scale_rows(rows: Floats, scale: Floats) -> None:
+    """Multiply each column by a number (ROW,)."""
+    for p in range(len(rows)):
+        for column in range(ROW):
+            rows[p, column] *= scale[column]

@@ -1,0 +1,121 @@
+"""Shares of numbers, four at a time: rows of polynomials of one variable, and sums in whole quanta.
+
+Loops as short as these a compiler does not turn into vector code, because arrays might overlap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from pdem.simd.transposition import address_of, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+LANES = 4
+"""Numbers that are handled at a time."""
+
+LARGEST = 2.0**50
+"""Shares that are added up in whole quanta have to be smaller than this many quanta."""
+
+_MAGIC = 1.5 * 2.0**52
+"""Added to a number of quanta it leaves the nearest whole number in the low bits."""
+
+_MAGIC_BITS = 0x4338000000000000
+_NUMBER, _PLACE, _LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_FOUR, _WHOLE = ir.VectorType(_NUMBER, LANES), ir.VectorType(_PLACE, LANES)
+_ALIGN = 8
+_FUSED = ("contract",)
+
+
+def share_adder(count: int) -> Callable[..., None]:
+    """Make a function for kernels that adds a share of a row of numbers to a row of sums, rounded to whole quanta.
+
+    Parameters
+    ----------
+    count : int
+        Numbers of a row, a multiple of `LANES`.
+
+    Returns
+    -------
+    function
+        Of the flat int64 array of sums, where a row begins in it, the flat array of numbers, where a row begins in
+        that, and the share. Numbers are in quanta, and smaller than `LARGEST`. Places are not checked.
+    """
+
+    def plain(
+        sums: NDArray[Any], at: int, numbers: NDArray[Any], place: int, share: float
+    ) -> None:  # pragma: no cover
+        for column in range(count):
+            sums[int(at) + column] += round(share * numbers[int(place) + column])
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sums, numbers = (data_of(context, builder, signature, arguments, number) for number in (0, 2))
+        share = _splat(builder, arguments[4])
+        magic, bits = ir.Constant(_FOUR, [_MAGIC] * LANES), ir.Constant(_WHOLE, [_MAGIC_BITS] * LANES)
+        for column in range(0, count, LANES):
+            row = builder.load(address_of(builder, numbers, arguments[3], column, _FOUR), align=_ALIGN)
+            shifted = builder.fadd(builder.fmul(share, row, flags=_FUSED), magic, flags=_FUSED)
+            whole = builder.sub(builder.bitcast(shifted, _WHOLE), bits)
+            target = address_of(builder, sums, arguments[1], column, _WHOLE)
+            builder.store(builder.add(builder.load(target, align=_ALIGN), whole), target, align=_ALIGN)
+        return context.get_dummy_value()
+
+    def typed(context: Any, sums: Any, at: Any, numbers: Any, place: Any, share: Any) -> Any:
+        return types.void(sums, types.uint64, numbers, types.uint64, types.float64), generate
+
+    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+
+
+def cubic_row() -> Callable[..., None]:
+    """Make a function for kernels that evaluates `LANES` polynomials of the third degree of one variable.
+
+    Returns
+    -------
+    function
+        Of a flat array, where the constants of these polynomials stand in it, how far behind them the coefficients of
+        the next power stand, the variable, another flat array, and where the values begin in that.
+    """
+
+    def plain(
+        table: NDArray[Any], at: int, width: int, variable: float, values: NDArray[Any], to: int
+    ) -> None:  # pragma: no cover
+        for lane in range(LANES):
+            one, two, three, four = (
+                float(table[int(at) + int(width) * power + lane]) for power in range(LANES)
+            )
+            values[int(to) + lane] = ((four * variable + three) * variable + two) * variable + one
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table, values = (data_of(context, builder, signature, arguments, number) for number in (0, 4))
+        variable = _splat(builder, arguments[3])
+
+        def coefficients(power: int) -> Any:
+            place = builder.add(arguments[1], builder.mul(arguments[2], ir.Constant(_PLACE, power)))
+            return builder.load(address_of(builder, table, place, 0, _FOUR), align=_ALIGN)
+
+        value = coefficients(3)
+        for power in (2, 1, 0):
+            product = builder.fmul(value, variable, flags=_FUSED)
+            value = builder.fadd(product, coefficients(power), flags=_FUSED)
+        builder.store(value, address_of(builder, values, arguments[5], 0, _FOUR), align=_ALIGN)
+        return context.get_dummy_value()
+
+    def typed(context: Any, table: Any, at: Any, width: Any, variable: Any, values: Any, to: Any) -> Any:
+        return types.void(table, types.uint64, types.uint64, types.float64, values, types.uint64), generate
+
+    return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+
+
+def _splat(builder: Any, number: Any) -> Any:
+    """Return a vector of `LANES` times one number."""
+    undefined = ir.Constant(_FOUR, ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_LANE, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))

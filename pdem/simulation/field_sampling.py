@@ -1,0 +1,73 @@
+"""Continuum fields of the present state: what a rank has of particles and contacts, shared among the cells of grids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
+from pdem.simulation.acting_contacts import acting_contacts
+from pdem.simulation.bodies import bodies_of
+from pdem.simulation.coarse_graining import sizes_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.continuum.grid import Grid
+    from pdem.continuum.sums import Actions
+    from pdem.simulation.acting_contacts import ActingContacts
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+
+
+def sample_fields(system: System) -> None:
+    """Take the samples that are due at the present step. Collective, with columns that are up to date."""
+    averages = system.field_averages
+    due = [one for one in averages.averages if one.next_step <= system.step]
+    matter, contacts = _matter_of(system), acting_contacts(system)
+    contacts = contacts.take(contacts.counted)
+    for one in due:
+        one.add(present_sums(system, one.grid, len(one.materials), (matter, contacts)), system.step)
+    averages.plan()
+
+
+def present_sums(system: System, grid: Grid, materials: int, given: Any = None) -> Floats:
+    """Return the sums (classes, cells, SUMS) of the present state over the cells of a grid. Collective.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    grid : Grid
+        The cells.
+    materials : int
+        Number of materials of which there are parts; 0 for the whole alone.
+    given : (Matter, ActingContacts), optional
+        What this rank has, if that is known already.
+    """
+    matter, contacts = given or (_matter_of(system), acting_contacts(system))
+    if given is None:
+        contacts = contacts.take(contacts.counted)
+    actions = _actions_of(system, contacts, split=materials > 0)
+    if not materials:
+        matter = matter._replace(kind=np.zeros_like(matter.kind))
+    edges = np.diag(system.constants.period)
+    return field_sums(grid, edges, max(materials, 1), matter, actions, system.exchange)
+
+
+def _matter_of(system: System) -> Matter:
+    bodies = bodies_of(system)
+    size = sizes_of(bodies.radius, system.dimension)
+    return Matter(bodies.position, bodies.velocity, bodies.mass, size, bodies.material.astype(np.int64))
+
+
+def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> Actions:
+    kinds, point = np.zeros((2, len(contacts.first)), np.int64), None
+    if split:
+        material, point = system.particles.column("material"), contacts.point
+        kinds[0], kinds[1] = material[contacts.first], material[contacts.second]  # of walls nothing is taken
+    return actions_of_contacts(
+        contacts.centre, contacts.branch, contacts.force, contacts.is_pair, kinds, point
+    )  # fmt: skip

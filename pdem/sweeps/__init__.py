@@ -1,0 +1,1 @@
+"""Many runs of one case: designs, shared beginnings, measures with error bars, calibration."""

@@ -1,0 +1,210 @@
+"""Which effects of a sweep are larger than chance: main effects beside the scatter of repetitions.
+
+The scatter of runs that differ by a trifle only is what one run may be off by chance. A main effect is what one
+quantity changes in the mean over all others; by an F test (analysis of variance) it is larger than chance, or it may be
+nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import f as f_distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SIGNIFICANCE = 0.05
+"""Probability below which an effect is no chance."""
+
+ROUNDING = 1e-12
+"""Of the largest mean: what is less is nothing but rounding."""
+
+_FEW = 6
+"""Most different numbers of a quantity that are levels of their own; with more a parabola is fitted."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one quantity does to a measure.
+
+    Attributes
+    ----------
+    name : str
+        Of the quantity; empty for what the main effects do not explain: interactions, more than parabolas.
+    size : float
+        Largest less smallest mean of the measure over the values of the quantity.
+    error : float
+        Standard error of that by chance; NaN without repetitions.
+    probability : float
+        That chance alone gives as much, NaN without repetitions.
+    """
+
+    name: str
+    size: float
+    error: float
+    probability: float
+
+    @property
+    def is_larger(self) -> bool | None:
+        """Whether it is larger than chance; None if that is not known."""
+        return None if math.isnan(self.probability) else self.probability < SIGNIFICANCE
+
+    def verdict(self) -> str:
+        """Return whether it is larger than chance, in words."""
+        if self.is_larger is None:
+            return "not known: give replicas"
+        text = f"(p = {self.probability:.2g})"
+        return f"larger than chance {text}" if self.is_larger else f"may be chance {text}"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a sweep says on one measure.
+
+    Attributes
+    ----------
+    measure, unit : str
+        Its name and unit.
+    mean : float
+        Over all points.
+    chance : float
+        Standard deviation of one run among repetitions; NaN without any.
+    freedom : int
+        Number of repetitions beyond the first of each point.
+    effects : tuple of Effect
+        Of each quantity, and last what is left.
+    """
+
+    measure: str
+    unit: str
+    mean: float
+    chance: float
+    freedom: int
+    effects: tuple[Effect, ...]
+
+
+def analysed(
+    measure: str,
+    unit: str,
+    points: Sequence[Mapping[str, Any]],
+    values: Sequence[Sequence[float]],
+    logarithmic: Sequence[str] = (),
+) -> Analysis | None:
+    """Return the main effects on a measure.
+
+    Parameters
+    ----------
+    measure, unit : str
+        Its name and unit.
+    points : sequence of mapping
+        Values of the quantities of each point, by name.
+    values : sequence of sequence of float
+        The measure in the runs of each point; what is not finite does not count.
+    logarithmic : sequence of str
+        Quantities that are varied over decades.
+
+    Returns
+    -------
+    Analysis or None
+        None if fewer than two points have a value.
+    """
+    finite = [[one for one in some if math.isfinite(one)] for some in values]
+    kept = [number for number, some in enumerate(finite) if some]
+    if len(kept) < 2:
+        return None
+    points, finite = [points[number] for number in kept], [finite[number] for number in kept]
+    means, counts = np.array([np.mean(some) for some in finite]), np.array([len(some) for some in finite])
+    freedom = int((counts - 1).sum())
+    squares = sum(float(((np.array(some) - np.mean(some)) ** 2).sum()) for some in finite)
+    chance = math.sqrt(squares / freedom) if freedom else math.nan
+    columns = {
+        name: _columns_of([point[name] for point in points], is_log=name in logarithmic) for name in points[0]
+    }
+    effects = _effects(columns, means, counts, chance, freedom)
+    return Analysis(measure, unit, float(means.mean()), chance, freedom, tuple(effects))
+
+
+def _columns_of(values: Sequence[Any], *, is_log: bool) -> Floats:
+    """Return the columns (n, k) of a linear model by which a quantity acts: one for each level, or a parabola."""
+    keys = list(dict.fromkeys(map(repr, values)))
+    is_number = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values)
+    if is_number and len(keys) > _FEW:
+        x = np.array(values, np.float64)
+        x = np.log(x) if is_log else x
+        x = (x - x.mean()) / (np.ptp(x) or 1.0)
+        return np.column_stack((x, x**2 - (x**2).mean()))
+    levels = np.array([keys.index(repr(one)) for one in values])
+    dummies = (levels[:, None] == np.arange(1, len(keys))[None, :]).astype(np.float64)
+    found: Floats = dummies - dummies.mean(axis=0)
+    return found
+
+
+def _effects(
+    columns: Mapping[str, Floats], means: Floats, counts: NDArray[np.int64], chance: float, freedom: int
+) -> list[Effect]:
+    """Return the effects by weighted least squares of all quantities together, and what they leave."""
+    design = np.column_stack([np.ones(len(means)), *columns.values()])
+    weight = np.sqrt(counts)
+    solution, _, rank, _ = np.linalg.lstsq(design * weight[:, None], means * weight, rcond=None)
+    covariance = np.linalg.pinv((design * counts[:, None]).T @ design)
+    noise = chance, freedom, float(np.abs(means).max())
+    found, first = [], 1
+    for name, some in columns.items():
+        mine = slice(first, first + some.shape[1])
+        first += some.shape[1]
+        found.append(_effect(name, some, solution[mine], covariance[mine, mine], noise))
+    left = means - design @ solution
+    left[np.abs(left) < ROUNDING * np.abs(means).max()] = 0.0
+    spare = len(means) - int(rank)
+    if spare > 0:
+        ratio = _ratio(float((counts * left**2).sum()) / spare, chance)
+        found.append(
+            Effect("", float(np.sqrt((left**2).mean())), math.nan, _probability(ratio, spare, freedom))
+        )
+    return found
+
+
+def _effect(
+    name: str, columns: Floats, solution: Floats, covariance: Floats, noise: tuple[float, int, float]
+) -> Effect:
+    """Return the effect of a quantity; `noise` has chance, its freedom, and the largest mean of the measure."""
+    chance, freedom, scale = noise
+    if not columns.shape[1] or not columns.any():
+        return Effect(name, 0.0, math.nan, math.nan)
+    fitted = columns @ solution
+    if np.ptp(fitted) < ROUNDING * scale:
+        solution, fitted = np.zeros(len(solution)), np.zeros(len(fitted))
+    high, low = int(np.argmax(fitted)), int(np.argmin(fitted))
+    if high == low:  # no effect at all: between any two values
+        low = int(np.argmax(np.abs(columns - columns[high]).sum(axis=1)))
+    way = columns[high] - columns[low]
+    error = chance * math.sqrt(max(float(way @ covariance @ way), 0.0))
+    sum_of_squares = float(solution @ np.linalg.pinv(covariance) @ solution)
+    ratio = _ratio(sum_of_squares / columns.shape[1], chance)
+    return Effect(
+        name, float(fitted[high] - fitted[low]), error, _probability(ratio, columns.shape[1], freedom)
+    )
+
+
+def _ratio(mean_square: float, chance: float) -> float:
+    """Return a mean square over that of chance; without any chance all that is not nothing is beyond it."""
+    if math.isnan(chance):
+        return math.nan
+    if chance == 0.0:
+        return math.inf if mean_square > 0.0 else 0.0
+    return mean_square / chance**2
+
+
+def _probability(ratio: float, first: int, second: int) -> float:
+    """Return how probable it is that chance alone gives as large a ratio."""
+    if math.isnan(ratio) or second < 1:
+        return math.nan
+    return 0.0 if math.isinf(ratio) else float(f_distribution.sf(ratio, first, second))

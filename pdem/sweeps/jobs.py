@@ -1,0 +1,198 @@
+"""The runs of a sweep as jobs, and the beginnings that they share: what is to be computed, and after what."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.before_stage import before_stage, digest_before
+from pdem.case.input_files import content_of_file, named_files
+from pdem.foundation.errors import CaseError, InputError
+from pdem.output.checkpoint_folder import STAGE_PREFIX
+from pdem.output.provenance import provenance
+from pdem.replays.branch import check_shared
+from pdem.sweeps.toml_values import toml_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pdem.case.model import Case
+
+RUNS, BEGINNINGS = "runs", "beginnings"
+"""Folders in that of a sweep."""
+
+JOBS_FILE = "jobs.json"
+"""Name of the file in the folder of a sweep that lists its jobs."""
+
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run of a sweep, or a beginning that several share.
+
+    Attributes
+    ----------
+    name : str
+        Its folder in that of the sweep.
+    text, directory : str
+        Its case, and the base of the paths in it.
+    start : str
+        File in the folder of the sweep with the state it begins with; empty for the begin of the case.
+    until : str
+        Stage with whose end it ends; empty for the end of the case.
+    after : str
+        Name of the job that makes `start`; empty if it needs none.
+    """
+
+    name: str
+    text: str
+    directory: str
+    start: str = ""
+    until: str = ""
+    after: str = ""
+
+
+def settings_of(values: Mapping[str, Any], keys: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the changes of a case, as ``key=value``, for the values of what is varied.
+
+    Raises
+    ------
+    InputError
+        If a value is of a type that a case file cannot have.
+    """
+    found = []
+    for name, value in values.items():
+        try:
+            text = toml_value(value)
+        except TypeError as error:
+            raise InputError(f"{name}: {error}; give numbers, texts, lists or tables") from None
+        found += [f"{key}={text}" for key in keys[name]]
+    return found
+
+
+def digest_of_run(case: Case, made_under: Mapping[str, str]) -> str:
+    """Return a digest (hexadecimal) of all on which the results of a run depend, but not of its folder."""
+    output = {key: value for key, value in case.output.model_dump().items() if key != "folder"}
+    document = before_stage(case, len(case.stages)) | {
+        "output": output, "limits": case.limits.model_dump(), "end": case.time.end,
+        "sensors": [one.model_dump() for one in case.sensors],
+    }  # fmt: skip
+    files = {key: content_of_file(case.file(name)) for key, name in named_files(document).items()}
+    text = json.dumps([document, files, dict(made_under)], sort_keys=True, default=repr)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()[:_DIGITS]
+
+
+def jobs_of(
+    cases: Sequence[Case], at: str | None = None, there: Iterable[str] = ()
+) -> tuple[list[Job], list[str]]:
+    """Return the jobs of a sweep, beginnings before those that need them, and the name of the job of each case.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Of all runs.
+    at : str, optional
+        Stage before which all of the same perturbation have to be the same.
+    there : iterable of str
+        Names of beginnings that are finished: they are taken even for a single run.
+
+    Raises
+    ------
+    CaseError
+        If a case changes what all are to share before that stage.
+    """
+    made_under = provenance()
+    if at is not None:
+        _check_at(cases, at)
+    names = [f"{RUNS}/{digest_of_run(case, made_under)}" for case in cases]
+    unique = dict(zip(names, cases, strict=True))
+    paths = {name: _path_of(case, at, made_under) for name, case in unique.items()}
+    shared = _shared(paths) | set(there)
+    jobs: dict[str, Job] = {}
+    for name, case in unique.items():
+        before = ("", "")  # name of a beginning, and the file of its last state
+        for number, node in paths[name]:
+            if node not in shared:
+                continue
+            stage = case.stages[number - 1].name
+            if node not in jobs:
+                jobs[node] = _job(node, case, before, stage)
+            before = node, f"{node}/{STAGE_PREFIX}{stage}.h5"
+        jobs[name] = _job(name, case, before, "")
+    order = [one for one in jobs.values() if one.until] + [one for one in jobs.values() if not one.until]
+    return order, names
+
+
+def _job(name: str, case: Case, before: tuple[str, str], until: str) -> Job:
+    return Job(name, case.to_toml(), str(case.directory.resolve()), before[1], until, before[0])
+
+
+def _path_of(case: Case, at: str | None, made_under: dict[str, str]) -> list[tuple[int, str]]:
+    """Return number and name of the beginning of each stage but the first of a case, or of one of them."""
+    names = [stage.name for stage in case.stages]
+    numbers = range(1, len(names)) if at is None else [names.index(at)]
+    return [
+        (number, f"{BEGINNINGS}/{digest_before(case, number, made_under)[:_DIGITS]}") for number in numbers
+    ]
+
+
+def _shared(paths: Mapping[str, list[tuple[int, str]]]) -> set[str]:
+    """Return the beginnings from which runs part: several of them, or other beginnings, follow."""
+    following: dict[str, set[str]] = defaultdict(set)
+    for name, path in paths.items():
+        nodes = [*(node for _, node in path), name]
+        for node, after in pairwise(nodes):
+            following[node].add(after)
+    return {node for node, after in following.items() if len(after) > 1}
+
+
+def _check_at(cases: Sequence[Case], at: str) -> None:
+    """Require that all cases with the same perturbation are the same before a stage."""
+    first: dict[str, Case] = {}
+    for case in cases:
+        names = [stage.name for stage in case.stages]
+        if at not in names[1:]:
+            raise CaseError(
+                f"at = {at!r}: is no stage of the case that has one before it; give one of "
+                f"{', '.join(names[1:]) or 'none: it has no two stages'}"
+            )
+        one = first.setdefault(repr(case.perturbation), case)
+        if one is not case:
+            check_shared(one, case, at, f"at = {at!r}")
+
+
+def write_jobs(base: Path, jobs: Sequence[Job]) -> None:
+    """Write the list of the jobs into the folder of a sweep.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    path = base / JOBS_FILE
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; name another folder") from None
+
+
+def read_jobs(base: Path) -> list[Job]:
+    """Return the jobs of a sweep from its folder.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    path = base / JOBS_FILE
+    try:
+        return [Job(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: no list of jobs ({error}); start with pdem sweep CASE") from None

@@ -1,0 +1,159 @@
+"""``[measures.NAME]`` of a sweep: numbers that are taken from the results of each run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from pdem.case.base import BRANCH, Name, NotNegative, Positive, Section, Vector
+from pdem.case.python_files import FROM_FILE
+
+
+class Window(Section):
+    """The part of a run that counts, all of it unless given.
+
+    Attributes
+    ----------
+    stage : str or None
+        Name of a stage: only while that lasts; `start` and `end` count from its begin.
+    start, end : float or None
+        First and last time, in s.
+    """
+
+    stage: Name | None = None
+    start: NotNegative | None = None
+    end: Positive | None = None
+
+
+class DischargeRate(Window):
+    """``kind = "discharge-rate"``: mass per time that passes a sensor (kg/s), by least squares.
+
+    Attributes
+    ----------
+    sensor : str
+        A sensor with a plane or face, or one that takes particles out.
+    shares : tuple of 2 float
+        Only from the first to the second share of all that passes: without begin and end of the flow.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}discharge-rate"
+    kind: Literal["discharge-rate"]
+    sensor: Name
+    shares: Annotated[
+        tuple[Annotated[float, Field(ge=0.0, lt=1.0)], Annotated[float, Field(gt=0.0, le=1.0)]],
+        Field(strict=False),
+    ] = (0.2, 0.8)
+
+
+class AngleOfRepose(Section):
+    """``kind = "angle-of-repose"``: slope of a heap (degrees), of a line through its highest grains by distance.
+
+    Attributes
+    ----------
+    centre : tuple of 2 float or None
+        Axis of the heap in x and y, in m; by default the mean place of its grains.
+    radius : float or None
+        Only grains nearer to the axis count, in m; by default nine tenths of all.
+    time : float or None
+        Of the snapshot, in s; by default the last.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}angle-of-repose"
+    kind: Literal["angle-of-repose"]
+    centre: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    radius: Positive | None = None
+    time: NotNegative | None = None
+
+
+class MixingTime(Window):
+    """``kind = "mixing-time"``: time (s) until Lacey's index of a sensor reaches a level for the first time.
+
+    Attributes
+    ----------
+    sensor : str
+        A sensor with `mixing`.
+    level : float
+        Of the index: 0 is unmixed, 1 mixed at random.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}mixing-time"
+    kind: Literal["mixing-time"]
+    sensor: Name
+    level: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
+
+
+class Torque(Window):
+    """``kind = "torque"``: mean torque (N m) that turns a wall against the particles; the last half unless given.
+
+    Attributes
+    ----------
+    wall : str
+        Name of the wall.
+    axis : tuple of 3 float or None
+        Direction of the component; by default that of the wall's rotation, without one the length of the mean.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}torque"
+    kind: Literal["torque"]
+    wall: Name
+    axis: Vector | None = None
+
+
+class Power(Window):
+    """``kind = "power"``: mean power (W) that a wall delivers to the particles; the last half unless given.
+
+    Attributes
+    ----------
+    wall : str
+        Name of the wall.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}power"
+    kind: Literal["power"]
+    wall: Name
+
+
+class ColumnOfSeries(Window):
+    """``kind = "column"``: a number of a column of the series.
+
+    Attributes
+    ----------
+    column : str
+        Its name: ``pdem plot OUTPUT --list`` shows all.
+    statistic : str
+        ``"mean"``, ``"last"``, ``"largest"``, ``"smallest"``, ``"slope"`` (per s), or ``"deviation"`` (standard).
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}column"
+    kind: Literal["column"]
+    column: Name
+    statistic: Literal["mean", "last", "largest", "smallest", "slope", "deviation"] = "mean"
+
+
+class OwnMeasure(Section):
+    """``kind = "python:FILE.py:NAME"``: a function of `pdem.Results`, in a file beside the case.
+
+    It returns a number, ``(unit, number)``, or a mapping of names to these.
+    """
+
+    branch: ClassVar[str] = f"{BRANCH}python"
+    kind: Annotated[str, Field(pattern=r"^python:[^:]+:[A-Za-z_]\w*$")]
+
+
+def _branch_of(value: Any) -> str:
+    kind = value.get("kind", "") if isinstance(value, dict) else getattr(value, "kind", "")
+    return f"{BRANCH}python" if str(kind).startswith(FROM_FILE) else f"{BRANCH}{kind}"
+
+
+Measure = Annotated[
+    Annotated[DischargeRate, Tag(DischargeRate.branch)]
+    | Annotated[AngleOfRepose, Tag(AngleOfRepose.branch)]
+    | Annotated[MixingTime, Tag(MixingTime.branch)]
+    | Annotated[Torque, Tag(Torque.branch)]
+    | Annotated[Power, Tag(Power.branch)]
+    | Annotated[ColumnOfSeries, Tag(ColumnOfSeries.branch)]
+    | Annotated[OwnMeasure, Tag(OwnMeasure.branch)],
+    Discriminator(_branch_of),
+]
+"""One measure, told apart by its kind."""

@@ -1,0 +1,164 @@
+"""One job of a sweep, from its begin or from where it was stopped, and what is noted of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdem.case.model import Case
+from pdem.case.restart_checks import check_end, set_folder
+from pdem.foundation.errors import CaseError, InputError, Interrupted, PdemError
+from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.output.run_folder import remove_run
+from pdem.replays.origin import begun
+from pdem.simulation.checked_case import CheckedCase
+from pdem.simulation.engine import RestartPoint
+from pdem.simulation.ranks import on_first
+from pdem.simulation.run import run
+from pdem.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from pdem.sweeps.jobs import Job
+
+FINISHED, FAILED = "finished", "failed"
+
+WAIT_EVERY = 5.0
+"""Time between two looks whether the beginning of a job is there [s]."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job.
+
+    Attributes
+    ----------
+    state : str
+        `FINISHED` or `FAILED`.
+    message : str
+        Why it failed.
+    seconds : float
+        How long its last part took [s].
+    """
+
+    state: str
+    message: str = ""
+    seconds: float = 0.0
+
+
+def outcome_of(base: Path, name: str) -> Outcome | None:
+    """Return what became of a job of a sweep, None if it has not come to its end."""
+    try:
+        return Outcome(**json.loads(_note(base, name).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _note(base: Path, name: str) -> Path:
+    return base / f"{name}.json"
+
+
+def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> Outcome:
+    """Compute a job unless that has been done, and note what became of it. Collective.
+
+    A run that fails (it blows up, its case has an error) is noted as such.
+
+    Raises
+    ------
+    Interrupted
+        After a stop signal; the job goes on from a checkpoint when it is played again.
+    """
+    found = on_first(comm, lambda: outcome_of(base, job.name))
+    if found is not None:
+        return found
+    begin = time.perf_counter()
+    try:
+        _compute(base, job, comm, threads)
+        outcome = Outcome(FINISHED, "", time.perf_counter() - begin)
+    except Interrupted:
+        raise
+    except PdemError as error:
+        outcome = Outcome(FAILED, str(error), time.perf_counter() - begin)
+    on_first(comm, lambda: _write(base, job.name, outcome))
+    return outcome
+
+
+def _write(base: Path, name: str, outcome: Outcome) -> None:
+    path = _note(base, name)
+    new = path.with_name(f"{path.name}.tmp")
+    new.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
+    new.replace(path)
+
+
+def _compute(base: Path, job: Job, comm: Any, threads: int | None) -> None:
+    """Run a job to its end, from its newest checkpoint if it has one. Collective."""
+    case, folder = Case.from_text(job.text, job.directory), base / job.name
+    set_folder(case, folder)
+    checkpoint, may_begin = on_first(comm, lambda: _newest(folder))
+    if checkpoint is not None:
+        simulation = begun(case, checkpoint, comm, threads)
+        simulation.restart_point = RestartPoint(folder, None, simulation.step)
+    elif job.start:
+        start = base / job.start
+        on_first(comm, lambda: _require_start(start, job))
+        simulation = begun(case, start, comm, threads)
+        simulation.restart_point = RestartPoint(start.parent, None, simulation.step)
+    else:
+        simulation = _checked(case, comm, threads)
+    stages = simulation.system.stages
+    if job.until:
+        stages.last = stages.names.index(job.until)
+    if stages.finished or not check_end(case, simulation.step):
+        return
+    run(simulation, quiet=True, overwrite=may_begin)
+    if job.until and not (stages.finished and stages.present_name == job.until):
+        raise CaseError(
+            f"stage {job.until} has not ended before time.end = {case.time.end:g} s; give a later end, or let it end"
+        )
+
+
+def _newest(folder: Path) -> tuple[Path | None, bool]:
+    """Return the newest readable checkpoint of a job; without one whether the run may begin anew."""
+    paths = CheckpointFolder(folder)
+    if not paths.paths():
+        with suppress(FileNotFoundError):
+            remove_run(folder)
+        return None, False
+    return paths.latest().path, False
+
+
+def _require_start(start: Path, job: Job) -> None:
+    if not start.exists():
+        raise InputError(
+            f"{start}: is not there, with which {job.name} begins; start the sweep again to make it"
+        )
+
+
+def _checked(case: Case, comm: Any, threads: int | None) -> Simulation:
+    """Return a simulation of a case that has been checked as before any run. Collective.
+
+    Raises
+    ------
+    CaseError
+        If a check finds an error.
+    """
+    start = CheckedCase(comm, 1 if threads is None else threads, None)
+    findings = start.prepare(case, progress=False)
+    errors = [f"{one.subject}: {one.message}" for one in findings if one.level == "error"]
+    if errors:
+        raise CaseError("\n".join(errors))
+    simulation = Simulation(case, comm, threads=threads, particles=start.particles, meshes=start.meshes)
+    start.forget()
+    return simulation
+
+
+def wait_for(base: Path, name: str, seconds: float = WAIT_EVERY) -> Outcome:
+    """Wait until a job that something else computes has come to its end; return what became of it."""
+    while True:
+        found = outcome_of(base, name)
+        if found is not None:
+            return found
+        time.sleep(seconds)

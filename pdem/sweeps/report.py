@@ -1,0 +1,200 @@
+"""What a sweep says: text for the terminal, a page in Markdown, a picture of the main effects."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.output.figure import empty_figure
+from pdem.sweeps.table import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pdem.sweeps.effects import Analysis
+    from pdem.sweeps.table import Table
+
+REPORT_FILE, EFFECTS_PICTURE = "report.md", "effects.png"
+"""Names of the page and the picture in the folder of a sweep."""
+
+STATES = "finished", "failed", "missing"
+"""Of runs in a table."""
+
+_WIDTH, _HEIGHT = 3.0, 2.5
+_MOST_POINTS = 60
+
+
+def summary(table: Table) -> str:
+    """Return what a sweep says, for the terminal."""
+    return "\n".join(_lines(table))
+
+
+def _lines(table: Table) -> Iterator[str]:
+    states = [row.state for row in table.rows]
+    counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
+    yield f"{len(table.rows)} runs: {', '.join(counts)}"
+    yield from aligned(point_rows(table))
+    for analysis in table.analyses:
+        yield _head(analysis)
+        yield from aligned([_effect_row(one, analysis) for one in analysis.effects], indent="  ")
+    failed = [row for row in table.rows if row.state == "failed"]
+    for row in failed[:3]:
+        yield f"{row.folder} failed: {row.message.splitlines()[0] if row.message else ''}"
+    if len(failed) > 3:
+        yield f"and {len(failed) - 3} more failed"
+
+
+def _head(analysis: Analysis) -> str:
+    unit = "" if analysis.unit == "1" else f" {analysis.unit}"
+    chance = (
+        "chance of one run is not known: give replicas"
+        if math.isnan(analysis.chance)
+        else f"one run is off by {analysis.chance:.3g}{unit} by chance"
+    )
+    return f"{analysis.measure}: {analysis.mean:.6g}{unit} in the mean; {chance}"
+
+
+def _effect_row(effect: Any, analysis: Analysis) -> list[str]:
+    unit = "" if analysis.unit == "1" else f" {analysis.unit}"
+    error = "" if math.isnan(effect.error) else f" +- {effect.error:.2g}"
+    return [effect.name or "rest", f"{effect.size:.4g}{error}{unit}", effect.verdict()]
+
+
+def point_rows(table: Table) -> list[list[str]]:
+    """Return a line for each point, with means and errors, after one of names."""
+    varied = list(table.rows[0].values) if table.rows else []
+    rows = [["point", *varied, *(f"{name} [{unit}]" for name, unit in table.units.items())]]
+    for point in table.points[:_MOST_POINTS]:
+        numbers = []
+        for name in table.units:
+            mean, _, error = spread([row.measures.get(name, math.nan) for row in point])
+            numbers.append(with_error(mean, error))
+        rows.append([str(point[0].point), *map(shown, point[0].values.values()), *numbers])
+    if len(table.points) > _MOST_POINTS:
+        rows.append(["...", *[""] * (len(rows[0]) - 1)])
+    return rows
+
+
+def with_error(mean: float, error: float) -> str:
+    """Return a mean and its error as text; a dash for what is not there."""
+    if math.isnan(mean):
+        return "-"
+    return f"{mean:.5g}" + ("" if math.isnan(error) else f" +- {error:.2g}")
+
+
+def shown(value: Any) -> str:
+    """Return a value of what is varied as text."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
+    """Yield the lines of a table with columns of the same width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield (
+            indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        ).rstrip()
+
+
+def write_report(table: Table, folder: Path, title: str, *, picture: bool = True) -> list[Path]:
+    """Write the page, and the picture where matplotlib is installed; return the files.
+
+    Raises
+    ------
+    InputError
+        If one cannot be written.
+    """
+    paths = [folder / REPORT_FILE]
+    if picture and table.analyses:
+        try:
+            _draw(table, folder / EFFECTS_PICTURE)
+            paths.append(folder / EFFECTS_PICTURE)
+        except InputError:  # without matplotlib the page has no picture
+            pass
+    try:
+        paths[0].write_text(
+            "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n", encoding="utf-8"
+        )
+    except OSError as error:
+        raise InputError(f"{paths[0]}: cannot be written: {error.strerror}; make room") from None
+    return paths
+
+
+def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
+    yield f"# {title}\n"
+    yield from markdown(point_rows(table))
+    yield "\nValues are means over the runs of a point, with the standard error by chance."
+    for analysis in table.analyses:
+        yield f"\n## {analysis.measure}\n\n{_head(analysis)}.\n"
+        rows = [
+            ["quantity", "effect", "beside chance"],
+            *(_effect_row(one, analysis) for one in analysis.effects),
+        ]
+        yield from markdown(rows)
+    if table.analyses:
+        yield (
+            "\nThe effect of a quantity is the largest less the smallest mean over its values; `rest` is what the "
+            "effects of single quantities do not explain, as a root of the mean square."
+        )
+    if has_picture:
+        yield f"\n![Main effects]({EFFECTS_PICTURE})"
+    failed = [row for row in table.rows if row.state == "failed"]
+    if failed:
+        yield "\n## Failed\n"
+        yield from (f"* `{row.folder}`: {' '.join(row.message.split())}" for row in failed)
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table of Markdown; the first row is its head."""
+    head, *rest = rows
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rest:
+        yield f"| {' | '.join(row)} |"
+
+
+def _draw(table: Table, path: Path) -> None:
+    """Draw each measure against each quantity: runs, points with their errors, means over all other quantities."""
+    names, measures = list(table.rows[0].values), [one.measure for one in table.analyses]
+    figure = empty_figure(_WIDTH * len(names) + 0.6, _HEIGHT * len(measures) + 0.4)
+    for row, (measure, analysis) in enumerate(zip(measures, table.analyses, strict=True)):
+        for column, name in enumerate(names):
+            axes = figure.add_subplot(len(measures), len(names), row * len(names) + column + 1)
+            _panel(axes, table, name, measure)
+            effect = next(one for one in analysis.effects if one.name == name)
+            axes.set_title(effect.verdict(), fontsize="small", color="black" if effect.is_larger else "0.5")
+            if row == len(measures) - 1:
+                axes.set_xlabel(name)
+            if column == 0:
+                axes.set_ylabel(measure if analysis.unit == "1" else f"{measure} [{analysis.unit}]")
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
+
+
+def _panel(axes: Any, table: Table, name: str, measure: str) -> None:
+    values = [point[0].values[name] for point in table.points]
+    keys = list(dict.fromkeys(map(repr, values)))
+    is_number = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in values)
+    x = np.array(values, float) if is_number else np.array([keys.index(repr(one)) for one in values], float)
+    found = table.at_points(measure)
+    for place, some in zip(x, found, strict=True):
+        axes.plot([place] * len(some), some, ".", color="0.75", markersize=4)
+    numbers = np.array([spread(some) for some in found])
+    axes.errorbar(
+        x, numbers[:, 0], np.nan_to_num(numbers[:, 2]), fmt="o", markersize=4, color="tab:blue", capsize=2
+    )
+    levels = np.unique(x)
+    if len(levels) < len(x):
+        means = [np.nanmean(numbers[x == level, 0]) for level in levels]
+        axes.plot(levels, means, "-", color="black", linewidth=1.2)
+    if not is_number:
+        axes.set_xticks(range(len(keys)), [key.strip("'")[:12] for key in keys])
+    if name in table.logarithmic:
+        axes.set_xscale("log")
+    axes.grid(alpha=0.3)

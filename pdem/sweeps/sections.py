@@ -1,0 +1,231 @@
+"""Sections of the file of a sweep, and of a calibration."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+import tomli_w
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from pdem.case.base import Name, Positive, Section, Seed
+from pdem.case.messages import problems_of
+from pdem.foundation.errors import CaseError
+from pdem.sweeps.measure_sections import Measure
+
+Plan = TypeVar("Plan", bound="RunsPlan")
+
+MOST_RUNS = 100_000
+"""Runs of one sweep that are accepted."""
+
+
+class Varied(Section):
+    """``[vary.NAME]``: what is varied, by values or within a range.
+
+    Attributes
+    ----------
+    key : str or None
+        Of the case, as for ``--set``; by default the name.
+    keys : tuple of str
+        In place of it several keys that always have the same value.
+    values : list or None
+        Values, of any type that the key takes.
+    min, max : float or None
+        In place of them a range.
+    count : int or None
+        How many values of the range a grid has.
+    scale : str
+        ``"linear"``, or ``"log"`` for a range over decades.
+    start : float or None
+        Of a calibration: where it begins; by default the middle of the range.
+    """
+
+    key: Name | None = None
+    keys: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    values: Annotated[tuple[Any, ...], Field(strict=False, min_length=1)] | None = None
+    min: float | None = None
+    max: float | None = None
+    count: Annotated[int, Field(ge=2, le=MOST_RUNS)] | None = None
+    scale: Literal["linear", "log"] = "linear"
+    start: float | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Varied:
+        if self.key is not None and self.keys:
+            raise PydanticCustomError("keys", "has both key and keys; keep one of them")
+        ends = self.min is not None, self.max is not None
+        if (self.values is not None) == any(ends) or (any(ends) and not all(ends)):
+            raise PydanticCustomError("range", "needs either values, or min and max")
+        if self.min is not None and self.max is not None:
+            if not self.min < self.max:
+                raise PydanticCustomError("order", "needs min below max")
+            if self.scale == "log" and self.min <= 0.0:
+                raise PydanticCustomError("log", 'needs min above 0 with scale = "log"')
+            if self.start is not None and not self.min <= self.start <= self.max:
+                raise PydanticCustomError("start", "needs start between min and max")
+        return self
+
+    def keys_of(self, name: str) -> tuple[str, ...]:
+        """Return the keys of the case, of an entry of this name."""
+        return self.keys or (self.key or name,)
+
+
+class RunsPlan(Section):
+    """Many runs of one case: what is varied, what is measured.
+
+    Attributes
+    ----------
+    case : str
+        Case file, relative to the folder of this file.
+    folder : str
+        Where everything is written, relative to the present folder.
+    replicas : int
+        Runs of each point: the first as it is, the others with radii that are a trifle smaller (`perturbation`).
+    perturbation : float
+        Fraction by which they are smaller at most.
+    at : str or None
+        Name of a stage: all runs share what comes before it, and what is varied must not act before. By default
+        they share what they can.
+    settings : tuple of str
+        Changes of the case for all runs, as for ``--set``.
+    vary : dict of str to Varied
+        What is varied, by name.
+    measures : dict of str to measure
+        What is measured in each run, by name.
+    """
+
+    file: ClassVar[str]
+    case: Name
+    folder: Name
+    replicas: Annotated[int, Field(ge=1, le=1000)] = 1
+    perturbation: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
+    at: Name | None = None
+    settings: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    vary: dict[str, Varied] = Field(default_factory=dict)
+    measures: dict[str, Measure] = Field(default_factory=dict)
+
+
+class SweepPlan(RunsPlan):
+    """A sweep: one case at many points of a design, and what is measured.
+
+    Attributes
+    ----------
+    design : str
+        ``"grid"`` of all combinations, ``"latin-hypercube"`` or ``"sobol"``.
+    points : int or None
+        Of the last two, of Sobol a power of 2.
+    seed : int
+        Of the last two.
+    """
+
+    file: ClassVar[str] = "sweep.toml"
+    design: Literal["grid", "latin-hypercube", "sobol"] = "grid"
+    points: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _design(self) -> SweepPlan:
+        if self.design == "grid":
+            if self.points is not None:
+                raise PydanticCustomError(
+                    "points", "has points, which a grid does not take: give each range a count"
+                )
+            for name, one in self.vary.items():
+                if one.values is None and one.count is None:
+                    text = "vary.{name} is a range without count, which a grid needs; or take another design"
+                    raise PydanticCustomError("count", text, {"name": name})
+        elif self.points is None:
+            raise PydanticCustomError("points", "needs points, the number of the design's")
+        elif self.design == "sobol" and self.points & (self.points - 1):
+            raise PydanticCustomError(
+                "power", "needs points that are a power of 2 for Sobol's design: 8, 16, 32, ..."
+            )
+        return self
+
+
+class Target(Section):
+    """``[targets.NAME]``: what a measure of this name should be.
+
+    Attributes
+    ----------
+    value : float
+        In the unit of the measure.
+    uncertainty : float
+        Standard error of that.
+    """
+
+    value: float
+    uncertainty: Positive
+
+
+class CalibrationPlan(RunsPlan):
+    """A calibration: values of a case with which what is measured comes nearest to targets.
+
+    Attributes
+    ----------
+    targets : dict of str to Target
+        By the names of what is measured; at least as many as quantities that are varied.
+    difference : float
+        Share of each range by which a quantity is changed to see what that does: more than chance makes.
+    tolerance : float
+        Share of each range: the end, when a step is shorter.
+    iterations : int
+        Most steps. Each takes a point, and one more for each quantity.
+    """
+
+    file: ClassVar[str] = "calibration.toml"
+    targets: dict[str, Target] = Field(default_factory=dict)
+    difference: Annotated[float, Field(gt=0.0, le=0.5)] = 0.05
+    tolerance: Annotated[float, Field(gt=0.0, le=0.5)] = 1e-3
+    iterations: Annotated[int, Field(ge=1, le=1000)] = 20
+
+    @model_validator(mode="after")
+    def _determined(self) -> CalibrationPlan:
+        for name, one in self.vary.items():
+            if one.values is not None:
+                text = "vary.{name} has values; a calibration needs min and max"
+                raise PydanticCustomError("range", text, {"name": name})
+        if not self.vary or len(self.targets) < len(self.vary):
+            text = "has {targets} targets for {quantities} quantities in vary; give as many targets, one at least"
+            raise PydanticCustomError(
+                "few", text, {"targets": len(self.targets), "quantities": len(self.vary)}
+            )
+        return self
+
+
+def plan_of_document(kind: type[Plan], document: dict[str, Any], source: str) -> Plan:
+    """Return a plan from a parsed file.
+
+    Raises
+    ------
+    CaseError
+        If anything in it is wrong; one line for each problem.
+    """
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        problems = problems_of(kind, error.errors(include_url=False))
+        raise CaseError("\n".join(dict.fromkeys(one.line(source, document) for one in problems))) from None
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return a parsed TOML file.
+
+    Raises
+    ------
+    CaseError
+        If it cannot be read.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CaseError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CaseError(f"{path}: not valid TOML: {error}") from None
+
+
+def text_of_plan(plan: RunsPlan) -> str:
+    """Return a plan as TOML."""
+    return tomli_w.dumps(plan.model_dump(mode="python", exclude_none=True, exclude_defaults=True))

@@ -1,0 +1,194 @@
+"""The table of a sweep: a line for each run with what was varied and measured, means of points, effects."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.errors import InputError
+from pdem.sweeps.effects import Analysis, analysed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+RUN_TABLE, POINT_TABLE, EFFECT_TABLE = "table.csv", "points.csv", "effects.csv"
+"""Names of the files in the folder of a sweep."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of a sweep.
+
+    Attributes
+    ----------
+    point, replica : int
+        Number of its point, and which repetition it is; 0 is the case as it stands.
+    values : dict
+        What was varied, by name.
+    folder : str
+        Its output, in the folder of the sweep.
+    state, message : str
+        ``finished``, ``failed``, or ``missing``, and why.
+    measures : dict of str to float
+        What was measured, by name; NaN where there is nothing.
+    """
+
+    point: int
+    replica: int
+    values: dict[str, Any]
+    folder: str
+    state: str
+    message: str = ""
+    measures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All runs of a sweep.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Point by point.
+    units : dict of str to str
+        Of the measures by name.
+    logarithmic : tuple of str
+        Quantities that are varied over decades.
+    """
+
+    rows: tuple[Row, ...]
+    units: dict[str, str]
+    logarithmic: tuple[str, ...] = ()
+
+    @cached_property
+    def points(self) -> list[list[Row]]:
+        """The runs of each point."""
+        found: dict[int, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.point, []).append(row)
+        return list(found.values())
+
+    def column(self, name: str) -> Any:
+        """Return what was varied or measured under a name (runs,).
+
+        Raises
+        ------
+        InputError
+            If there is no such name.
+        """
+        if name in self.units:
+            return np.array([row.measures.get(name, math.nan) for row in self.rows])
+        if self.rows and name in self.rows[0].values:
+            return np.array([row.values[name] for row in self.rows])
+        raise InputError(f"{name!r} was neither varied nor measured; there are {', '.join(self.names)}")
+
+    @property
+    def names(self) -> list[str]:
+        """Names of what was varied, then of what was measured."""
+        return [*(self.rows[0].values if self.rows else ()), *self.units]
+
+    def at_points(self, name: str) -> list[list[float]]:
+        """Return a measure in the finished runs of each point."""
+        return [
+            [row.measures[name] for row in point if math.isfinite(row.measures.get(name, math.nan))]
+            for point in self.points
+        ]
+
+    @cached_property
+    def analyses(self) -> list[Analysis]:
+        """Effects on each measure that has values at two points at least."""
+        values = [point[0].values for point in self.points]
+        if not values or not values[0]:
+            return []
+        found = (
+            analysed(name, unit, values, self.at_points(name), self.logarithmic)
+            for name, unit in self.units.items()
+        )
+        return [one for one in found if one is not None]
+
+    def write(self, folder: Path) -> None:
+        """Write all tables as CSV.
+
+        Raises
+        ------
+        InputError
+            If one cannot be written.
+        """
+        write_rows(folder / RUN_TABLE, self._run_lines())
+        write_rows(folder / POINT_TABLE, self._point_lines())
+        write_rows(folder / EFFECT_TABLE, self._effect_lines())
+
+    def _run_lines(self) -> list[list[Any]]:
+        measures = [f"{name} [{unit}]" for name, unit in self.units.items()]
+        lines: list[list[Any]] = [["run", "point", "replica", "state", *self._varied, *measures]]
+        for row in self.rows:
+            numbers = [row.measures.get(name, math.nan) for name in self.units]
+            lines.append([row.folder, row.point, row.replica, row.state, *row.values.values(), *numbers])
+        return lines
+
+    def _point_lines(self) -> list[list[Any]]:
+        each = ("mean", "deviation", "error")
+        heads = [f"{name} {what} [{unit}]" for name, unit in self.units.items() for what in each]
+        lines: list[list[Any]] = [["point", "runs", *self._varied, *heads]]
+        for point in self.points:
+            finished = sum(row.state == "finished" for row in point)
+            found = [spread(row.measures.get(name, math.nan) for row in point) for name in self.units]
+            numbers = [one for some in found for one in some]
+            lines.append([point[0].point, finished, *point[0].values.values(), *numbers])
+        return lines
+
+    def _effect_lines(self) -> list[list[Any]]:
+        lines: list[list[Any]] = [
+            ["measure", "unit", "quantity", "effect", "error", "probability", "chance of one run"]
+        ]
+        for found in self.analyses:
+            lines += [
+                [
+                    found.measure,
+                    found.unit,
+                    one.name or "rest",
+                    one.size,
+                    one.error,
+                    one.probability,
+                    found.chance,
+                ]
+                for one in found.effects
+            ]
+        return lines
+
+    @property
+    def _varied(self) -> list[str]:
+        return list(self.rows[0].values) if self.rows else []
+
+
+def spread(values: Iterable[float]) -> tuple[float, float, float]:
+    """Return mean, standard deviation and standard error of some values, those that are finite."""
+    finite = np.array([one for one in values if math.isfinite(one)])
+    if not len(finite):
+        return math.nan, math.nan, math.nan
+    if len(finite) < 2:
+        return float(finite[0]), math.nan, math.nan
+    deviation = float(finite.std(ddof=1))
+    return float(finite.mean()), deviation, deviation / math.sqrt(len(finite))
+
+
+def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
+    """Write rows as CSV.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(lines)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None

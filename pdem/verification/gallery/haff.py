@@ -1,0 +1,140 @@
+"""A gas of inelastic spheres that cools freely, beside Haff's law with the rate of kinetic theory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.initial import initial_particles
+from pdem.case.model import Case
+from pdem.simulation.simulation import Simulation
+from pdem.verification.study import Finding, Study, Table, at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+DIAMETER, DENSITY, TEMPERATURE = 2e-3, 2500.0, 1.0
+"""Of the spheres [m], [kg/m^3]; mean square of a component of their velocity at first [m^2/s^2]."""
+
+CASES = {0.9: 0.05, 0.8: 0.1, 0.95: 0.2}
+"""Fraction of the volume that is filled, by restitution."""
+
+QUICK, FULL = 1000, 8000
+"""Numbers of spheres."""
+
+HARDNESS = 0.005
+"""Duration of an impact over the mean time between two of a sphere, at first."""
+
+_STEPS = 20
+"""In an impact."""
+
+_CASE = """
+[time]
+step = {step!r}
+end = 1e3
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [{edge!r}, {edge!r}, {edge!r}]
+periodic = [true, true, true]
+[materials.grain]
+density = {density!r}
+[interactions.grain-grain]
+law = "linear"
+normal_stiffness = {stiffness!r}
+friction = 0.0
+restitution = {restitution!r}
+[[particles]]
+material = "grain"
+radius = {radius!r}
+fill = {{count = {count}, seed = 3}}
+[output]
+energies = false
+"""
+
+
+def run(notebook: Notebook) -> Iterator[Table]:
+    """Yield how fast gases of several densities and restitutions cool."""
+    findings = []
+    with notebook.plot("temperature") as axes:
+        for restitution, fraction in CASES.items():
+            times, temperatures = cooling(
+                restitution, fraction, FULL if notebook.full else QUICK, notebook.threads
+            )
+            scaled = times * rate(restitution, fraction)
+            root = 1.0 / np.sqrt(temperatures / TEMPERATURE)
+            late = scaled > 0.2
+            slope = float(np.polyfit(scaled[late], root[late], 1)[0])
+            law = 1.0 / (1.0 + scaled) ** 2
+            off = float(np.abs(temperatures / TEMPERATURE / law - 1.0).max())
+            name = f"restitution {restitution:g}, {fraction:g} filled"
+            findings.append(Finding(f"{name}: rate over that of kinetic theory", slope, 1.0, 0.05))
+            findings.append(at_most(f"{name}: largest distance of the temperature from the law", off, 0.1))
+            axes.loglog(1.0 + scaled, temperatures / TEMPERATURE, "o", markersize=3, label=name)
+        line = np.linspace(0.0, 3.0 if notebook.full else 1.5, 50)
+        axes.loglog(1.0 + line, 1.0 / (1.0 + line) ** 2, "k", label="Haff's law")
+        axes.set(xlabel="1 + t / tau", ylabel="temperature over that at first")
+        axes.legend()
+    yield Table("Free cooling", "kinetic theory", findings, _REMARK)
+
+
+_REMARK = (
+    "T = T0 / (1 + t / tau)^2 with 1 / tau = (4 / sqrt(pi)) (1 - e^2) phi g0 sqrt(T0) / d (1 + 3 a2 / 16), T a third "
+    "of the mean square of velocities, g0 of Carnahan and Starling, a2 the first Sonine coefficient."
+)
+
+
+def contact_value(fraction: float) -> float:
+    """Return how much more often dense spheres meet than points: g0 of Carnahan and Starling."""
+    return (1.0 - 0.5 * fraction) / (1.0 - fraction) ** 3
+
+
+def rate(restitution: float, fraction: float) -> float:
+    """Return 1 / tau of Haff's law [1/s] by kinetic theory, with the first Sonine correction."""
+    e = restitution
+    sonine = 16.0 * (1.0 - e) * (1.0 - 2.0 * e**2) / (81.0 - 17.0 * e + 30.0 * e**2 * (1.0 - e))
+    simple = 4.0 / math.sqrt(math.pi) * (1.0 - e**2) * fraction * contact_value(fraction)
+    return simple * math.sqrt(TEMPERATURE) / DIAMETER * (1.0 + 3.0 * sonine / 16.0)
+
+
+def cooling(restitution: float, fraction: float, count: int, threads: int) -> tuple[Floats, Floats]:
+    """Return times [s] and temperatures [m^2/s^2] of a gas that begins with Maxwell's distribution."""
+    number = fraction / (math.pi / 6.0 * DIAMETER**3)
+    meetings = 4.0 * number * DIAMETER**2 * contact_value(fraction) * math.sqrt(math.pi * TEMPERATURE)
+    mass = DENSITY * math.pi / 6.0 * DIAMETER**3
+    duration = HARDNESS / meetings
+    text = _CASE.format(
+        step=duration / _STEPS, edge=(count / number) ** (1.0 / 3.0), density=DENSITY, radius=0.5 * DIAMETER,
+        stiffness=0.5 * mass * (math.pi / duration) ** 2, restitution=restitution, count=count,
+    )  # fmt: skip
+    case = Case.from_text(text)
+    particles = initial_particles(case, [])
+    velocity = np.random.default_rng(1).normal(size=(count, 3))
+    velocity -= velocity.mean(axis=0)
+    particles["velocity"] = velocity * math.sqrt(3.0 * TEMPERATURE * count / float((velocity**2).sum()))
+    simulation = Simulation(case, threads=threads, particles=particles)
+    until = (3.0 if count == FULL else 1.5) / rate(restitution, fraction)
+    steps = math.ceil(until / case.resolved_step() / 40)
+    times, temperatures = [0.0], [TEMPERATURE]
+    for _ in range(40):
+        simulation.advance(steps)
+        times.append(simulation.time)
+        temperatures.append(float((simulation.particles.velocity**2).sum()) / (3.0 * count))
+    return np.array(times), np.array(temperatures)
+
+
+STUDY = Study(
+    "haff", "Haff's law of free cooling", run, "rheology",
+    "Haff, J. Fluid Mech. 134 (1983) 401; van Noije, Ernst, Granular Matter 1 (1998) 57",
+    {
+        "spheres": "1,000 (--full: 8,000) of 2 mm in a periodic cube, no friction",
+        "law": "linear springs, an impact lasts 0.5 % of the time between two",
+    },
+)  # fmt: skip
