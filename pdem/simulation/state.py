@@ -14,6 +14,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
+from pdem.simulation.box_events import BOX, box_group, load_box
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_state import cluster_groups, load_clusters, shapes_digest
 from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
@@ -66,7 +67,7 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
-        **system.observed.groups(), **average_groups(system.field_averages),
+        **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -103,7 +104,8 @@ def tables_of(system: System, local: Groups) -> dict[str, Table]:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    for name in (GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, OBSERVERS, OBSERVED, AVERAGES, CELLS):
+    ones = GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, BOX, OBSERVERS, OBSERVED, AVERAGES, CELLS
+    for name in ones:
         if name in local:  # of which the first rank has all
             tables[name] = Table(local[name])
     tables["counters"] = Table({**local["counters"], "ended": total.limbs})
@@ -183,14 +185,15 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
         If contacts have no histories.
     """
     exchange, particles = system.exchange, groups["particles"]
+    counters = groups["counters"]
+    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    load_box(system, groups)
     exchange.divide(particles["position"])
     owner = load_clusters(system, groups, exchange.owners(particles["position"]))
     owners = IdDirectory(exchange, particles["id"], owner)
     system.particles.replace(exchange.route(dict(particles), owner))
     particles.clear()
     load_driven_state(system, groups)
-    counters = groups["counters"]
-    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
     system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)
