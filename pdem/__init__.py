@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import coarse_grain
+    from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -52,6 +53,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
+    "CollisionEnergies": "pdem.simulation.collision_energies",
     "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
@@ -91,6 +93,7 @@ __all__ = [
     "CaseError",
     "CellSizes",
     "CheckpointError",
+    "CollisionEnergies",
     "ContinuumFields",
     "FirstDifference",
     "Forgetting",
