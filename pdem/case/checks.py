@@ -28,7 +28,7 @@ from pdem.case.stage_rules import stage_problems
 from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.case.wall_shapes import ShapeWall
-from pdem.case.wear_sections import collision_problems, wear_problems
+from pdem.case.wear_rules import collision_problems, wear_problems
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
