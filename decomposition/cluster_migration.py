@@ -11,6 +11,7 @@ from pdem.containers.clusters import SCALE, SHAPE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.containers.box_shape import BoxShape
     from pdem.containers.clusters import Clusters
     from pdem.containers.exchange import Exchange
     from pdem.containers.particles import Particles
@@ -38,7 +39,7 @@ def largest_overhang(clusters: Clusters | None) -> float:
 
 
 def unwrapped_positions(
-    particles: Particles, clusters: Clusters | None, period: NDArray[np.float64]
+    particles: Particles, clusters: Clusters | None, shape: BoxShape
 ) -> NDArray[np.float64]:
     """Return positions (n, 3) of the owned particles, of members those next to the centre of their cluster [m].
 
@@ -47,6 +48,4 @@ def unwrapped_positions(
     if clusters is None:
         return particles.position
     centre = clusters.centres(particles)
-    away = particles.position - centre
-    turns = np.round(np.divide(away, period, out=np.zeros_like(away), where=period > 0.0))
-    return particles.position - period * turns
+    return centre + shape.nearest(particles.position - centre)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from decomposition.repeats import Repeats
     from pdem.containers.particles import Particles
 
     Integers = NDArray[np.int64]
@@ -78,15 +79,15 @@ class Copier:
         Of particles, the same on every rank.
     extents : (L, `EXTENT`) array
         Of the particles of this rank of each level and all below.
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats.
     """
 
     def __init__(
-        self, messages: Swap, particles: Particles, sizes: Sizes, extents: Floats, period: Floats
+        self, messages: Swap, particles: Particles, sizes: Sizes, extents: Floats, repeats: Repeats
     ) -> None:
         self._messages, self._particles, self._sizes = messages, particles, sizes
-        self._extents, self._period = extents, period
+        self._extents, self._repeats = extents, repeats
         self._position, self._reach = particles.position, sizes.reach(particles.radius, particles.velocity)
         self._level = levels_of(particles.radius, sizes.radii)
         self._mark = np.zeros(particles.count, bool)
@@ -109,7 +110,7 @@ class Copier:
 
     def _layer(self, extents: Floats) -> Integers:
         """Return the rows that may touch a particle of their own or a lower level of a rank with these extents."""
-        mark_layer(self._position, self._reach, self._level, extents, self._period, self._mark)
+        mark_layer(self._position, self._reach, self._level, extents, tuple(self._repeats), self._mark)
         return np.flatnonzero(self._mark)
 
     def _partners(self, rows: list[Integers], ghosts: NDArray[Any], numbers: Integers) -> list[Integers]:
@@ -131,7 +132,7 @@ class Copier:
         return more
 
     def _cells(self) -> Cells:
-        return Cells(self._position, self._reach, self._level, self._extents[:, 6].copy(), self._period)
+        return Cells(self._position, self._reach, self._level, self._extents[:, 6].copy(), self._repeats)
 
 
 def _interleaved(

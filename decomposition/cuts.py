@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from decomposition.repeats import squared_gap
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from decomposition.repeats import Repeats
 
 WIDER = 1.0 + 1e-6
 """Factor by which a walk looks farther than it has to: what it finds only has to hold all that is near."""
@@ -72,7 +75,7 @@ class Cuts:
         return above
 
     def near(
-        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], period: NDArray[np.float64]
+        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], repeats: Repeats
     ) -> NDArray[np.int64]:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 
@@ -85,16 +88,16 @@ class Cuts:
             Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
         whole : (6,) array
             Lowest and highest coordinates of all that the parts hold [m]: the outer ones end there.
-        period : (3,) array
-            Of the axes [m], 0 for open ones.
+        repeats : Repeats
+            How the box repeats.
         """
-        return np.unique(self.near_each(boxes, whole, period)[1])
+        return np.unique(self.near_each(boxes, whole, repeats)[1])
 
     def near_each(
-        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], period: NDArray[np.float64]
+        self, boxes: NDArray[np.float64], whole: NDArray[np.float64], repeats: Repeats
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
-        return _walk(boxes, whole, period, self.axis, self.place, self.below, self.above)
+        return _walk(boxes, whole, tuple(repeats), self.axis, self.place, self.below, self.above)
 
 
 @threaded_kernel
@@ -115,27 +118,19 @@ def _find_owners(
 
 @inlined
 def _is_near(
-    box: NDArray[np.float64], part: NDArray[np.float64], within: float, period: NDArray[np.float64]
+    boxes: NDArray[np.float64], box: int, part: NDArray[np.float64], within: float, repeats: Repeats
 ) -> bool:
-    """Tell whether a part that is not empty comes within a distance of a box, by the nearest image."""
-    squared = 0.0
-    for axis in range(3):
-        low, high = part[axis], part[3 + axis]
-        if low > high:
-            return False
-        apart = max(low - box[3 + axis], box[axis] - high, 0.0)
-        if period[axis] > 0.0:
-            span = max(high, box[3 + axis]) - min(low, box[axis])
-            apart = min(apart, max(period[axis] - span, 0.0))
-        squared += apart * apart
-    return squared <= within * within
+    """Tell whether a part (1, 6) that is not empty comes within a distance of a box, by the nearest image."""
+    if part[0, 0] > part[0, 3] or part[0, 1] > part[0, 4] or part[0, 2] > part[0, 5]:
+        return False
+    return squared_gap(boxes, box, 3, part, 0, repeats[0], repeats[1]) <= within * within
 
 
 @kernel
 def _walk(
     boxes: NDArray[np.float64],
     whole: NDArray[np.float64],
-    period: NDArray[np.float64],
+    repeats: Repeats,
     axis: NDArray[np.int64],
     place: NDArray[np.float64],
     below: NDArray[np.int64],
@@ -143,7 +138,7 @@ def _walk(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the parts near each of the boxes, one box after the other, and the numbers of the boxes before them."""
     waiting, corners = np.empty(DEEPEST, np.int64), np.empty((DEEPEST, 6))
-    part = np.empty(6)
+    part = np.empty((1, 6))
     found, of, count = np.empty(64, np.int64), np.empty(64, np.int64), 0
     size = np.abs(whole).max()
     for b in range(len(boxes)):
@@ -153,8 +148,8 @@ def _walk(
         waiting[0], corners[0], height = 0 if len(axis) else -1, whole, 1
         while height > 0:
             height -= 1
-            node, part[:] = waiting[height], corners[height]
-            if not _is_near(boxes[b], part, within, period):
+            node, part[0] = waiting[height], corners[height]
+            if not _is_near(boxes, b, part, within, repeats):
                 continue
             if node < 0:
                 if count == len(found):
@@ -163,9 +158,9 @@ def _walk(
                 count += 1
                 continue
             across = axis[node]
-            waiting[height], corners[height] = below[node], part
-            corners[height, 3 + across] = min(part[3 + across], place[node])
-            waiting[height + 1], corners[height + 1] = above[node], part
-            corners[height + 1, across] = max(part[across], place[node])
+            waiting[height], corners[height] = below[node], part[0]
+            corners[height, 3 + across] = min(part[0, 3 + across], place[node])
+            waiting[height + 1], corners[height + 1] = above[node], part[0]
+            corners[height + 1, across] = max(part[0, across], place[node])
             height += 2
     return of[:count], found[:count]

@@ -20,6 +20,8 @@ from decomposition.layers import extents_of_levels, levels_of, with_levels_below
 from decomposition.migration import migrate
 from decomposition.neighbours import agree_on_space, find_neighbours
 from decomposition.partitioners import PARTITIONERS
+from decomposition.repeats import Repeats
+from pdem.containers.box_shape import BoxShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,11 +68,14 @@ class RankExchange(RankGroup):
         super().__init__(world)
         self._partition = PARTITIONERS[method](lower, upper)
         self._parts: Parts = self._partition(np.zeros((0, 3)), self.size)
-        self._lower = np.asarray(lower, np.float64)
-        self._period = np.where(periodic, np.subtract(upper, lower), 0.0)
+        self.reshape(BoxShape.upright(np.asarray(lower), np.where(periodic, np.subtract(upper, lower), 0.0)))
         self._ghosts = Ghosts(self._communicator)
         self._cluster_ghosts: ClusterGhosts | None = None
         self._balance = Balance(balance)
+
+    def reshape(self, shape: BoxShape) -> None:
+        """Take note that the box has another shape from now on."""
+        self._shape, self._repeats = shape, Repeats.of(shape)
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Cut space into parts with equal numbers of the particles of all ranks. Collective."""
@@ -88,9 +93,10 @@ class RankExchange(RankGroup):
         ends = np.concatenate((-position, position), axis=1) + reach[:, None]
         whole = ends.max(axis=0, initial=-np.inf)
         whole[:3] *= -1.0
-        periodic = np.tile(self._period > 0.0, 2)
-        whole[periodic] = np.concatenate((self._lower, self._lower + self._period))[periodic]
-        return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._period)
+        lower, period = self._shape.lower, self._shape.period
+        periodic = np.tile(period > 0.0, 2)
+        whole[periodic] = np.concatenate((lower, lower + period))[periodic]
+        return self._parts.near_each(np.column_stack((position, position, reach)), whole, self._repeats)
 
     def rebalance(
         self,
@@ -135,7 +141,7 @@ class RankExchange(RankGroup):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        position = unwrapped_positions(particles, clusters, self._period)
+        position = unwrapped_positions(particles, clusters, self._shape)
         each = extents_of_levels(
             position,
             reach(particles.radius, particles.velocity),
@@ -143,9 +149,9 @@ class RankExchange(RankGroup):
             len(radii),
         )
         extents = with_levels_below(each)
-        space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._period)
+        space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._repeats)
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
-        copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._period)
+        copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._repeats)
         self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
         self._balance.end()
 

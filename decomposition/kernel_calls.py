@@ -6,7 +6,8 @@ import numpy as np
 
 from decomposition.bisection import cut
 from decomposition.ghosts import gather_rows
-from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, with_levels_below
+from decomposition.layers import Cells, extents_of_levels, levels_of, mark_layer, may_meet, with_levels_below
+from decomposition.repeats import Repeats
 
 _PARTICLES = 16
 _RANKS = 2
@@ -19,12 +20,13 @@ def call_kernels() -> None:
     radius = np.where(np.arange(_PARTICLES) % 2, 0.1, 0.3)
     cuts = cut(position, _RANKS)
     cuts.owners(position)
-    level, period = levels_of(radius, radii), np.zeros(3)
+    level, repeats = levels_of(radius, radii), Repeats.upright(np.zeros(3))
     each = extents_of_levels(position, radius, level, len(radii))
-    cuts.near(each, each[0, :6].copy(), period)
+    cuts.near(each, each[0, :6].copy(), repeats)
     extents = with_levels_below(each)
+    may_meet(extents[-1], extents, repeats)
     mark = np.zeros(_PARTICLES, bool)
-    mark_layer(position, radius, level, extents, period, mark)
+    mark_layer(position, radius, level, extents, tuple(repeats), mark)
     mark[:] = False
-    Cells(position, radius, level, extents[:, 6].copy(), period).mark_partners(position, radius, level, mark)
+    Cells(position, radius, level, extents[:, 6].copy(), repeats).mark_partners(position, radius, level, mark)
     gather_rows(np.zeros((_PARTICLES, 2)), np.arange(_RANKS), np.zeros((_RANKS, 2)))

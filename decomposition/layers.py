@@ -10,16 +10,17 @@ as the largest diameter would copy every small particle near a cut. Instead part
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.geometry_kernels import nearest_image
+from decomposition.repeats import squared_gap
 from pdem.foundation.kernels import inlined, kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from decomposition.repeats import Repeats
 
 EXTENT = 7
 """Columns of an extent: lowest and highest coordinates (6) and largest reach [m] of some particles."""
@@ -66,18 +67,6 @@ class CellArrays(NamedTuple):
     order: NDArray[np.int64]
 
 
-class Periods(NamedTuple):
-    """Lengths of the periodic axes [m] and their inverses [1/m], (3,) each; 0 for open axes."""
-
-    period: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, period: NDArray[np.float64]) -> Periods:
-        """Return them for these lengths."""
-        return cls(period, np.divide(1.0, period, out=np.zeros(3), where=period > 0.0))
-
-
 def levels_of(radius: NDArray[np.float64], radii: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the level (n,) of each radius; `radii` (L,) are the largest of each level, rising."""
     return np.minimum(np.searchsorted(radii, radius), len(radii) - 1)
@@ -116,29 +105,17 @@ def with_levels_below(extents: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @inlined
-def _from_interval(x: float, low: float, high: float, period: float) -> float:
-    """Return how far a coordinate is from an interval, by the nearest image [m]."""
-    if period > 0.0:
-        above = (x - low) - period * math.floor((x - low) / period)
-        return 0.0 if above <= high - low else min(above - (high - low), period - above)
-    return max(max(low - x, x - high), 0.0)
-
-
-@inlined
 def _may_touch(
     p: int,
     position: NDArray[np.float64],
     reach: NDArray[np.float64],
     level: NDArray[np.int64],
     extents: NDArray[np.float64],
-    period: NDArray[np.float64],
+    repeats: Repeats,
 ) -> bool:
     """Tell whether a particle may touch one of its own or a lower level of a rank with these extents."""
     row = level[p]
-    squared = 0.0
-    for axis in range(3):
-        apart = _from_interval(position[p, axis], extents[row, axis], extents[row, 3 + axis], period[axis])
-        squared += apart * apart
+    squared = squared_gap(position, p, 0, extents, row, repeats[0], repeats[1])
     within = (reach[p] + extents[row, 6]) * ROUNDING
     return extents[row, 0] <= extents[row, 3] and squared <= within * within
 
@@ -149,7 +126,7 @@ def mark_layer(
     reach: NDArray[np.float64],
     level: NDArray[np.int64],
     extents: NDArray[np.float64],
-    period: NDArray[np.float64],
+    repeats: Repeats,
     mark: NDArray[np.bool_],
 ) -> None:
     """Mark the particles that may touch one of another rank of their own or a lower level.
@@ -160,18 +137,16 @@ def mark_layer(
         Of the particles of this rank; reaches are radii plus skins [m].
     extents : (L, `EXTENT`) array
         Of the other rank.
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats, as a plain tuple.
     mark : (n,) bool array
         Written.
     """
     for p in prange(len(position)):
-        mark[p] = _may_touch(p, position, reach, level, extents, period)
+        mark[p] = _may_touch(p, position, reach, level, extents, repeats)
 
 
-def may_meet(
-    mine: NDArray[np.float64], others: NDArray[np.float64], period: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def may_meet(mine: NDArray[np.float64], others: NDArray[np.float64], repeats: Repeats) -> NDArray[np.bool_]:
     """Tell of ranks whether anything of theirs may touch anything of this one.
 
     Parameters
@@ -180,19 +155,23 @@ def may_meet(
         Extent of all particles of this rank.
     others : (P, `EXTENT`) array
         Those of the ranks.
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats.
     """
-    if mine[0] > mine[3]:
-        return np.zeros(len(others), bool)
-    lower, upper = others[:, :3], others[:, 3:6]
-    apart = np.maximum(np.maximum(lower - mine[3:6], mine[:3] - upper), 0.0)
-    around = np.maximum(period - (np.maximum(upper, mine[3:6]) - np.minimum(lower, mine[:3])), 0.0)
-    apart = np.where(period > 0.0, np.minimum(apart, around), apart)
-    full = lower[:, 0] <= upper[:, 0]
-    apart[~full] = np.inf
-    near: NDArray[np.bool_] = np.sqrt((apart**2).sum(axis=1)) <= (mine[6] + others[:, 6]) * ROUNDING
-    return near & full
+    near = np.zeros(len(others), np.bool_)
+    _mark_near(mine.reshape(1, -1), others, tuple(repeats), near)
+    return near
+
+
+@kernel
+def _mark_near(
+    mine: NDArray[np.float64], others: NDArray[np.float64], repeats: Repeats, near: NDArray[np.bool_]
+) -> None:
+    for rank in range(len(others)):
+        if mine[0, 0] <= mine[0, 3] and others[rank, 0] <= others[rank, 3]:
+            within = (mine[0, 6] + others[rank, 6]) * ROUNDING
+            squared = squared_gap(mine, 0, 3, others, rank, repeats[0], repeats[1])
+            near[rank] = squared <= within * within
 
 
 @kernel
@@ -221,31 +200,25 @@ def _mark_partners(
     copies: Reaches,
     widest: NDArray[np.float64],
     cells: CellArrays,
-    periods: Periods,
+    ways: NDArray[np.float64],
     mark: NDArray[np.bool_],
 ) -> None:
-    """Mark the particles of a rank that may touch one of these copies of a higher level."""
+    """Mark the particles of a rank that may touch one of these copies of a higher level; `ways` lead to its images."""
     position, reach, level = own
     copy_position, copy_reach, copy_level = copies
     lower, frequency, shape, start, order = cells
-    period, inverse = periods
-    first, last = np.empty(3, np.int64), np.empty(3, np.int64)
+    first, last, x = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
     for g in range(len(copy_position)):
         if copy_level[g] == 0:
             continue
         within = (copy_reach[g] + widest[copy_level[g] - 1]) * ROUNDING
-        for image in range(27):  # of the copy: the cells of this rank are not wrapped
-            number, near = image, True
+        for image in range(len(ways)):  # of the copy: the cells of this rank are not wrapped
+            near = True
             for axis in range(3):
-                turn = number % 3 - 1
-                number //= 3
-                if turn != 0 and period[axis] == 0.0:
-                    near = False
-                    break
-                x = copy_position[g, axis] + turn * period[axis]
+                x[axis] = copy_position[g, axis] + ways[image, axis]
                 low, high = (
-                    (x - within - lower[axis]) * frequency[axis],
-                    (x + within - lower[axis]) * frequency[axis],
+                    (x[axis] - within - lower[axis]) * frequency[axis],
+                    (x[axis] + within - lower[axis]) * frequency[axis],
                 )
                 if high < 0.0 or low >= shape[axis]:
                     near = False
@@ -262,9 +235,7 @@ def _mark_partners(
                             continue
                         squared = 0.0
                         for axis in range(3):
-                            apart = nearest_image(
-                                position[p, axis] - copy_position[g, axis], period[axis], inverse[axis]
-                            )
+                            apart = position[p, axis] - x[axis]
                             squared += apart * apart
                         limit = (reach[p] + copy_reach[g]) * ROUNDING
                         mark[p] = squared <= limit * limit
@@ -278,7 +249,7 @@ def count_copies(
     particles: Reaches,
     extents: NDArray[np.float64],
     cells: CellArrays,
-    periods: Periods,
+    repeats: Repeats,
     copies: NDArray[np.int64],
 ) -> None:
     """Count what a rank sends to its neighbours, from the particles of all ranks: the same as the ranks would.
@@ -297,8 +268,8 @@ def count_copies(
         Of all ranks.
     cells : CellArrays
         The particles of `rank`; not used where there is one level.
-    periods : Periods
-        Of the axes.
+    repeats : Repeats
+        How the box repeats, as a plain tuple.
     copies : (k, L) array
         Written: how many of each level go to each neighbour.
     """
@@ -310,14 +281,14 @@ def count_copies(
     for k in range(len(neighbours)):
         other = neighbours[k]
         for p in range(end - begin):
-            mark[p] = _may_touch(p, own, far, size, extents[other], periods.period)
+            mark[p] = _may_touch(p, own, far, size, extents[other], repeats)
         if extents.shape[1] > 1:
             came = np.zeros(first[other + 1] - first[other], np.bool_)
             for p in range(len(came)):
-                came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], periods.period)
+                came[p] = _may_touch(first[other] + p, position, reach, level, extents[rank], repeats)
             rows = first[other] + np.flatnonzero(came)
             sent = Reaches(position[rows], reach[rows], level[rows])
-            _mark_partners(Reaches(own, far, size), sent, widest, cells, periods, mark)
+            _mark_partners(Reaches(own, far, size), sent, widest, cells, repeats[2], mark)
         copies[k] = 0
         for p in range(end - begin):
             if mark[p]:
@@ -333,8 +304,8 @@ class Cells:
         Of the particles.
     widest : (L,) array
         Largest reach of each level and all below [m].
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats.
 
     Attributes
     ----------
@@ -348,10 +319,10 @@ class Cells:
         reach: NDArray[np.float64],
         level: NDArray[np.int64],
         widest: NDArray[np.float64],
-        period: NDArray[np.float64],
+        repeats: Repeats,
     ) -> None:
         self._particles = Reaches(position, reach, level)
-        self._widest, self._periods = widest, Periods.of(period)
+        self._widest, self._ways = widest, repeats.ways
         lower, upper = position.min(axis=0), position.max(axis=0)
         edges = np.maximum(upper - lower, 1e-12 * float((upper - lower).max()) + 1e-300)
         size = (np.prod(edges / edges.max()) * _CELL / len(position)) ** (1.0 / 3.0) * edges.max()
@@ -372,4 +343,4 @@ class Cells:
     ) -> None:
         """Mark the particles that may touch one of these copies of a higher level, besides those marked before."""
         copies = Reaches(position, reach, level)
-        _mark_partners(self._particles, copies, self._widest, self.arrays, self._periods, mark)
+        _mark_partners(self._particles, copies, self._widest, self.arrays, self._ways, mark)

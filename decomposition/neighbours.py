@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from decomposition.messages import Messages
     from decomposition.partitioners import Parts
+    from decomposition.repeats import Repeats
 
     Floats = NDArray[np.float64]
 
@@ -35,17 +36,17 @@ class Space(NamedTuple):
         Largest reach of each level and all below [m].
     overhang : float
         How far a particle may be outside of the part of its rank [m].
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats.
     """
 
     whole: Floats
     widest: Floats
     overhang: float
-    period: Floats
+    repeats: Repeats
 
 
-def agree_on_space(communicator: Any, extents: Floats, overhang: float, period: Floats) -> Space:
+def agree_on_space(communicator: Any, extents: Floats, overhang: float, repeats: Repeats) -> Space:
     """Return where the particles of all ranks are, from the extents (L, `EXTENT`) of this one's. One all-reduce.
 
     Parameters
@@ -56,14 +57,14 @@ def agree_on_space(communicator: Any, extents: Floats, overhang: float, period: 
         Of the particles of each level and all below.
     overhang : float
         How far a particle of this rank may be outside of its part [m].
-    period : (3,) array
-        Of the axes [m], 0 for open ones.
+    repeats : Repeats
+        How the box repeats.
     """
     mine = np.concatenate((-extents[-1, :3], extents[-1, 3:6], [overhang], extents[:, 6]))
     most = np.empty_like(mine)
     communicator.Allreduce(mine, most, load_mpi().MAX)
     most[:3] *= -1.0
-    return Space(most[:6].copy(), most[7:].copy(), float(most[6]), period)
+    return Space(most[:6].copy(), most[7:].copy(), float(most[6]), repeats)
 
 
 def find_neighbours(
@@ -95,8 +96,8 @@ def find_neighbours(
     """
     boxes = each.copy()
     boxes[:, 6] += space.widest + space.overhang
-    found = parts.near(boxes, space.whole, space.period)
+    found = parts.near(boxes, space.whole, space.repeats)
     others, theirs = messages.introduce(found[found != rank], extents.ravel())
     theirs = theirs.reshape(-1, *extents.shape)
-    near = may_meet(extents[-1], theirs[:, -1], space.period)
+    near = may_meet(extents[-1], theirs[:, -1], space.repeats)
     return others[near], theirs[near]

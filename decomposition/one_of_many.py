@@ -22,6 +22,7 @@ from decomposition.layers import (
     with_levels_below,
 )
 from decomposition.packing import GHOST, pack
+from decomposition.repeats import Repeats
 from pdem.containers.exchange import Alone, Traffic
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class OneOfMany(Alone):
 
     def __init__(self, neighbours: Sequence[Particles], period: Floats, threads: int = 1) -> None:
         super().__init__(threads)
-        self._others, self._period = list(neighbours), period
+        self._others, self._repeats = list(neighbours), Repeats.upright(period)
         self._sending: list[tuple[Integers, Floats]] = []
         self._numbers = np.zeros(0, np.int64)
         self.neighbours = 0
@@ -75,9 +76,9 @@ class OneOfMany(Alone):
         """Append copies of the particles of others as `decomposition.exchange.RankExchange` does."""
         mine = _extents_of(particles, Sizes(reach, radii))
         begin = time.perf_counter()
-        others = _Others(self._others, Sizes(reach, radii), mine, self._period)
+        others = _Others(self._others, Sizes(reach, radii), mine, self._repeats)
         self.seconds_of_others += time.perf_counter() - begin
-        copier = Copier(others, particles, Sizes(reach, radii), mine, self._period)
+        copier = Copier(others, particles, Sizes(reach, radii), mine, self._repeats)
         copied = copier.exchange(others.numbers, others.extents)
         self.seconds_of_others += others.seconds
         append_ghosts(particles, copied.ghosts)
@@ -117,11 +118,11 @@ class _Others:
         Time spent on their answers [s].
     """
 
-    def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats, period: Floats) -> None:
-        self._sizes, self._extents, self._period = sizes, extents, period
+    def __init__(self, others: Sequence[Particles], sizes: Sizes, extents: Floats, repeats: Repeats) -> None:
+        self._sizes, self._extents, self._repeats = sizes, extents, repeats
         found = [_extents_of(one, sizes) for one in others]
         theirs = np.array(found).reshape(len(found), *extents.shape)
-        near = may_meet(extents[-1], theirs[:, -1], period)
+        near = may_meet(extents[-1], theirs[:, -1], repeats)
         self._particles = [others[number] for number in np.flatnonzero(near).tolist()]
         self.numbers, self.extents = np.arange(len(self._particles)), theirs[near]
         self._marks: list[NDArray[np.bool_]] = []
@@ -139,14 +140,8 @@ class _Others:
         for one in self._particles:
             mark = np.zeros(one.count, bool)
             level = levels_of(one.radius, self._sizes.radii)
-            mark_layer(
-                one.position,
-                self._sizes.reach(one.radius, one.velocity),
-                level,
-                self._extents,
-                self._period,
-                mark,
-            )
+            reach = self._sizes.reach(one.radius, one.velocity)
+            mark_layer(one.position, reach, level, self._extents, tuple(self._repeats), mark)
             self._marks.append(mark)
         return [np.flatnonzero(mark) for mark in self._marks]
 
@@ -161,7 +156,7 @@ class _Others:
                 self._sizes.reach(one.radius, one.velocity),
                 level,
                 self.extents[number, :, 6].copy(),
-                self._period,
+                self._repeats,
             )
             radius = np.ascontiguousarray(copies["radius"])
             cells.mark_partners(

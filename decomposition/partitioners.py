@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from decomposition.repeats import Repeats
     from pdem.containers.exchange import PartitionMethod
     from pdem.containers.group import Group
 
@@ -31,7 +32,7 @@ class Parts(Protocol):
         """Return the part (n,) in which each of the positions (n, 3) lies; every place is in one."""
         ...
 
-    def near(self, boxes: Floats, whole: Floats, period: Floats) -> NDArray[np.int64]:
+    def near(self, boxes: Floats, whole: Floats, repeats: Repeats) -> NDArray[np.int64]:
         """Return the parts, rising, that come within some distance of any of these boxes, and few others.
 
         The time may grow with the number of parts found, and with the number of all at most like its logarithm.
@@ -42,13 +43,13 @@ class Parts(Protocol):
             Lowest and highest coordinates and the distance [m]; boxes whose ends are the wrong way round are empty.
         whole : (6,) array
             Lowest and highest coordinates of all that the parts hold [m].
-        period : (3,) array
-            Of the axes [m], 0 for open ones.
+        repeats : Repeats
+            How the box repeats.
         """
         ...
 
     def near_each(
-        self, boxes: Floats, whole: Floats, period: Floats
+        self, boxes: Floats, whole: Floats, repeats: Repeats
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers of boxes, rising, and for each a part that comes near it as in `near`, each once."""
         ...

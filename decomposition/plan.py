@@ -17,7 +17,6 @@ from decomposition.ghosts import ROW_BYTES
 from decomposition.layers import (
     EXTENT,
     Cells,
-    Periods,
     Reaches,
     count_copies,
     extents_of_levels,
@@ -26,6 +25,7 @@ from decomposition.layers import (
     with_levels_below,
 )
 from decomposition.partitioners import AxisCuts
+from decomposition.repeats import Repeats
 from pdem.containers.box_tree import BoxTree, pairs_between
 from pdem.containers.exchange import Division
 from pdem.containers.particles import Particles
@@ -84,14 +84,14 @@ def divide(
     owned, ghosts, sent = (np.zeros((ranks, len(radii)), np.int64) for _ in range(3))
     np.add.at(owned, (owner, level), 1)
     sends, receives = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-    periods, cells = Periods.of(period), None
+    repeats, cells = Repeats.upright(period), None
     for rank, neighbours in _neighbours(extents[:, -1], period):
         if cells is None or len(radii) > 1:  # with one level nobody looks at them
             own = slice(first[rank], first[rank + 1])
-            cells = Cells(place[own], far[own], size[own], extents[rank, :, 6].copy(), period)
+            cells = Cells(place[own], far[own], size[own], extents[rank, :, 6].copy(), repeats)
         copies = np.zeros((len(neighbours), len(radii)), np.int64)
         count_copies(
-            rank, neighbours, first, Reaches(place, far, size), extents, cells.arrays, periods, copies
+            rank, neighbours, first, Reaches(place, far, size), extents, cells.arrays, tuple(repeats), copies
         )
         sent[rank] = copies.sum(axis=0)
         ghosts[neighbours] += copies
@@ -122,11 +122,11 @@ def _neighbours(extents: Floats, period: Floats) -> list[tuple[int, Integers]]:
     one, other = _candidates(extents, period)
     if len(one) == 0:
         return []
-    ends = np.flatnonzero(np.diff(one)) + 1
+    ends, repeats = np.flatnonzero(np.diff(one)) + 1, Repeats.upright(period)
     found = []
     for few in np.split(np.arange(len(one)), ends):
         rank, near = int(one[few[0]]), other[few]
-        near = near[may_meet(extents[rank], extents[near], period)]
+        near = near[may_meet(extents[rank], extents[near], repeats)]
         if len(near):
             found.append((rank, near))
     return found
@@ -170,7 +170,7 @@ def neighbour_seconds(levels: int) -> float:
     neighbours, theirs = np.arange(_TIMED_NEIGHBOURS), np.array([extents] * _TIMED_NEIGHBOURS)
 
     def copies() -> None:
-        Copier(_Nobody(), none, sizes, extents, np.zeros(3)).exchange(neighbours, theirs)
+        Copier(_Nobody(), none, sizes, extents, Repeats.upright(np.zeros(3))).exchange(neighbours, theirs)
 
     return _best(copies) / _TIMED_NEIGHBOURS
 

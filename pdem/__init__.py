@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.calibration import calibrate
+    from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
@@ -49,6 +51,7 @@ __version__ = VERSION
 _HOMES = {
     "BlowUpError": "pdem.foundation.errors",
     "BlowUpReplayed": "pdem.replays.blow_up",
+    "Calibration": "pdem.sweeps.calibration_result",
     "Case": "pdem.case.model",
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
@@ -73,6 +76,7 @@ _HOMES = {
     "Simulation": "pdem.simulation.simulation",
     "Sweep": "pdem.sweeps.sweep",
     "branch": "pdem.replays.branch",
+    "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
@@ -89,6 +93,7 @@ _HOMES = {
 __all__ = [
     "BlowUpError",
     "BlowUpReplayed",
+    "Calibration",
     "Case",
     "CaseError",
     "CellSizes",
@@ -113,6 +118,7 @@ __all__ = [
     "Simulation",
     "Sweep",
     "branch",
+    "calibrate",
     "cell_sizes",
     "coarse_grain",
     "contact_law",

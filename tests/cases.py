@@ -98,7 +98,7 @@ def make_case(
         "detection": detection or {}, "limits": {"largest_overlap": largest_overlap},
     }  # fmt: skip
     for key, section in (more or {}).items():
-        document[key] = {**document[key], **section} if key in document else section
+        document[key] = {**document[key], **section} if isinstance(document.get(key), dict) else section
     return Case.from_text(tomli_w.dumps(document), folder)
 
 

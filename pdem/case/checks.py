@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.base import Section
+from pdem.case.deformation_rules import deformation_problems
 from pdem.case.driven_wall_checks import driven_problems
 from pdem.case.field_rules import field_problems
 from pdem.case.force_rules import force_problems
@@ -64,6 +65,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _motions,
         _detection,
         stage_problems,
+        deformation_problems,
         liquid_problems,
         shape_problems,
     )

@@ -32,7 +32,7 @@ _SIEVE = ((-0.1555, 22), (-0.0505, 7))
 _GROUPS = {
     "start": ("silo", "hopper", "pouring", "bouncing_sphere", "sliding_sphere", "two_spheres"),
     "machines": ("drum", "ball_mill", "conveyor", "screw", "sieve", "die_filling", "rotor", "winnowing"),
-    "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "piston"),
+    "laboratory": ("repose", "clusters", "wet_sand", "shear_box", "plane_shear", "piston"),
     "papers": (
         "h2_impacts", "h2_continuity", "h2_holes", "h2_sliding", "h2_crease", "h2_facet_changes", "h2_mixer",
         "disc_jet", "dosta_silo", "dosta_drum", "dosta_impact",

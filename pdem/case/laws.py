@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pdem.case.deformation import deforms
 from pdem.case.materials import LAW_KEYS
 from pdem.case.messages import Problem, nearest_key_hint, unknown_key_text
 from pdem.case.python_files import FROM_FILE, is_python_name, variables_of
@@ -255,8 +256,10 @@ def recipe_by_key(case: CaseData, key: str) -> Recipe:
     return recipe_of(case.interactions[key], case.directory, f"{case.source}: interactions.{key}")
 
 
-def law_of(case: CaseData) -> ContactLaw:
+def law_of(case: CaseData, *, images: bool = True) -> ContactLaw:
     """Return the contact law of a case, with the parts that it needs in any of its stages.
+
+    Without `images` that of separate pairs, which know of no box that deforms.
 
     Raises
     ------
@@ -266,8 +269,9 @@ def law_of(case: CaseData) -> ContactLaw:
     made = [recipe for one in cases_of_stages(case) for recipe in recipes_of(one).values()]
     recipes, output = made or [Recipe(PartUse(LAWS["linear"].normal))], case.output
     return ContactLaw(
-        recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case)
-    )
+        recipes, energies=output.energies, ages=output.contact_ages, clusters=has_clusters(case),
+        deforms=images and deforms(case),
+    )  # fmt: skip
 
 
 def material_properties(case: CaseData) -> list[MaterialProperties]:

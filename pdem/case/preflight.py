@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation_preflight import deformation_findings
 from pdem.case.driven_wall_preflight import driven_findings
 from pdem.case.field_preflight import field_findings
 from pdem.case.findings import Finding, Level, end_problem
@@ -113,6 +114,7 @@ def preflight(
             *sensor_findings(case, step),
             *field_findings(case, step, float(population.radii.min(initial=np.inf))),
             *stage_findings(case, step),
+            *deformation_findings(case, population, step),
             *force_findings(case, step),
             *shape_findings(case),
             *_findings_on_walls(case, population, meshes, step, sides),

@@ -17,6 +17,7 @@ from pdem.case.base import (
     Seed,
     Vector,
 )
+from pdem.case.deformation_sections import Deformation
 from pdem.case.gravity_section import GravityTable
 from pdem.case.wear_sections import CollisionEnergies
 from pdem.containers.exchange import PartitionMethod
@@ -59,6 +60,8 @@ class Domain(Section):
         Acceleration in m/s^2.
     gravity_table : GravityTable or None
         In place of `gravity`: acceleration as a function of the time, for what tilts with its container.
+    deformation : Deformation or None
+        How a periodic box deforms.
     dimension : {2, 3}
         2 keeps centres in a plane of constant z and detects contacts in x and y; particles stay spheres.
     """
@@ -69,6 +72,7 @@ class Domain(Section):
     outside: Literal["keep", "remove"] = "keep"
     gravity: Vector = (0.0, 0.0, 0.0)
     gravity_table: GravityTable | None = None
+    deformation: Deformation | None = None
     dimension: Literal[2, 3] = 3
 
 
@@ -179,7 +183,7 @@ class Output(Section):
         written, histories are shorter, and the run is faster. The motion has the same bits.
     stress : bool
         Whether the series has stress, fabric and coordination of all particles, over the volume of the domain;
-        ``[[sensors]]`` have those of regions.
+        ``[[sensors]]`` have those of regions. With a box that deforms it always has.
     contacts_every : float or None
         Interval, in s, at which all contacts are written into ``contacts.vtkhdf``, with their forces; by default never.
     contact_ages : bool

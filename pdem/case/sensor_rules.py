@@ -12,7 +12,7 @@ from pdem.case.insertion_sections import DiscFace, MeshFace, WallFace
 from pdem.case.messages import Problem, nearest_key_hint
 from pdem.case.region_checks import region_problems
 from pdem.case.sensor_sections import SizeClasses
-from pdem.case.stress_columns import RESERVED
+from pdem.case.stress_columns import RESERVED, writes_stress
 from pdem.case.value_rules import direction_problems
 from pdem.foundation.errors import InputError
 from pdem.particles import regions
@@ -33,7 +33,7 @@ def sensor_problems(case: CaseData) -> Iterator[Problem]:
     """Yield the problems of all sensors."""
     taken = {wall.name: f"walls[{index}]" for index, wall in enumerate(case.walls)}
     taken |= {one.name: f"insertions[{index}]" for index, one in enumerate(case.insertions)}
-    taken |= dict.fromkeys(RESERVED if case.output.stress else (), "columns of output.stress")
+    taken |= dict.fromkeys(RESERVED if writes_stress(case) else (), "columns of output.stress")
     for index, sensor in enumerate(case.sensors):
         where = ("sensors", index)
         yield from column_name_problems(sensor.name, where, taken)

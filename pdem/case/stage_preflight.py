@@ -87,6 +87,8 @@ def _changes(case: Case, stage: Stage) -> Iterator[str]:
         yield f"gravity {list(stage.gravity)} m/s2"
     if stage.gravity_table is not None:
         yield "gravity by a table"
+    if stage.deformation is not None:
+        yield f"the box {stage.deformation}"
     starts = [f"motion {name}" for name, motion in case.motions.items() if motion.stage == stage.name]
     starts += [f"wall {wall.name}" for wall in case.walls if wall.stage == stage.name]
     starts += [f"insertion {one.name}" for one in case.insertions if one.stage == stage.name]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pdem.case.box_columns import box_columns
 from pdem.case.sensor_columns import AXES, columns_of_sensor
+from pdem.case.stress_columns import stress_columns, writes_stress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,7 @@ class Quantity(NamedTuple):
         Least value that it can have.
     """
 
-    kind: Literal["state", "load", "drive", "sensor", "insertion"]
+    kind: Literal["state", "box", "stress", "load", "drive", "sensor", "insertion"]
     owner: str = ""
     least: float = 0.0
 
@@ -41,6 +43,11 @@ def quantities_of(case: CaseData) -> dict[str, Quantity]:
     The flow of a sensor is none of them: it is a mean between lines of the series, and so depends on these.
     """
     found = {name: Quantity("state") for name in STATE_QUANTITIES}
+    for name, *_ in box_columns(case):
+        positive = name == "solid_fraction" or name.startswith("box_length")
+        found[name] = Quantity("box", least=0.0 if positive else -math.inf)
+    for name, *_ in stress_columns(case.domain.dimension) if writes_stress(case) else ():
+        found[name] = Quantity("stress", least=-math.inf)
     for wall in case.walls:
         for quantity in ("force", "torque"):
             found |= {f"{wall.name}_{quantity}_{axis}": _any("load", wall.name) for axis in AXES}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model
 
 from pdem.case.base import Name, NotNegative, Positive, Section, Vector
+from pdem.case.deformation_sections import Deformation
 from pdem.case.gravity_section import GravityTable
 
 
@@ -17,7 +18,8 @@ class UntilKeys(Section):
     ----------
     quantity : str
         ``"kinetic_energy_per_particle"`` (J), ``"contacts_per_particle"``, ``"particles"``, or a column of the series
-        of a wall, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg).
+        of a wall, a sensor or an insertion: ``"piston_load"`` (N), ``"gate_force_z"`` (N), ``"bed_mass"`` (kg); with a
+        box that deforms also ``"solid_fraction"``, ``"shear_strain"``, ``"stress_xx"`` (Pa), ``"pressure"`` (Pa).
         Without particles the first two are no numbers, and no condition on them holds.
     below : float or None
         The condition holds while the quantity is less, in its unit. Exactly one of `below` and `above` is given.
@@ -107,6 +109,8 @@ class Stage(Section):
         Acceleration from its begin on, in m/s^2.
     gravity_table : GravityTable or None
         In place of `gravity`: acceleration as a function of the time since its begin.
+    deformation : Deformation or None
+        How the periodic box deforms from its begin on, in place of what was before; ``{}`` for not at all.
     """
 
     name: Name
@@ -116,3 +120,4 @@ class Stage(Section):
     interactions: dict[str, dict[str, Any]] = Field(default_factory=dict)
     gravity: Vector | None = None
     gravity_table: GravityTable | None = None
+    deformation: Deformation | None = None

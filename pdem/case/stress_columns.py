@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pdem.case.deformation import deforms
+
 if TYPE_CHECKING:
     from pdem.case.schema import CaseData
 
@@ -32,8 +34,13 @@ def stress_columns(dimension: int) -> list[Column]:
     return [*found, *((name, "1", "f8") for name in COORDINATION), ("rattlers", "1", "i8")]
 
 
+def writes_stress(case: CaseData) -> bool:
+    """Return whether the series of a case has stress, fabric and coordination of all particles."""
+    return case.output.stress or deforms(case)
+
+
 def looks_at_contacts(case: CaseData) -> bool:
     """Return whether the output of a case needs the forces of contacts."""
     output = case.output
     sensed = any(one.stress for one in case.sensors)
-    return output.stress or output.contacts_every is not None or sensed or bool(case.fields)
+    return writes_stress(case) or output.contacts_every is not None or sensed or bool(case.fields)

@@ -12,6 +12,7 @@ import click
 
 from pdem.cli.bench import bench
 from pdem.cli.branch import branch
+from pdem.cli.calibrate import calibrate
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
@@ -99,6 +100,7 @@ for command in (
     replay,
     branch,
     sweep,
+    calibrate,
     render,
     plot,
     watch,

@@ -14,7 +14,7 @@ from pdem.cli.common import collective, echo_to_stderr, is_root, quiet_option, s
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.sweeps.sweep import Setup
+    from pdem.sweeps.setup import Setup
 
 _FAILED = 1
 _DESCRIBING = {
@@ -111,10 +111,11 @@ def _sweep(
 def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> int:
     from pdem.sweeps.batch import write_batch_script
     from pdem.sweeps.play import outcome_of
-    from pdem.sweeps.sweep import finish_sweep, jobs_of_setup, prepare_sweep
+    from pdem.sweeps.setup import jobs_of_setup, prepare
+    from pdem.sweeps.sweep import finish_sweep
 
     if given["slurm"] is not None:
-        jobs, _ = prepare_sweep(setup)
+        jobs, _ = prepare(setup)
         path = write_batch_script(
             setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"]
         )
@@ -156,8 +157,8 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
         If something is wrong with them.
     """
     from pdem.foundation.errors import InputError
-    from pdem.sweeps.sections import read_document
-    from pdem.sweeps.sweep import read_sweep, setup_of
+    from pdem.sweeps.sections import SweepPlan, read_document
+    from pdem.sweeps.setup import read_setup, setup_of
 
     path = Path(target)
     document = {} if path.is_dir() else read_document(path)
@@ -168,8 +169,8 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
             raise InputError(
                 f"{target}: says itself what is varied and measured; change it there, leave out {names}"
             )
-        return read_sweep(path)
-    return setup_of(document_of(target, given), path.parent / "the command")
+        return read_setup(SweepPlan, path)
+    return setup_of(SweepPlan, document_of(target, given), path.parent / "the command")
 
 
 def document_of(target: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.containers.box_shape import BoxShape
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.containers.records import PairRecords, WallRecords
@@ -104,6 +105,10 @@ class Division:
 
 class Exchange(Group, Protocol):
     """All that crosses ranks. Every method is collective."""
+
+    def reshape(self, shape: BoxShape) -> None:
+        """Take note that the box has another shape from now on."""
+        ...
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Divide space among the ranks: equal numbers of particles, which any rank may hold, at these positions."""
@@ -246,6 +251,9 @@ class AmongOthers(Exchange, Protocol):
 
 class Alone(OneRank):
     """One rank: nothing crosses anything."""
+
+    def reshape(self, shape: BoxShape) -> None:
+        """Do nothing: nobody else wants to know."""
 
     def divide(self, position: NDArray[np.float64]) -> None:
         """Do nothing: there is one part."""

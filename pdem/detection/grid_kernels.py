@@ -10,7 +10,7 @@ together by accident is told apart by its own cell.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.detection.grid_levels import Levels
 from pdem.detection.neighbours import SEGMENTS
@@ -68,6 +68,15 @@ class PairArrays(NamedTuple):
 
     first: NDArray[np.int32]
     second: NDArray[np.int32]
+
+
+class Query(NamedTuple):
+    """A sphere in search of partners: its slot, the level where, from which slot on, and by which image of it."""
+
+    slot: int
+    level: int
+    after: int
+    image: int
 
 
 @inlined_geometry
@@ -223,6 +232,7 @@ def _search_level(
     levels: Levels,
     particles: SortedSpheres,
     period: NDArray[np.float64],
+    lean: Any,
     pairs: PairArrays,
     at: int,
     stop: int,
@@ -232,8 +242,45 @@ def _search_level(
     Pairs are written from `at` on; what comes to `stop` or behind is only counted. Returns the next place, the distance
     tests and the rows visited.
     """
+    spheres = particles.spheres
+    place = spheres[4 * slot], spheres[4 * slot + 1], spheres[4 * slot + 2]
+    if lean is None:
+        return _search_around(
+            Query(slot, level, after, 0), place, levels, particles, period, lean, pairs, at, stop
+        )
+    checks = accesses = 0
+    for image in range(
+        -1, 2
+    ):  # layers are not wrapped: each image of the sphere is somewhere else in its row
+        from_corner = place[0] + image * lean.offset - levels.origin[level, 0]
+        moved = (
+            levels.origin[level, 0] + (from_corner - lean.width * math.floor(from_corner / lean.width)), place[1],
+            place[2] + image * lean.height,
+        )  # fmt: skip
+        at, tested, visited = _search_around(
+            Query(slot, level, after, image), moved, levels, particles, period, lean, pairs, at, stop
+        )
+        checks += tested
+        accesses += visited
+    return at, checks, accesses
+
+
+@inlined_geometry
+def _search_around(
+    query: Query,
+    centre: tuple[float, float, float],
+    levels: Levels,
+    particles: SortedSpheres,
+    period: NDArray[np.float64],
+    lean: Any,
+    pairs: PairArrays,
+    at: int,
+    stop: int,
+) -> tuple[int, int, int]:
+    """Find the partners of one sphere, or of an image of it, with this centre; otherwise as `_search_level`."""
     spheres, start, order = particles
-    x, y, z, reach = spheres[4 * slot], spheres[4 * slot + 1], spheres[4 * slot + 2], spheres[4 * slot + 3]
+    slot, level, after, image = query
+    (x, y, z), reach = centre, spheres[4 * slot + 3]
     width = (reach + levels.reach[level]) * INFLATION
     x0, nx = _range_along(levels, level, 0, x, width, period[0])
     y0, ny = _range_along(levels, level, 1, y, width, period[1])
@@ -276,6 +323,9 @@ def _search_level(
                         here = _is_in_row(levels, level, px, py, pz, (row_y, row_z), column, length)
                         near = near and here
                         checks += here
+                    if lean is not None:  # of a narrow box both an image and the next may be near: one counts
+                        apart = (pz - spheres[4 * slot + 2]) / lean.height
+                        near = near and math.floor(apart + 0.5) == image
                     # no branch: what is not near is overwritten by the next
                     place = min(at, stop) & ROW
                     pairs.first[place] = own
@@ -297,18 +347,20 @@ def search(
     level_of: NDArray[np.int8],
     particles: SortedSpheres,
     period: NDArray[np.float64],
+    lean: Any,
     room: NDArray[np.int64],
-    pairs: PairArrays,
-    found: NDArray[np.int64],
-    counters: NDArray[np.int64],
+    written: tuple[PairArrays, NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
     """Find every pair once; chunk c writes its ``found[c]`` ones from ``room[c]`` on.
 
     Those for which there is no place before the last one, ``room[c + 1] - 1``, are only counted.
-    `period` is in the order of the cells' axes. `particles` and `pairs` are plain tuples of their fields.
+    `period` is in the order of the cells' axes; if `lean` is a `Lean` and not None, 0 across the layers. `written` are
+    the pairs, how many each chunk has found, and its distance tests and visited rows. `particles` and pairs are plain
+    tuples of their fields.
     """
     # named outside of the loop: there it would be done, and arrays counted, for every sphere
-    sorted_spheres, written = SortedSpheres(*particles), PairArrays(*pairs)
+    sorted_spheres, pairs = SortedSpheres(*particles), PairArrays(*written[0])
+    found, counters = written[1], written[2]
     order = sorted_spheres.order
     depth = len(levels.limit)
     for iteration in prange(SEGMENTS):
@@ -329,7 +381,8 @@ def search(
                     levels,
                     sorted_spheres,
                     period,
-                    written,
+                    lean,
+                    pairs,
                     at,
                     stop,
                 )

@@ -61,6 +61,22 @@ class Levels(NamedTuple):
     axes: NDArray[np.int64]
 
 
+class Lean(NamedTuple):
+    """How a box leans whose layers follow each other across the gradient axis, and whose rows lie along the other.
+
+    Attributes
+    ----------
+    offset : float
+        Of the image above along the rows [m].
+    height, width : float
+        Lengths of the box across the layers and along the rows [m].
+    """
+
+    offset: float
+    height: float
+    width: float
+
+
 @threaded_kernel
 def assign_levels(
     position: NDArray[np.float64],

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.box_shape import BoxShape
 from pdem.detection import grid_kernels as grid
 from pdem.detection import grid_levels
 from pdem.detection.cell_grid import Spheres, touches
+from pdem.detection.grid_levels import Lean
 from pdem.detection.neighbours import SEGMENTS, NearPairs
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import kernel, threads
@@ -57,8 +59,8 @@ class HierarchicalGrid:
             np.zeros(depth, dtype=np.int64), np.arange(3),
         )  # fmt: skip
         self._top_down = direction == "top-down"
-        self._lower = np.array(lower, dtype=np.float64)
-        self._period = np.where(periodic, np.asarray(upper) - np.asarray(lower), 0.0)
+        lower = np.array(lower, dtype=np.float64)
+        self._shape = BoxShape.upright(lower, np.where(periodic, np.asarray(upper) - lower, 0.0))
         self._found = np.zeros(SEGMENTS, dtype=np.int64)
         self._counters = np.zeros((SEGMENTS, 2), dtype=np.int64)
         self._room = np.zeros(SEGMENTS + 1, dtype=np.int64)
@@ -81,6 +83,10 @@ class HierarchicalGrid:
         self._first = np.empty(self._room[-1], dtype=np.int32)
         self._second = np.empty_like(self._first)
 
+    def set_shape(self, shape: BoxShape) -> None:
+        """Search in a box of another shape from now on."""
+        self._shape = shape
+
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Change the limits of the reach diameters of the levels [m]; of more than there are, the largest."""
         self._levels.limit[:] = cell_sizes[-len(self._levels.limit) :]
@@ -102,7 +108,7 @@ class HierarchicalGrid:
         grid_levels.assign_levels(position, reach, count, self._levels, self._extents, self._level_of)
         grid_levels.measure_levels(self._levels, self._extents)
         self._levels.axes[:] = self._axes()
-        grid_levels.lay_out(self._levels, self._lower, self._period)
+        grid_levels.lay_out(self._levels, self._shape.lower, self._shape.period)
         grid.find_buckets(position, count, self._levels, self._level_of, self._bucket_of)
         buckets = int(self._levels.base[-1])
         if buckets + 1 > len(self._start):
@@ -117,8 +123,20 @@ class HierarchicalGrid:
 
     def _axes(self) -> NDArray[np.intp]:
         """Return the axes along which rows run, rows follow each other, and layers do, for what has been measured."""
-        measured = self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
-        return np.argsort(np.where(self._period > 0.0, self._period, measured), kind="stable")[[1, 0, 2]]
+        shape, measured = self._shape, self._levels.highest.max(axis=0) - self._levels.lowest.min(axis=0)
+        if shape.leans:
+            return np.array([shape.velocity, 3 - shape.velocity - shape.gradient, shape.gradient])
+        return np.argsort(np.where(shape.period > 0.0, shape.period, measured), kind="stable")[[1, 0, 2]]
+
+    def _lean(self) -> Lean | None:
+        """Return how the box leans, for kernels."""
+        shape = self._shape
+        if not shape.leans:
+            return None
+        return Lean(
+            float(shape.across[shape.velocity]), float(shape.period[shape.gradient]),
+            float(shape.period[shape.velocity]),
+        )  # fmt: skip
 
     def order(self, count: int) -> NDArray[np.int32]:
         """Return the particles in the order of the last `sort`, level by level and row by row."""
@@ -131,11 +149,13 @@ class HierarchicalGrid:
         call overwrites.
         """
         self.sort(position, reach, count)
-        period = self._period[self._levels.axes]
+        period, lean = self._shape.period[self._levels.axes], self._lean()
+        if lean is not None:
+            period[2] = 0.0
         while True:
             grid.search(
                 count, self._top_down, self._levels, self._level_of, (self._spheres, self._start, self._order), period,
-                self._room, (self._first, self._second), self._found, self._counters,
+                lean, self._room, ((self._first, self._second), self._found, self._counters),
             )  # fmt: skip
             if (self._found < np.diff(self._room)).all():
                 break

@@ -13,6 +13,8 @@ from pdem.detection.neighbours import NearPairs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.containers.box_shape import BoxShape
+
 
 class Search(Protocol):
     """What each method for bodies of similar size offers."""
@@ -52,6 +54,10 @@ class PairFinder(Protocol):
 
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Change the limits of the reach diameters of the levels [m], as many as before."""
+        ...
+
+    def set_shape(self, shape: BoxShape) -> None:
+        """Search in a box of another shape from now on; only hierarchical grids know one that leans."""
         ...
 
     def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
@@ -100,6 +106,10 @@ class SingleSizeFinder:
 
     def set_limits(self, cell_sizes: NDArray[np.float64]) -> None:
         """Do nothing: cells are as large as the largest reach."""
+
+    def set_shape(self, shape: BoxShape) -> None:
+        """Search in a box of another shape from now on."""
+        self._lower, self._upper = shape.lower, shape.lower + shape.period
 
     def sort(self, position: NDArray[np.float64], reach: NDArray[np.float64], count: int) -> None:
         """Do nothing: these methods keep the particles' own order."""

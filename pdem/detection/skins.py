@@ -132,6 +132,13 @@ class Skins:
         self.write(radius, velocity, skin, reach)
         return reach
 
+    @property
+    def least_share(self) -> float:
+        """Least skin of a particle over its reach, as large as any particle of its level may be."""
+        beyond = 0.0 if self.beyond is None else self.beyond(self.radii)
+        skins = self.fraction * self.radii
+        return float((skins / (self.radii + skins + beyond)).min())
+
     def __str__(self) -> str:
         """Return levels, skins and the expected work of a search, for the log."""
         levels = ", ".join(f"{radius:.4g}" for radius in self.radii)

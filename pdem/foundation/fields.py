@@ -77,6 +77,7 @@ _ROWS = (
     Field("liquid", np.float64, (), "m^3", "liquid that it owns: its film and its parts of bridges"),
     Field("force", np.float64, (3,), "N", "sum of the contact forces (without gravity)"),
     Field("torque", np.float64, (3,), "N m", "sum of the contact torques about the centre"),
+    Field("box_work", np.float64, (), "J", "what a box that deforms has done on its motion", written=False),
 )
 
 FIELDS: Mapping[str, Field] = MappingProxyType({row.name: row for row in _ROWS})

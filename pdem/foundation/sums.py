@@ -28,6 +28,11 @@ NARROW_LIMBS, NARROW_BELOW = 10, 224
 _NARROW_BEGIN = (_SHIFT - NARROW_BELOW) // 32
 _NORMALISE_AFTER = 2**28
 
+PART = 64
+"""Most numbers that are added up at a time before they go into a sum."""
+
+_CUT = 46  # bits of a number that add up without rounding, `PART` at a time
+
 
 @inlined
 def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
@@ -54,12 +59,68 @@ def add_in_window(limbs: NDArray[np.int64], value: float, below: int) -> None:
             limbs[limb + 1] += high >> 32
 
 
+@inlined
+def _cut(value: float, cut: float) -> tuple[float, float]:
+    """Return a number rounded to the last digit of another one, and the rest: without any error."""
+    rounded = (value + cut) - cut
+    return rounded, value - rounded
+
+
+@inlined
+def _larger(one: float, other: float) -> float:
+    return one if one > other else other
+
+
+@inlined
+def add_part(
+    limbs: NDArray[np.int64], sum_: int, values: NDArray[np.float64], first: int, count: int
+) -> None:
+    """Add at most `PART` entries of a flat array, from `first` on, to a row of sums; faster than one by one.
+
+    Numbers are cut at two places of the largest of them: what is above the one, and between both, adds up without
+    rounding. What is below is left over of few numbers, much smaller than the largest, and added by itself. Two numbers
+    at a time, so that neither waits for the other.
+    """
+    even, odd, last = 0.0, 0.0, first + count
+    whole = last - (count & 1)
+    for k in range(first, whole, 2):
+        even, odd = _larger(abs(values[k]), even), _larger(abs(values[k + 1]), odd)
+    largest = _larger(even, odd) if whole == last else _larger(_larger(even, odd), abs(values[whole]))
+    _, exponent = math.frexp(largest)
+    ordinary = -800 < exponent < 800
+    # adding this number, and taking it away again, rounds to multiples of 2**-46 of the largest, then to 2**-92
+    high_cut = math.ldexp(1.5, exponent + 52 - _CUT) if ordinary else 0.0
+    low_cut = math.ldexp(1.5, exponent + 52 - 2 * _CUT) if ordinary else 0.0
+    high = low = rest = other_high = other_low = other_rest = 0.0
+    for k in range(first, whole, 2):
+        above, below = _cut(values[k], high_cut)
+        other_above, other_below = _cut(values[k + 1], high_cut)
+        between, left = _cut(below, low_cut)
+        other_between, other_left = _cut(other_below, low_cut)
+        high, low, rest = high + above, low + between, _larger(abs(left), rest)
+        other_high, other_low = other_high + other_above, other_low + other_between
+        other_rest = _larger(abs(other_left), other_rest)
+    if whole < last:
+        above, below = _cut(values[whole], high_cut)
+        between, left = _cut(below, low_cut)
+        high, low, rest = high + above, low + between, _larger(abs(left), rest)
+    if ordinary and math.isfinite(high + other_high):
+        add_exactly(limbs[sum_], high + other_high)
+        add_exactly(limbs[sum_], low + other_low)
+        if _larger(rest, other_rest) > 0.0:
+            for k in range(first, last):
+                add_exactly(limbs[sum_], _cut(_cut(values[k], high_cut)[1], low_cut)[1])
+    else:
+        for k in range(first, last):
+            add_exactly(limbs[sum_], values[k])
+
+
 @kernel
 def add_rows(limbs: NDArray[np.int64], sums: NDArray[np.int64], values: NDArray[np.float64]) -> None:
     """Add all entries of each row of an array to the sum, a row of `limbs`, that `sums` has for it."""
     for row in range(len(sums)):
-        for place in range(values.shape[1]):
-            add_exactly(limbs[sums[row]], values[row, place])
+        for first in range(0, values.shape[1], PART):
+            add_part(limbs, sums[row], values[row], first, min(PART, values.shape[1] - first))
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import plain, prange, threaded_kernel
+from pdem.motion.displacement import drifted, went_too_far
 from pdem.motion.integration import (
     FINE,
     LOST,
@@ -19,9 +20,7 @@ from pdem.motion.integration import (
     FixedColumns,
     Motion,
     StepColumns,
-    move_along,
     pack_particle,
-    went_too_far,
 )
 
 if TYPE_CHECKING:
@@ -115,19 +114,21 @@ def place_particle(
     packed: NDArray[np.float64],
 ) -> int:
     """Wrap the position of a carried particle and pack it; return see `pdem.motion.integration.FINE`."""
-    position, image, sides, velocity = columns.position, columns.image, motion.sides, columns.velocity
-    squared = 0.0
+    position, image, velocity, reference = columns.position, columns.image, columns.velocity, fixed.reference
+    way = dt * velocity[p, 0], dt * velocity[p, 1], dt * velocity[p, 2]
+    x, v, turns, squared, _ = drifted(
+        (0.0, 0.0, 0.0), (position[p, 0], position[p, 1], position[p, 2]),
+        (velocity[p, 0], velocity[p, 1], velocity[p, 2]), (reference[p, 0], reference[p, 1], reference[p, 2]),
+        motion.sides, motion.box,
+    )  # fmt: skip
     for axis in range(3):
-        x, periods, away, _ = move_along(axis, 0.0, position[p, axis], fixed.reference[p, axis], sides)
-        position[p, axis] = x
-        if periods != 0.0:
-            image[p, axis] += int(periods)
-        squared += away * away
+        position[p, axis], velocity[p, axis] = x[axis], v[axis]
+        if turns[axis] != 0.0:
+            image[p, axis] += int(turns[axis])
     pack_particle(
         p, position, velocity, columns.angular_velocity, columns.radius, columns.material, density, packed
     )  # fmt: skip
     code = STALE if squared > fixed.skin[p] * fixed.skin[p] else FINE
-    way = dt * velocity[p, 0], dt * velocity[p, 1], dt * velocity[p, 2]
     return LOST + p if went_too_far(way[0], way[1], way[2], squared, columns.radius[p]) else code
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from pdem.containers.clusters import STATE, ShapeArrays
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import get3, put3
-from pdem.motion.integration import FINE, GONE, Motion, half_kick, move_along
+from pdem.motion.displacement import drifted
+from pdem.motion.integration import FINE, GONE, Motion, half_kick
 from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
 from pdem.simd.columns import column_reader, column_writer
 from pdem.simd.places import ROW, offset
@@ -174,16 +175,16 @@ def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -
 @inlined_geometry
 def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> int:
     """Move the centres of clusters on, and turn them; return `FINE` or `GONE`."""
-    sides, gone = motion.sides, 0
+    gone = 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
-        (cx, cy, cz), (vx, vy, vz) = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
-        x, tx, _, left = move_along(0, dt * vx, cx, cx, sides)
-        y, ty, _, right = move_along(1, dt * vy, cy, cy, sides)
-        z, tz, _, down = move_along(2, dt * vz, cz, cz, sides)
-        put3(work, w + CX, STRIDE, (x, y, z))
-        put3(work, w + PERIODS, STRIDE, (tx, ty, tz))
-        gone += 1 if (left | right | down) & (c < count) else 0
+        x, v = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
+        way = dt * v[0], dt * v[1], dt * v[2]
+        x, v, turns, _, left = drifted(way, x, v, x, motion.sides, motion.box)
+        put3(work, w + CX, STRIDE, x)
+        put3(work, w + VX, STRIDE, v)
+        put3(work, w + PERIODS, STRIDE, turns)
+        gone += 1 if left & (c < count) else 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         q, momentum = _read_quaternion(work, w), get3(work, w + LX, STRIDE)

@@ -5,10 +5,11 @@ Their clusters stand in columns (`pdem.motion.cluster_blocks`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pdem.foundation.box_images import power
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import exact_cross3, get3, put3
 from pdem.motion.cluster_blocks import (
@@ -26,6 +27,7 @@ from pdem.motion.cluster_blocks import (
     read_now,
     read_then,
 )
+from pdem.motion.displacement import box_work_of, drifted, went_too_far
 from pdem.motion.integration import (
     FINE,
     LOST,
@@ -36,8 +38,6 @@ from pdem.motion.integration import (
     FixedColumns,
     Motion,
     StepColumns,
-    move_along,
-    went_too_far,
 )
 from pdem.motion.integration import SPIN as ROW_SPIN
 from pdem.motion.inverse_masses import write_tensor
@@ -138,7 +138,7 @@ def place_members(
     Returns the largest code of `pdem.motion.integration.FINE`.
     """
     (at, first, count), image, work = block, clusters.image, clusters.work
-    sides, reference, code = motion.sides, fixed.reference, FINE
+    reference, code = fixed.reference, FINE
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
         begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
@@ -154,17 +154,17 @@ def place_members(
             away = _offset(sphere, scale, shapes)
             arm = to_space_by(now, away)
             speed = _plus(velocity, exact_cross3(spin, to_space_by(then, away)))
-            x, tx, dx, _ = move_along(0, 0.0, centre[0] + arm[0], reference[p, 0], sides)
-            y, ty, dy, _ = move_along(1, 0.0, centre[1] + arm[1], reference[p, 1], sides)
-            z, tz, dz, _ = move_along(2, 0.0, centre[2] + arm[2], reference[p, 2], sides)
-            _pack(p, (x, y, z), speed, spin, clusters.packed)
-            columns.image[p, 0] = image[cluster, 0] + np.int32(tx)
-            columns.image[p, 1] = image[cluster, 1] + np.int32(ty)
-            columns.image[p, 2] = image[cluster, 2] + np.int32(tz)
+            since = reference[p, 0], reference[p, 1], reference[p, 2]
+            x, v, turns, squared, _ = drifted(
+                (0.0, 0.0, 0.0), _plus(centre, arm), speed, since, motion.sides, motion.box
+            )
+            _pack(p, x, v, spin, clusters.packed)
+            columns.image[p, 0] = image[cluster, 0] + np.int32(turns[0])
+            columns.image[p, 1] = image[cluster, 1] + np.int32(turns[1])
+            columns.image[p, 2] = image[cluster, 2] + np.int32(turns[2])
             write_tensor(p, arm, inverse_mass, inertia, clusters.tensor)
-            squared, skin = dx * dx + dy * dy + dz * dz, fixed.skin[p]
+            skin, radius = fixed.skin[p], scale * shapes.radius[sphere]
             code = max(code, STALE if squared > skin * skin else FINE)
-            radius = scale * shapes.radius[sphere]
             if went_too_far(dt * speed[0], dt * speed[1], dt * speed[2], squared, radius):
                 code = max(code, LOST + p)
     return code
@@ -176,7 +176,6 @@ def place_copies(
 ) -> None:  # fmt: skip
     """Write packed rows and inverse mass tensors of copies of members."""
     (at, first, count), work = block, clusters.work
-    sides = motion.sides
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
         begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
@@ -191,12 +190,8 @@ def place_copies(
             away = _offset(sphere, scale, shapes)
             arm = to_space_by(now, away)
             there = _plus(centre, arm)
-            place = (
-                move_along(0, 0.0, there[0], there[0], sides)[0],
-                move_along(1, 0.0, there[1], there[1], sides)[0],
-                move_along(2, 0.0, there[2], there[2], sides)[0],
-            )
             speed = _plus(velocity, exact_cross3(spin, to_space_by(then, away)))
+            place, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, motion.sides, motion.box)
             _pack(p, place, speed, spin, clusters.packed)
             write_tensor(p, arm, work[w + INVERSE_MASS], inertia, clusters.tensor)
 
@@ -217,9 +212,36 @@ def write_tensors_of(block: Block, shapes: ShapeArrays, clusters: ClusterArrays,
 
 @inlined_geometry
 def show_members(
-    block: Block, places: bool, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
+    block: Block, sides: Floats, box: Any, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
+    columns: StepColumns,
 ) -> None:  # fmt: skip
-    """Write velocities into the columns of members, with `places` also positions, which are not wrapped, and images."""
+    """Write velocities into the columns of members: where the box deforms, those of the images that are in it."""
+    (at, first, count), work = block, clusters.work
+    for c in range(count):
+        w, k = offset(at, c), np.uint64(first + c)
+        begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
+        now, centre, velocity = (
+            read_now(work, w),
+            get3(work, w + CX, STRIDE),
+            get3(work, w + VX, STRIDE),
+        )
+        spin = get3(work, w + SPIN, STRIDE)
+        for m in range(members.first[k], members.first[k + np.uint64(1)]):
+            p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
+            arm = to_space_by(now, _offset(sphere, scale, shapes))
+            speed = _plus(velocity, exact_cross3(spin, arm))
+            if box is not None:
+                there = _plus(centre, arm)
+                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, box)
+            for axis in range(3):
+                columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
+
+
+@inlined_geometry
+def write_places(
+    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
+) -> None:  # fmt: skip
+    """Write positions, which are not wrapped, images and velocities into the columns of members."""
     (at, first, count), image, work = block, clusters.image, clusters.work
     for c in range(count):
         w, k = offset(at, c), np.uint64(first + c)
@@ -236,6 +258,47 @@ def show_members(
             speed = _plus(velocity, exact_cross3(spin, arm))
             for axis in range(3):
                 columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
-                if places:
-                    columns.position[p, axis] = centre[axis] + arm[axis]
-                    columns.image[p, axis] = image[cluster, axis]
+                columns.position[p, axis] = centre[axis] + arm[axis]
+                columns.image[p, axis] = image[cluster, axis]
+
+
+@inlined_geometry
+def add_work_on_centres(
+    block: Block, dt: float, clusters: ClusterArrays, members: Members, columns: StepColumns, box: Any
+) -> None:
+    """Add what the deformation of the box does in a step on the motion of clusters relative to it.
+
+    The account of a cluster is that of its first member.
+    """
+    if box is not None:
+        (at, first, count), work = block, clusters.work
+        for c in range(count):
+            w = offset(at, c)
+            centre, velocity = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
+            done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, box)
+            columns.box_work[members.row[members.first[np.uint64(first + c)]] & ROW] += done
+
+
+@inlined_geometry
+def add_work_by_arms(
+    block: Block, dt: float, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns,
+    box: Any,
+) -> None:  # fmt: skip
+    """Add what the deformation of the box does by the forces on members, whose branches lead to the centres.
+
+    The box moves the centre of a cluster, contacts count its work at their members.
+    """
+    if box is not None:
+        (at, first, count), work, force = block, clusters.work, columns.force
+        for c in range(count):
+            w, k, done = offset(at, c), np.uint64(first + c), 0.0
+            begin, scale, now = (
+                shapes.begin[int(work[w + SHAPE]) & ROW],
+                work[w + SCALE],
+                read_now(work, w),
+            )
+            for m in range(members.first[k], members.first[k + np.uint64(1)]):
+                p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
+                arm = to_space_by(now, _offset(sphere, scale, shapes))
+                done -= power((force[p, 0], force[p, 1], force[p, 2]), arm, box)
+            columns.box_work[members.row[members.first[k]] & ROW] += dt * done

@@ -19,11 +19,11 @@ import numpy as np
 from pdem.foundation.fields import PACKED as PACKED
 from pdem.foundation.geometry_kernels import (
     inlined_geometry,
-    nearest_image,
     sphere_inverse_inertia,
     sphere_mass,
 )
 from pdem.foundation.kernels import inlined, prange, threaded_kernel
+from pdem.motion.displacement import box_work_of, drifted, went_too_far
 from pdem.simd.places import ROW
 from pdem.simd.prefetch import LINE, fetch
 
@@ -37,10 +37,6 @@ FINE, STALE, GONE, LOST = 0, 1, 2, 3
 PLACE, SIZE, SPEED, INVERSE_MASS, SPIN, MATERIAL = 0, 3, 4, 7, 8, 11
 """Where parts of a packed row begin, which has `PACKED` numbers: position (3) [m], radius [m], velocity (3) [m/s], one
 over the mass [1/kg], angular velocity (3) [rad/s], material."""
-
-LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
-"""Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
-inverse or 0; limits beyond which a particle is gone [m]."""
 
 STILL = 1e-120
 """A speed below this is none [m/s, rad/s]. What comes to rest by friction alone is slower by the same factor after each
@@ -57,12 +53,30 @@ class Motion(NamedTuple):
     free : (6,) array
         1 or 0 for each degree of freedom, three of translation, three of rotation.
     sides : (5, 3) array
-        Of the box, see `LOWER`.
+        Of the box, see `pdem.motion.displacement.LOWER`; of one that deforms as it is at the end of the drift.
+    box : (ROWS, 3) array or None
+        How a box that deforms does so, see `pdem.foundation.box_images`; then periods are those of this.
     """
 
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     sides: NDArray[np.float64]
+    box: NDArray[np.float64] | None = None
+
+
+class Travel(NamedTuple):
+    """What crossing the box, and its deformation, write of particles.
+
+    Attributes
+    ----------
+    image : (n, 3) int32 array
+        Lengths of the periodic box travelled.
+    box_work : (n,) array
+        What the deformation has done on their motion [J]; of boxes that do not deform left alone.
+    """
+
+    image: NDArray[np.int32]
+    box_work: NDArray[np.float64]
 
 
 class FixedColumns(NamedTuple):
@@ -94,6 +108,8 @@ class StepColumns(NamedTuple):
         Written.
     force, torque : (n, 3) arrays
         Sums of the last step [N, N m].
+    box_work : (n,) array
+        Written, see `Travel`.
     """
 
     material: NDArray[np.int32]
@@ -104,6 +120,7 @@ class StepColumns(NamedTuple):
     angular_velocity: NDArray[np.float64]
     force: NDArray[np.float64]
     torque: NDArray[np.float64]
+    box_work: NDArray[np.float64]
 
 
 @inlined
@@ -144,38 +161,12 @@ def half_kick(
 
 
 @inlined_geometry
-def move_along(
-    axis: int, displacement: float, before: float, reference: float, sides: NDArray[np.float64]
-) -> tuple[float, float, float, bool]:
-    """Displace the centre of a sphere along one axis of the box.
-
-    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; its distance
-    from the reference; and whether the sphere has left the box along this axis.
-    """
-    x = before + displacement
-    periods = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
-    x -= sides[PERIOD, axis] * periods
-    away = nearest_image(x - reference, sides[PERIOD, axis], sides[FREQUENCY, axis])
-    return x, periods, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
-
-
-@inlined_geometry
-def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bool:
-    """Tell whether the displacement (a, b, c) of a sphere is longer than its radius, or its new position is not finite.
-
-    `away` is the square of the distance of the new position from the reference. Times zero it adds nothing if it is
-    finite; else the sum is NaN, and the comparison says that the sphere went too far.
-    """
-    return not (a * a + b * b + c * c + 0.0 * away <= radius * radius)
-
-
-@inlined_geometry
 def move(
     p: int,
     dt: float,
     motion: Motion,
     fixed: FixedColumns,
-    image: NDArray[np.int32],
+    travel: Travel,
     packed: NDArray[np.float64],
     force: tuple[float, float, float],
     torque: tuple[float, float, float],
@@ -184,8 +175,8 @@ def move(
 ) -> int:
     """Kick a sphere `kicks` times for half a step, and let it drift for a step; return see `FINE`.
 
-    On periodic axes it is wrapped. Only what is packed is written, and that last: what might overlap with it in memory
-    would have to be read again.
+    On periodic axes it is wrapped. What is packed is written last: what might overlap with it in memory would have to
+    be read again.
     """
     at = PACKED * (p & ROW)
     inverse_mass, radius = packed[at + INVERSE_MASS], packed[at + SIZE]
@@ -198,19 +189,21 @@ def move(
         )
     code = FINE
     if drifts:
-        reference, sides = fixed.reference, motion.sides
+        reference, image, box = fixed.reference, travel.image, motion.box
         a, b, c = dt * u0, dt * u1, dt * u2
-        x, tx, dx, left = move_along(0, a, packed[at + PLACE], reference[p, 0], sides)
-        y, ty, dy, right = move_along(1, b, packed[at + PLACE + 1], reference[p, 1], sides)
-        z, tz, dz, down = move_along(2, c, packed[at + PLACE + 2], reference[p, 2], sides)
+        (x, y, z), (u0, u1, u2), (tx, ty, tz), away, gone = drifted(
+            (a, b, c), (packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2]), (u0, u1, u2),
+            (reference[p, 0], reference[p, 1], reference[p, 2]), motion.sides, box,
+        )  # fmt: skip
         if (tx != 0.0) | (ty != 0.0) | (tz != 0.0):
             image[p, 0] += np.int32(tx)
             image[p, 1] += np.int32(ty)
             image[p, 2] += np.int32(tz)
-        away = dx * dx + dy * dy + dz * dz
+        if box is not None:
+            travel.box_work[p] += box_work_of((x, y, z), (u0, u1, u2), inverse_mass, dt, box)
         stale = away > fixed.skin[p] * fixed.skin[p]
         packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2] = x, y, z
-        code = GONE if left | right | down else (STALE if stale else FINE)
+        code = GONE if gone else (STALE if stale else FINE)
         code = LOST + p if went_too_far(a, b, c, away, radius) else code
     packed[at + SPEED], packed[at + SPEED + 1], packed[at + SPEED + 2] = u0, u1, u2
     packed[at + SPIN], packed[at + SPIN + 1], packed[at + SPIN + 2] = s0, s1, s2
@@ -313,8 +306,8 @@ def drift_particle(
     force, torque = columns.force, columns.torque
     pack_particle(p, position, velocity, angular_velocity, columns.radius, columns.material, density, packed)
     code = move(
-        p, dt, motion, fixed, columns.image, packed, (force[p, 0], force[p, 1], force[p, 2]),
-        (torque[p, 0], torque[p, 1], torque[p, 2]), 1, True,
+        p, dt, motion, fixed, Travel(columns.image, columns.box_work), packed,
+        (force[p, 0], force[p, 1], force[p, 2]), (torque[p, 0], torque[p, 1], torque[p, 2]), 1, True,
     )  # fmt: skip
     unpack_particle(p, packed, position, velocity, angular_velocity)
     return code

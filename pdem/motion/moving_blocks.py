@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.motion.integration import (
-    FINE,
-    GONE,
-    LOST,
-    PACKED,
-    STALE,
-    Motion,
-    half_kick,
-    move_along,
-    went_too_far,
-)
+from pdem.motion.displacement import box_work_of, drifted, went_too_far
+from pdem.motion.integration import FINE, GONE, LOST, PACKED, STALE, Motion, Travel, half_kick
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
@@ -33,8 +24,8 @@ BLOCK = 32
 
 (
     X, Y, Z, RADIUS, VX, VY, VZ, INVERSE_MASS, WX, WY, WZ, _, FX, FY, FZ, TX, TY, TZ, X0, Y0, Z0, SKIN, INVERSE_INERTIA,
-    PERIODS_X, PERIODS_Y, PERIODS_Z, FAR,
-) = (np.uint64(BLOCK * column) for column in range(PACKED + 15))  # fmt: skip
+    PERIODS_X, PERIODS_Y, PERIODS_Z, FAR, BOX_WORK,
+) = (np.uint64(BLOCK * column) for column in range(PACKED + 16))  # fmt: skip
 """Where columns begin:
 
 ===============================  =====================================================================================
@@ -44,10 +35,11 @@ BLOCK = 32
 `SKIN`, `INVERSE_INERTIA`        see `pdem.motion.integration.FixedColumns`
 `PERIODS_X` ... `PERIODS_Z`      written: number of periods that were taken off the position along each axis
 `FAR`                            written: 1 if the particle went too far, else 0
+`BOX_WORK`                       written, if the box deforms: what that does on the motion of the particle [J]
 ===============================  =====================================================================================
 """
 
-COLUMNS = BLOCK * (PACKED + 15)
+COLUMNS = BLOCK * (PACKED + 16)
 """Numbers of all columns."""
 
 _gather = rows_to_columns(PACKED, BLOCK)
@@ -63,7 +55,7 @@ def _kick_and_drift(
     Returns the largest code but `LOST`, and the number of particles that have crossed a side or went too far. Vectors
     are filled up with whatever stands there, which is not counted.
     """
-    half, sides = 0.5 * dt, motion.sides
+    half, sides, box = 0.5 * dt, motion.sides, motion.box
     worst = odd = 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
@@ -77,20 +69,22 @@ def _kick_and_drift(
             half, inverse_mass, inverse_inertia, motion, (u0, u1, u2), (s0, s1, s2), force, torque
         )
         a, b, c0 = dt * u0, dt * u1, dt * u2
-        x, tx, dx, left = move_along(0, a, work[w + X], work[w + X0], sides)
-        y, ty, dy, right = move_along(1, b, work[w + Y], work[w + Y0], sides)
-        z, tz, dz, down = move_along(2, c0, work[w + Z], work[w + Z0], sides)
+        (x, y, z), (u0, u1, u2), (tx, ty, tz), away, gone = drifted(
+            (a, b, c0), (work[w + X], work[w + Y], work[w + Z]), (u0, u1, u2),
+            (work[w + X0], work[w + Y0], work[w + Z0]), sides, box,
+        )  # fmt: skip
         skin = work[w + SKIN]
-        away = dx * dx + dy * dy + dz * dz
         counts, far = c < count, went_too_far(a, b, c0, away, work[w + RADIUS])
         stale = STALE if away > skin * skin else FINE
-        worst = max(worst, (GONE if left | right | down else stale) if counts else FINE)
+        worst = max(worst, (GONE if gone else stale) if counts else FINE)
         odd += 1 if counts & (far | (tx != 0.0) | (ty != 0.0) | (tz != 0.0)) else 0
         work[w + X], work[w + Y], work[w + Z] = x, y, z
         work[w + VX], work[w + VY], work[w + VZ] = u0, u1, u2
         work[w + WX], work[w + WY], work[w + WZ] = s0, s1, s2
         work[w + PERIODS_X], work[w + PERIODS_Y], work[w + PERIODS_Z] = tx, ty, tz
         work[w + FAR] = 1.0 if far else 0.0
+        if box is not None:
+            work[w + BOX_WORK] = box_work_of((x, y, z), (u0, u1, u2), inverse_mass, dt, box)
     return worst, odd
 
 
@@ -111,6 +105,16 @@ def _count_images(
 
 
 @inlined_geometry
+def _add_box_work(
+    at: int, first: int, count: int, order: NDArray[np.int32], box_work: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Add what the deformation of the box does on the motion of the particles in the columns."""
+    for c in range(count):
+        box_work[order[np.uint64(first + c)] & ROW] += work[offset(at, c) + BOX_WORK]
+
+
+@inlined_geometry
 def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
     """Return where the packed row of a particle begins; behind the last particle, that of the last one."""
     return PACKED * (order[np.uint64(min(place, last))] & ROW)
@@ -124,7 +128,7 @@ def move_block(
     order: NDArray[np.int32],
     dt: float,
     motion: Motion,
-    image: NDArray[np.int32],
+    travel: Travel,
     packed: NDArray[np.float64],
     work: NDArray[np.float64],
 ) -> int:
@@ -142,7 +146,9 @@ def move_block(
         )  # fmt: skip
     code, odd = _kick_and_drift(at, count, dt, motion, work)
     if odd > 0:
-        code = max(code, _count_images(at, first, count, order, image, work))
+        code = max(code, _count_images(at, first, count, order, travel.image, work))
+    if motion.box is not None:
+        _add_box_work(at, first, count, order, travel.box_work, work)
     whole = count & -ROWS
     for c in range(0, whole, ROWS):
         k = first + c

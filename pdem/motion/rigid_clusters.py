@@ -36,11 +36,14 @@ from pdem.motion.cluster_blocks import (
 )
 from pdem.motion.cluster_members import (
     Members,
+    add_work_by_arms,
+    add_work_on_centres,
     count_periods,
     place_copies,
     place_members,
     show_members,
     sum_loads,
+    write_places,
     write_tensors_of,
 )
 from pdem.motion.integration import FINE, FixedColumns, Motion, StepColumns
@@ -65,11 +68,14 @@ def _begin_block(
     gather_clusters(block, members.order, shapes, clusters)
     orient_block(at, count, work)
     sum_loads(block, shapes, clusters, members, columns)
+    if kicks > 1:
+        add_work_by_arms(block, dt, shapes, clusters, members, columns, motion.box)
     for _ in range(kicks):
         kick_block(at, count, 0.5 * dt, motion, work)
     code = drift_block(at, count, dt, motion, work)
     count_periods(block, members.order, clusters)
     scatter_clusters(block, members.order, clusters)
+    add_work_on_centres(block, dt, clusters, members, columns, motion.box)
     spin_block(at, count, 0.5 * dt, work)
     orient_block(at, count, work)
     inertia_block(at, count, work)
@@ -109,10 +115,11 @@ def _finish_block(
     gather_clusters(block, members.order, shapes, clusters)
     orient_block(at, count, work)
     sum_loads(block, shapes, clusters, members, columns)
+    add_work_by_arms(block, 2.0 * half, shapes, clusters, members, columns, motion.box)
     kick_block(at, count, half, motion, work)
     scatter_clusters(block, members.order, clusters)
     present_spin_block(at, count, work)
-    show_members(block, False, shapes, clusters, members, columns)
+    show_members(block, motion.sides, motion.box, shapes, clusters, members, columns)
 
 
 @uncounted_kernel
@@ -144,7 +151,7 @@ def _show_block(
 ) -> None:
     """Write the columns of the members of a block."""
     _present_block(block, shapes, clusters, members)
-    show_members(block, True, shapes, clusters, members, columns)
+    write_places(block, shapes, clusters, members, columns)
 
 
 @uncounted_kernel

@@ -57,6 +57,21 @@ class RowWriter(SnapshotFile, Protocol):
         ...
 
 
+class ParticleWriter(RowWriter, Protocol):
+    """A file of particles that may have small tables besides."""
+
+    def write(
+        self,
+        time: float,
+        step: int,
+        columns: Columns,
+        rows: Rows | None = None,
+        tables: Columns | None = None,
+    ) -> None:
+        """Append the rows at `time` (s), and tables by name; those of this or a later step are replaced. Collective."""
+        ...
+
+
 class WallWriter(SnapshotFile, Protocol):
     """A file of walls, see `pdem.output.snapshots.WallSnapshots`."""
 
@@ -91,7 +106,7 @@ class SnapshotFormat:
     wall_file: str
     cluster_file: str
     contact_file: str
-    particles: Callable[..., RowWriter]
+    particles: Callable[..., ParticleWriter]
     walls: Callable[..., WallWriter]
     contacts: Callable[..., RowWriter]
     last_snapshot: Callable[[Path], tuple[int, float] | None]

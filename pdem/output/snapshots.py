@@ -75,6 +75,8 @@ class ParticleSnapshots(GrowingSnapshots):
         Continue an existing file after a restart from this step, dropping later snapshots. None begins anew.
     ranks : Ranks
         All ranks that write: rank 0 extends the file, each rank writes its particles.
+    tables : sequence of Field, optional
+        Small tables that each snapshot has besides.
     """
 
     def __init__(
@@ -85,14 +87,20 @@ class ParticleSnapshots(GrowingSnapshots):
         *,
         resume_step: int | None = None,
         ranks: Ranks = ALONE,
+        tables: Sequence[Field] = (),
     ) -> None:
         chosen = written_fields() if fields is None else fields
         self.fields = tuple(field for field in chosen if field.name != "position")
-        layout = vtkhdf.Layout(point_fields=self.fields, shared=True)
+        layout = vtkhdf.Layout(point_fields=self.fields, step_fields=tuple(tables), shared=True)
         super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
     def write(
-        self, time: float, step: int, columns: Mapping[str, NDArray[Any]], rows: Rows | None = None
+        self,
+        time: float,
+        step: int,
+        columns: Mapping[str, NDArray[Any]],
+        rows: Rows | None = None,
+        tables: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         """Append the particles at `time` (s); snapshots of this or a later step are replaced. Collective.
 
@@ -106,6 +114,8 @@ class ParticleSnapshots(GrowingSnapshots):
             ``position (n, 3)`` and every field, by name; any n, 0 included; other columns are ignored.
         rows : Rows, optional
             Redistribution of the particles of all ranks; None: this process has all, in order.
+        tables : mapping of ndarray, optional
+            Rows of the tables, by name, on rank 0.
 
         Raises
         ------
@@ -122,7 +132,7 @@ class ParticleSnapshots(GrowingSnapshots):
             data[f"PointData/{field.name}"] = np.asarray(columns[field.name], dtype=field.dtype)
         rows, ranks = OwnRows(len(points)) if rows is None else rows, self._ranks
         with writing(self.path, REMEDY), self.reset_on_error():
-            extents = on_rank_0(ranks, lambda: self._allocate_step(time, step, rows.total))
+            extents = on_rank_0(ranks, lambda: self._allocate_step(time, step, rows.total, tables or {}))
             with RankWriter(self.path, ranks) as writer:
                 for name, column in data.items():
                     own_rows = rows.take(column)
@@ -136,7 +146,9 @@ class ParticleSnapshots(GrowingSnapshots):
                 writer.finish(sync=False)
             on_rank_0(ranks, lambda: self.commit_and_close(step))
 
-    def _allocate_step(self, time: float, step: int, count: int) -> dict[str, list[Extent]]:
+    def _allocate_step(
+        self, time: float, step: int, count: int, tables: Mapping[str, NDArray[Any]]
+    ) -> dict[str, list[Extent]]:
         """Append a step and allocate the rows of its particles; return their extents."""
         numbers = sum(np.dtype(field.dtype).itemsize * math.prod(field.shape) for field in self.fields)
         size = count * (2 * (numbers + _POINT_BYTES) + 2 * _NUMBER_BYTES)
@@ -144,7 +156,7 @@ class ParticleSnapshots(GrowingSnapshots):
         part = writer.find_part(count)
         if part is None:
             part = writer.add_vertices(count, allocated)
-        writer.add_step(time, step, part, lambda column: allocated.add(column, count), {})
+        writer.add_step(time, step, part, lambda column: allocated.add(column, count), tables)
         if not writer.allocates_early:
             self.close()
         self.close_between_nodes()

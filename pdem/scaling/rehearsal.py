@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
+from pdem.case.deformation import deforms
 from pdem.case.model import Case
 from pdem.case.shapes import has_clusters
 from pdem.containers.exchange import Alone
@@ -75,7 +76,7 @@ class Rehearsal:
     ------
     InputError
         If processes beside shall have several threads, no axis of the case is periodic, there are no particles, or
-        some are rigid clusters.
+        some are rigid clusters, or the box deforms.
     """
 
     def __init__(
@@ -85,6 +86,10 @@ class Rehearsal:
         if has_clusters(self.case):
             raise InputError(
                 f"{name}: has rigid clusters, whose states a rehearsal does not make up; measure it by pdem scaling run"
+            )
+        if deforms(self.case):
+            raise InputError(
+                f"{name}: its box deforms, which a rehearsal does not; measure it by pdem scaling run"
             )
         domain = self.case.domain
         self.periodic = [bool(one) for one in domain.periodic]

@@ -139,9 +139,7 @@ def ways_to_centres(system: System, position: Floats) -> Floats:
 
 def nearest_image(way: Floats, system: System) -> Floats:
     """Return the shortest of the ways (n, 3) between all periodic images of two places [m]."""
-    constants = system.constants
-    shortest: Floats = way - constants.period * np.round(way * constants.inverse_period)
-    return shortest
+    return system.constants.shape.nearest(way)
 
 
 def refresh_packed_rows(system: System) -> None:

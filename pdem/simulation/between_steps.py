@@ -1,10 +1,11 @@
-"""Steps, and what happens between them: events of gravity, stages, sensors (which take particles out), insertions."""
+"""Steps, and what happens between them: events of gravity, stages, sensors, insertions, and of a box that deforms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
+from pdem.simulation.box_events import look_at_box, next_box_step
 from pdem.simulation.collision_energies import collision_counts_of
 from pdem.simulation.field_averages import field_averages_of
 from pdem.simulation.field_sampling import sample_fields
@@ -61,6 +62,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             keep = system.keeps_forces and following == stop
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
         act(system, phases)
+    system.follow_box()
     if not requested:
         time_step.allreduce_status_or_stop(system, False)
     return requested
@@ -70,7 +72,8 @@ def next_event(system: System) -> int:
     """Return the step of the next event."""
     gravity = NEVER if system.gravity is None else system.gravity.next_step
     looks = min(system.sensors.next_step, system.field_averages.next_step)
-    return min(system.insertions.next_step, looks, system.stages.next_step, gravity)
+    others = min(system.insertions.next_step, looks, system.stages.next_step)
+    return min(gravity, next_box_step(system), others)
 
 
 def act(system: System, phases: Phases) -> None:
@@ -81,6 +84,7 @@ def act(system: System, phases: Phases) -> None:
     if system.step < next_event(system):
         return
     time_step.allreduce_status_or_stop(system, False)
+    system.follow_box()
     if (
         system.step >= system.field_averages.next_step
     ):  # before anything changes: forces are those of the step
@@ -94,3 +98,5 @@ def act(system: System, phases: Phases) -> None:
         act_sensors(system, phases)
     if system.step >= system.insertions.next_step:
         act_insertions(system, phases)
+    if system.step >= next_box_step(system):
+        look_at_box(system)

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OWN_FORCE = range(6)
+(
+    WALL_TOO_FAST, PARTICLE_TOO_FAST, PAIR_OVERLAP, WALL_OVERLAP, DRIVEN_WALL_TOO_FAST, OWN_FORCE, BOX_TOO_SMALL,
+) = range(7)  # fmt: skip
 """Kinds of errors, in the order in which they are reported:
 
 - ``WALL_TOO_FAST``: in one step a wall moved more than the radius of a particle in its path;
 - ``PARTICLE_TOO_FAST``: in one step a particle moved more than its radius, or its position is not finite;
 - ``PAIR_OVERLAP``, ``WALL_OVERLAP``: two particles, or a particle and a wall, overlap too much;
 - ``DRIVEN_WALL_TOO_FAST``: in one step a driven wall moved more than the largest radius, or is not finite;
-- ``OWN_FORCE``: an own force on a particle is not finite.
+- ``OWN_FORCE``: an own force on a particle is not finite;
+- ``BOX_TOO_SMALL``: a periodic axis of a box that deforms is shorter than two of the largest diameters.
 """
 
 
@@ -212,9 +215,32 @@ def _pair_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: fl
     first, other = ids
     text = f"{facts.description(first)} overlaps {facts.description(other)} by {_percent(share)} of the smaller radius"
     limit = f"more than limits.largest_overlap, {system.constants.largest_overlap:g}"
+    if system.moving_box is not None:
+        limit += _compression(system)
     near = [_wall_name(system, wall) for one in (first, other) for wall, _, _ in facts.wall_contacts_of(one)]
     beside = f"; they touch {' and '.join(dict.fromkeys(near))}" if near else ""
     return f"{text}, {limit}{beside}. {_time_step_advice(system)}"
+
+
+def _compression(system: System) -> str:
+    """Return what the box has done to the particles, for messages."""
+    assert system.moving_box is not None
+    strain = ", ".join(f"{100.0 * part:.3g} %" for part in system.moving_box.strain(system.step).tolist())
+    return (
+        f", in a box that has strained by {strain} along x, y, z: if that has left no room, stop the compression "
+        "before (stages until a solid fraction or a stress)"
+    )
+
+
+def _box_too_small(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
+    assert system.moving_box is not None
+    axis, least = ids[0], 4.0 * float(system.skins.radii[-1])
+    length = system.moving_box.at(system.step).lengths[axis]
+    return (
+        f"the box has become {length:.6g} m long along {'xyz'[axis]}, less than two of the largest diameters "
+        f"({least:.6g} m): a particle would touch a neighbour and its image. Stop the compression before, or begin "
+        "with more particles in a larger box"
+    )
 
 
 def _wall_overlap(system: System, facts: _Facts, ids: tuple[int, int], share: float) -> str:
@@ -267,4 +293,5 @@ def _own_force(system: System, facts: _Facts, ids: tuple[int, int], share: float
 _MESSAGES = {
     WALL_TOO_FAST: _wall_too_fast, PARTICLE_TOO_FAST: _particle_too_fast, PAIR_OVERLAP: _pair_overlap,
     WALL_OVERLAP: _wall_overlap, DRIVEN_WALL_TOO_FAST: _driven_wall_too_fast, OWN_FORCE: _own_force,
+    BOX_TOO_SMALL: _box_too_small,
 }  # fmt: skip

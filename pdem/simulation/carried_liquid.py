@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation import deforms
 from pdem.case.laws import takes_liquid
 from pdem.case.shapes import has_clusters
 from pdem.contact.law.carried_liquid import offers, quantum_of, whole_quanta
@@ -41,8 +42,8 @@ def carries_liquid(constants: Constants) -> bool:
 
 
 def kept_fields(fields: Iterable[Field], case: CaseData) -> list[Field]:
-    """Return the fields that files of a case have: without liquid or clusters where there are none."""
-    unused = {FIELD: not takes_liquid(case), "cluster": not has_clusters(case)}
+    """Return the fields that files of a case have: none of liquid, clusters or a moving box where there are none."""
+    unused = {FIELD: not takes_liquid(case), "cluster": not has_clusters(case), "box_work": not deforms(case)}
     return [field for field in fields if not unused.get(field.name, False)]
 
 

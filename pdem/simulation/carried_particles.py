@@ -10,6 +10,7 @@ from pdem.simulation.own_force_kicks import add_to_carried
 
 if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Kick
+    from pdem.motion.integration import Motion
     from pdem.simulation.system import System
 
 
@@ -23,18 +24,18 @@ def begin_carried(system: System, dt: float) -> int:
     """Move carried particles by a step of `dt` [s]; return a status code of `pdem.motion.integration.drift`."""
     if system.carriers is None:
         return FINE
-    pairs = system.pair_contacts
+    pairs, motion = system.pair_contacts, system.motion_at(system.step)
     # what does not move of a row may not stand there yet, if particles have come since
     pairs.begin(system.particles, system.constants.density, packed=False)
-    code = system.carriers.begin(system.particles, pairs.carried, dt, _placing(system))
+    code = system.carriers.begin(system.particles, pairs.carried, dt, _placing(system, motion))
     pairs.show(system.particles)
     return code
 
 
-def _placing(system: System) -> Placing:
-    own, constants = system.particles, system.constants
+def _placing(system: System, motion: Motion) -> Placing:
+    own = system.particles
     packed = system.pair_contacts.packed(own.count + own.ghosts)
-    return Placing(constants.motion, constants.density, system.fixed_columns, packed)
+    return Placing(motion, system.constants.density, system.fixed_columns, packed)
 
 
 def finish_carried(system: System, kick: Kick) -> int:
@@ -48,7 +49,8 @@ def finish_carried(system: System, kick: Kick) -> int:
     add_to_carried(system, kick.half)
     own, rows = system.particles, system.pair_contacts.carried
     if kick.ahead:
-        return system.carriers.advance(own, rows, kick.half, _placing(system))
+        placing = _placing(system, system.motion_at(system.step + 1))
+        return system.carriers.advance(own, rows, kick.half, placing)
     system.pair_contacts.show(own)  # carriers have written packed rows
     system.carriers.finish(own, rows, kick.half)
     return FINE

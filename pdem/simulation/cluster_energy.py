@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.case.shapes import shapes_of
-from pdem.particles.shapes import conjugate, product, rotated
+from pdem.particles.quaternions import conjugate, product, rotated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,10 @@ def cluster_columns_of(clusters: Clusters, constants: Constants, case: Case) -> 
 
 def cluster_energies(clusters: Clusters, constants: Constants) -> list[Floats]:
     """Return energies of owned clusters [J]: translation, rotation, and gravity along each axis that has gravity."""
-    mass, speed = cluster_masses(clusters, constants), clusters.velocity
+    mass, speed = (
+        cluster_masses(clusters, constants),
+        constants.own_velocity(clusters.position, clusters.velocity),
+    )
     momentum, spin = cluster_spins(clusters, constants)
     turning = momentum * spin
     return [

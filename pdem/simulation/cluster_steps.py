@@ -25,6 +25,9 @@ def cluster_table(system: System) -> Clusters | None:
 def contact_parameters(system: System, dt: float) -> ContactParameters:
     """Return the parameters of contact forces of a step; histories are integrated over `dt` [s]."""
     parameters = system.constants.parameters(dt)
+    if system.moving_box is not None:
+        images, sums = system.moving_box.images(system.step), system.box_drive.sums
+        parameters = parameters._replace(images=images, sums=(sums.ways, sums.limbs))
     return parameters if system.clusters is None else parameters._replace(tensors=system.clusters.tensors)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation import deforms
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of
 from pdem.continuum.spreading import SUMS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.schema import CaseData
     from pdem.case.sections import Domain
     from pdem.continuum.grid import Grid
     from pdem.simulation.results import Snapshot
@@ -81,7 +83,7 @@ def coarse_grain(
     _check(several, contacts, material)
     case = several[0].case
     wide = _width_of(several[0], width)
-    grid = checked_grid(case.domain, cells, (lower, upper), wide, kernel, by)
+    grid = checked_grid(case, cells, (lower, upper), wide, kernel, by)
     names = list(case.materials) if by is not None or material is not None else []
     total = np.zeros((max(len(names), 1), grid.total, SUMS))
     for snapshot in several:
@@ -115,15 +117,20 @@ def _width_of(snapshot: Snapshot, width: float | None) -> float:
 
 
 def checked_grid(
-    domain: Domain, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
+    case: CaseData, cells: Any, corners: tuple[Any, Any], width: Any, kernel: str, by: str | None
 ) -> Grid:
-    """Return a grid of so many cells between two corners [m], None for those of the domain.
+    """Return a grid of so many cells between two corners [m], None for those of the domain of a case.
 
     Raises
     ------
     InputError
         If it is not possible.
     """
+    domain = case.domain
+    if deforms(case):
+        raise InputError(
+            "the box of this case deforms, and a grid stays where it is; the series has its stress"
+        )
     if by not in (None, "material"):
         raise InputError(f"by = {shown(by)} is no way to divide fields; give 'material' or leave it out")
     if kernel not in REACH:

@@ -40,8 +40,8 @@ STORED_TERMS = (
 LOST_TERMS = ("normal_damping", "sliding", "rolling", "adhesion", "twisting", "plastic")
 """Energies lost in contacts."""
 
-SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces")
-"""Energies delivered by walls that move, by gravity that changes, and by own forces."""
+SUPPLIED_TERMS = ("wall_work", "gravity_work", "own_forces", "box_work")
+"""Energies delivered by walls that move, by gravity that changes, by own forces, and by a box that deforms."""
 
 REMOVED_TERMS = ("outflow", "stages")
 """Energies taken out with particles, and by what changes at the begin of stages."""
@@ -60,6 +60,7 @@ OPTIONAL_TERMS = (
     "gravity_work",
     "stages",
     "own_forces",
+    "box_work",
 )
 """Terms that not every case has."""
 
@@ -180,6 +181,8 @@ def _add_particles(system: System, sums: ExactSums) -> None:
     energies = particle_energies(system.particles, system.constants)
     names = ["translation", "rotation", *(len(energies) - 2) * ["gravity"]]
     sums.add_rows(names, np.array(energies))
+    if system.moving_box is not None:
+        sums.add("box_work", system.particles.box_work)
     if system.clusters is not None:
         sums.add_rows(names, np.array(cluster_energies(system.clusters.table, system.constants)))
 
@@ -189,9 +192,11 @@ def particle_energies(
 ) -> list[NDArray[np.float64]]:
     """Return energies of particles [J]: translation, rotation, and gravity along each axis that has gravity.
 
-    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`.
+    Those of the members of clusters are 0: the clusters have them, see `pdem.simulation.cluster_energy`. In a box that
+    deforms energies are those of the motion relative to it.
     """
-    radius, speed, spin = columns["radius"], columns["velocity"], columns["angular_velocity"]
+    radius, spin = columns["radius"], columns["angular_velocity"]
+    speed = constants.own_velocity(columns["position"], columns["velocity"])
     mass = masses_of_spheres(columns, constants)
     return [
         0.5 * mass * (speed[:, 0] ** 2 + speed[:, 1] ** 2 + speed[:, 2] ** 2),

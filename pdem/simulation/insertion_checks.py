@@ -45,7 +45,7 @@ def checked_columns(
     ------
     InputError
         If the material is unknown, shapes do not fit, values are invalid, particles are outside the domain or touch
-        others or a wall, or the time step is too long for them.
+        others or a wall, the time step is too long for them, or the box deforms.
     CaseError
         If the material has no density or no interaction with the materials present, or a periodic axis is too short.
 
@@ -54,6 +54,10 @@ def checked_columns(
     RuntimeWarning
         On rank 0, where particles of a case would give a warning.
     """
+    if system.moving_box is not None:
+        raise InputError(
+            "particles cannot be inserted into a box that deforms; have them there from the begin"
+        )
     shape, orientation = given.pop("shape", None), given.pop("orientation", None)
     columns = _columns(system, list(case.materials), material, **given)
     if shape is not None:

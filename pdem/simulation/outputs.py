@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from pdem.case.stress_columns import stress_columns
+from pdem.case.box_columns import columns_of_whole
 from pdem.containers.group import on_first_rank
 from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
@@ -186,7 +186,7 @@ class Outputs:
             *load_columns(system.case),
             *driven,
             *(column for one in parts for column in one.columns),
-            *(stress_columns(system.dimension) if system.case.output.stress else []),
+            *columns_of_whole(system.case),
             *liquid_columns(system.constants),
             *stage_columns(system),
             *((name, one.unit) for name, one in system.observed.columns.items()),
@@ -198,7 +198,8 @@ class Outputs:
         self._check_observed()
         measured = simulation.measures()
         self._loads = simulation.wall_loads()
-        sensed = {**line_values(simulation.system), **liquid_values(simulation.system)}
+        system = simulation.system
+        sensed = {**line_values(system), **liquid_values(system)}
         if not self._root:
             return
         for notice in simulation.system.notices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from pdem.case.forces import forces_of
 from pdem.containers.particles import Particles
 from pdem.foundation.kernels import plain, threads
+from pdem.motion.box_kicks import kick_with_box
 from pdem.motion.own_forces import NONE_BAD, ForceConstants, ForcedColumns, OwnForces, new_limbs
 from pdem.simulation.blow_up import OWN_FORCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -38,11 +41,32 @@ def kick_own(system: System, time: float, half: float) -> None:
     rows = _ALL if is_all else system.pair_contacts.free_rows
     column = system.particles.column
     columns = ForcedColumns(*(column(name) for name in ForcedColumns._fields))
-    _call(system, own.kick, (time, half), system.particles.count if is_all else len(rows), rows, columns)
+    number = system.particles.count if is_all else len(rows)
+    step = round(time / system.constants.step)
+    with _relative_to_box(system, step, columns, system.particles.count):
+        _call(system, own.kick, (time, half), number, rows, columns)
     if system.clusters is not None:
         bodies = system.clusters.as_spheres()
-        _call(system, own.kick, (time, half), len(bodies.id), _ALL, bodies)
+        with _relative_to_box(system, step, bodies, len(bodies.id)):
+            _call(system, own.kick, (time, half), len(bodies.id), _ALL, bodies)
         system.clusters.set_velocities(system.particles, bodies.velocity)
+
+
+@contextmanager
+def _relative_to_box(system: System, step: int, columns: ForcedColumns, count: int) -> Iterator[None]:
+    """Have velocities of the first `count` particles relative to a box that deforms in this context.
+
+    Positions are those of a step.
+
+    So forces are the same on all images, and what they do is the work on the motion that the ledger has.
+    """
+    box = system.moving_box
+    if box is not None:
+        flow = box.gradient_at(step)
+        kick_with_box(count, columns.position, columns.velocity, box.centre, -flow)
+    yield
+    if box is not None:
+        kick_with_box(count, columns.position, columns.velocity, box.centre, flow)
 
 
 def add_to_carried(system: System, half: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.foundation.fields import FIELDS, Field, written_fields
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
+from pdem.simulation.box_report import BOX_FIELDS, box_tables
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_energy import cluster_columns_of
 
@@ -54,7 +55,9 @@ class ParticleOutput:
         given: dict[str, Any] = {
             "resume_step": simulation.step or None, "ranks": simulation.system.exchange,
         }  # fmt: skip
-        self._particles = form.particles(folder / form.particle_file, self._fields, attributes, **given)
+        tables = () if simulation.system.moving_box is None else BOX_FIELDS
+        file = folder / form.particle_file
+        self._particles = form.particles(file, self._fields, attributes, **given, tables=tables)
         self._clusters: RowWriter | None = None
         if simulation.system.clusters is not None:
             self._clusters = form.particles(folder / form.cluster_file, CLUSTER_FIELDS, attributes, **given)
@@ -70,7 +73,8 @@ class ParticleOutput:
         simulation, system = self._simulation, self._simulation.system
         own = simulation.particles
         columns = {field.name: own[field.name] for field in self._fields}
-        self._particles.write(simulation.time, simulation.step, columns, system.exchange.in_order([own.id]))
+        rows, tables = system.exchange.in_order([own.id]), box_tables(system)
+        self._particles.write(simulation.time, simulation.step, columns, rows, tables)
         if self._clusters is not None:
             assert system.clusters is not None
             bodies = cluster_columns_of(system.clusters.table, system.constants, simulation.case)

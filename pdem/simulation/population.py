@@ -80,6 +80,7 @@ def _add_outflow(
     columns["velocity"] += velocity_lag * constants.gravity * constants.free[:3]
     for values in particle_energies(columns, constants):
         ended.add("outflow", values)
+    ended.add("box_work", columns["box_work"])
     for values in removed_energies(system, columns["cluster"], velocity_lag):
         ended.add("outflow", values)
     pairs, column = system.pair_contacts, system.particles.column

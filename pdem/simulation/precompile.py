@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
+from pdem.case.deformation import deforms, shear_axes
 from pdem.case.given_particles import CheckedParticles
 from pdem.case.initial import initial_particles
 from pdem.case.laws import law_of
@@ -23,6 +24,7 @@ from pdem.containers.exchange import Alone
 from pdem.containers.mesh import Mesh
 from pdem.foundation.cache import is_marked, mark
 from pdem.foundation.kernels import set_threads
+from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.helper_process import HelperProcess
@@ -91,6 +93,18 @@ orientation = "aligned"
 velocity = [1.0, 0.0, 0.0]
 """
 
+_DEFORMATION = """
+[domain.deformation]
+x = {strain_rate = -1.0}
+"""
+
+_SHEAR = """
+[domain.deformation.shear]
+velocity_along = "x"
+gradient_along = "y"
+rate = 1.0
+"""
+
 _BOX = f"""
 [domain]
 lower = [0.0, 0.0, 0.0]
@@ -121,7 +135,8 @@ servo = {axis = [0.0, 1.0, 0.0], force = -1.0, largest_rate = 0.1}
 
 def kernel_tag(case: Case | None = None) -> str:
     """Return a name for the kernels of a case: cases of the same name need the same kernels."""
-    with_walls = f"run-{_method(case)}-{_law_hash(case)}-{_source_hash()}"
+    method = f"{_method(case)}{'-sheared' if case is not None and shear_axes(case) else ''}"
+    with_walls = f"run-{method}-{_law_hash(case)}-{_source_hash()}"
     return with_walls if _has_walls(case) or is_marked(with_walls) else f"open-{with_walls}"
 
 
@@ -144,9 +159,7 @@ def compile_kernels(case: Case | None = None, threads: int = 1) -> None:
         return
     # if the kernels of walls are cached, the few others that may be missing are not worth a helper
     needed = not is_marked(_walls_tag(case))
-    with HelperProcess(
-        __name__, compile_wall_kernels.__name__, [laws.text, laws.directory], needed=needed
-    ) as helper:
+    with HelperProcess(__name__, compile_wall_kernels.__name__, [*laws], needed=needed) as helper:
         _run(_case(laws, method, walled=False), [], threads)
         helper.wait()  # or both processes would compile the same kernel
     _run(_case(laws, method, walled=True), _meshes(), threads)
@@ -165,10 +178,10 @@ def compile_start_kernels() -> None:
     initial_particles(_case(_Laws.of(None), "hgrid", walled=False))
 
 
-def compile_wall_kernels(text: str, directory: str) -> None:
-    """Compile the kernels of walls, and of ranks, for the laws of a case."""
+def compile_wall_kernels(text: str, directory: str, deformation: str) -> None:
+    """Compile the kernels of walls, and of ranks, for the laws of a case and how its box deforms."""
     set_threads(1)
-    system = _system_at_rest(_Laws(text, directory))
+    system = _system_at_rest(_Laws(text, directory, deformation))
     assert system.wall_contacts is not None
     system.measure_reaches()
     list_facets(system, system.wall_contacts.carry(system.particles))
@@ -177,13 +190,16 @@ def compile_wall_kernels(text: str, directory: str) -> None:
 
 
 class _Laws(NamedTuple):
-    """Materials, interactions and whether contacts keep accounts as text, and the folder of files of contact laws.
+    """Materials, interactions and whether contacts keep accounts as text, the folder of files of contact laws.
+
+    And how the box deforms, if it does.
 
     They use all contact laws of a case, so that the kernels are the same.
     """
 
     text: str
     directory: str
+    deformation: str = ""
 
     @classmethod
     def of(cls, case: Case | None) -> _Laws:
@@ -203,7 +219,14 @@ class _Laws(NamedTuple):
         for pair in ("grain-grain", "grain-steel"):
             document["interactions"][pair] = tables[0]
         text = tomli_w.dumps(document) + (_CLUSTERS if case is not None and has_clusters(case) else "")
-        return cls(text, "." if case is None else str(case.directory))
+        if case is None:
+            return cls(text, ".")
+        return cls(text, str(case.directory), _deformation_of(case))
+
+
+def _deformation_of(case: Case) -> str:
+    """Return the part of a small case that lets its box deform as that of a case does."""
+    return (_DEFORMATION + (_SHEAR if shear_axes(case) else "")) if deforms(case) else ""
 
 
 def _call_wall_kernels(system: System) -> None:
@@ -224,6 +247,7 @@ def _system_at_rest(laws: _Laws) -> System:
     system = System(
         case, constants_of(case), walls_of(case, geometry), Alone(), partial(skins_of, case), geometry.facet_tree
     )  # fmt: skip
+    system.moving_box = box_of(case, system.constants)
     load_state(system, initial_groups(particles, system.exchange))
     system.renew_levels()
     assert system.moving_walls is not None
@@ -257,6 +281,8 @@ def _method(case: Case | None) -> str:
 def _case(laws: _Laws, method: str, *, walled: bool, filled: bool = True) -> Case:
     parts = [_COMMON, laws.text, _FILLING if filled else "", _GRAINS, _BOX]
     parts.append("gravity = [0.0, 0.0, -9.81]" if walled else "periodic = [true, true, true]")
+    parts.append("periodic = [true, true, false]" if walled and laws.deformation else "")
+    parts.append(laws.deformation)
     parts.append(f'[detection]\nmethod = "{method}"\nlevels = 3\nskin = 0.02')
     return Case.from_text("\n".join([*parts, _WALLS if walled else ""]), laws.directory)
 

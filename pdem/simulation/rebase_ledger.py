@@ -79,4 +79,7 @@ def _constants_in_stage(system: System, old: Case) -> Constants:
         constants,
         table=table_of(old, stages.present, constants.law),
         gravity=Gravity(old, constants.step).at(stages, system.step),
+        shape=system.constants.shape,
+        flow=system.constants.flow,
+        centre=system.constants.centre,
     )

@@ -263,7 +263,7 @@ class Reductions:
         system = self.system
         corners, names = (lower, upper), list(system.case.materials)
         grid = on_each_rank(
-            system.exchange, lambda: checked_grid(system.case.domain, cells, corners, width, kernel, by)
+            system.exchange, lambda: checked_grid(system.case, cells, corners, width, kernel, by)
         )
         sums = present_sums(system, grid, len(names) if by else 0)
         return ContinuumFields.of_sums(grid, sums, names if by else ())

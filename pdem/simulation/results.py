@@ -146,7 +146,18 @@ class Snapshot:
         step = vtkhdf.read_step(results.folder / PARTICLE_FILE, index)
         self.time, self.step = step.time, step.step
         self.columns = {"position": step.points, **step.point_data}
-        self._results = results
+        self._results, self._tables = results, step.step_data
+
+    @property
+    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The box at this time: its lowest corner (3,), and its period vectors, one in each row (3, 3) [m].
+
+        Along open axes they are the sides of the domain. In a box that shears one of the vectors leans.
+        """
+        if "box_corner" in self._tables:
+            return self._tables["box_corner"][0], self._tables["box_vectors"]
+        domain = self.case.domain
+        return np.array(domain.lower), np.diag(np.subtract(domain.upper, domain.lower))
 
     def __len__(self) -> int:
         return len(self.columns["position"])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
     from pdem.motion.carriers import Placing
-    from pdem.simulation.setup import Constants
+    from pdem.motion.integration import Motion
 
 _NONE, _NOTHING = np.zeros(0, np.int32), np.zeros(0)
 _NO_MEMBERS = Members(_NONE, np.zeros(1, np.int64), _NONE, _NONE)
@@ -45,8 +45,10 @@ class RigidClusters:
     ----------
     table : Clusters
         The clusters of this rank.
-    constants : callable
-        Returns the constants of the run as they are now.
+    density : callable
+        Returns the density by material [kg/m^3].
+    motion : callable
+        Returns what moves particles in the drift that ends at the present step.
 
     Attributes
     ----------
@@ -56,8 +58,10 @@ class RigidClusters:
         Inverse mass tensors of all particles by row, see `pdem.motion.inverse_masses`.
     """
 
-    def __init__(self, table: Clusters, constants: Callable[[], Constants]) -> None:
-        self.table, self._constants = table, constants
+    def __init__(
+        self, table: Clusters, density: Callable[[], NDArray[np.float64]], motion: Callable[[], Motion]
+    ) -> None:
+        self.table, self._density, self._motion = table, density, motion
         self.tensors, self._work = np.zeros(0), np.zeros(0)
         self._own = self._copies = _NO_MEMBERS
 
@@ -71,7 +75,7 @@ class RigidClusters:
             copied_members(self.table, particles),
         )
         columns = (particles.column(name) for name in ("cluster", "radius", "material"))
-        write_sphere_tensors(rows, *columns, self._constants().density, self.tensors)
+        write_sphere_tensors(rows, *columns, self._density(), self.tensors)
         for members in (self._own, self._copies):
             write_tensors(*plain(threads(), self.table.shapes, self._arrays(), members))
         return self._own.row
@@ -79,7 +83,7 @@ class RigidClusters:
     def _arrays(self, packed: NDArray[np.float64] = _NOTHING) -> ClusterArrays:
         if len(self._work) < threads() * COLUMNS:
             self._work = line_zeros(threads() * COLUMNS)
-        table, density = self.table, self._constants().density
+        table, density = self.table, self._density()
         return ClusterArrays(table.states.reshape(-1), table.image, density, self.tensors, packed, self._work)
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
@@ -104,7 +108,7 @@ class RigidClusters:
         """Let the forces on the members act for the other half of the step [s]."""
         finish_clusters(
             *plain(
-                threads(), half, self._constants().motion, self.table.shapes, self._arrays(), self._own,
+                threads(), half, self._motion(), self.table.shapes, self._arrays(), self._own,
                 _columns(particles),
             )
         )  # fmt: skip
@@ -129,7 +133,7 @@ class RigidClusters:
         """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
         place_ghosts(
             *plain(
-                threads(), 0.5 * dt, self._constants().motion, self.table.shapes, self._arrays(packed), self._copies,
+                threads(), 0.5 * dt, self._motion(), self.table.shapes, self._arrays(packed), self._copies,
             )
         )  # fmt: skip
 

@@ -10,7 +10,6 @@ from pdem.case.forces import force_of_function, limits_of
 from pdem.containers.group import on_each_rank
 from pdem.foundation.arguments import ids_of
 from pdem.foundation.errors import InputError, name_hint
-from pdem.particles.regions import wrap_positions
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import advance_by
 from pdem.simulation.cluster_steps import place_written_clusters
@@ -162,8 +161,9 @@ class Scripting(Reductions):
     def rebuild_lists(self) -> None:
         """Make lists anew, after positions or radii of particles have been written. Collective.
 
-        Positions on periodic axes are wrapped. Contacts go on where particles still touch. Members of clusters go where
-        the `clusters` are that may have been written; what is written to themselves has no effect.
+        Positions on periodic axes are wrapped, in a box that deforms with the velocity of the image there. Contacts go
+        on where particles still touch. Members of clusters go where the `clusters` are that may have been written; what
+        is written to themselves has no effect.
 
         Raises
         ------
@@ -175,9 +175,12 @@ class Scripting(Reductions):
         place_written_clusters(system)
         on_each_rank(system.exchange, lambda: _check_written(system.particles))
         own = system.particles
-        wrapped = wrap_positions(own.position, self.case.domain)
-        own.image[:] += np.round((own.position - wrapped) * system.constants.inverse_period).astype(np.int32)
+        system.follow_box()
+        wrapped, turns = system.constants.shape.wrapped(own.position)
+        own.image[:] += turns.astype(np.int32)
         own.position[:] = wrapped
+        if system.moving_box is not None:
+            own.velocity[:] -= turns @ system.moving_box.image_velocities(system.step)
         self._rebuild(system.records())
 
     def _rebuild(self, contacts: Records) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.sensor_columns import AXES
-from pdem.case.stress_columns import stress_columns
+from pdem.case.stress_columns import stress_columns, writes_stress
 from pdem.foundation.sums import ExactSums
 from pdem.output.summary import counted
 from pdem.particles import regions
 from pdem.simulation.acting_contacts import acting_contacts
 from pdem.simulation.bodies import bodies_of
+from pdem.simulation.box_report import box_values
 from pdem.simulation.sensor_events import add_by_class
 from pdem.simulation.stress import stress_of
 
@@ -62,22 +63,22 @@ def reported(system: System) -> dict[str, dict[str, float]]:
 
 
 def line_values(system: System) -> dict[str, float]:
-    """Return the values of all columns of sensors, and of stress, for a line of the series. Collective."""
+    """Return the values of all columns of sensors, of stress and the box, for a line of the series. Collective."""
     contacts = _contacts_if_asked(system)
     found = {
         name: value
         for place in system.sensors.places
         for name, value in sensor_values(system, place, line=True, contacts=contacts).items()
     }
-    if system.case.output.stress:
+    if writes_stress(system.case):
         names = [name for name, *_ in stress_columns(system.dimension)]
         found.update(zip(names, stress_of(system, None, contacts).columns, strict=True))
-    return found
+    return found | box_values(system)
 
 
 def _contacts_if_asked(system: System) -> ActingContacts | None:
     """Return the contacts of this rank, if stress is asked for. Collective."""
-    asked = system.case.output.stress or any(place.section.stress for place in system.sensors.places)
+    asked = writes_stress(system.case) or any(place.section.stress for place in system.sensors.places)
     return acting_contacts(system) if asked else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.case.deformation import deforms
 from pdem.case.drives import drives_of
 from pdem.case.gravity import first_gravity
 from pdem.case.laws import law_of, material_properties, recipes_of
@@ -19,6 +20,7 @@ from pdem.case.wall_motions import motion_of
 from pdem.contact.law.contact_law import ContactLaw
 from pdem.contact.law.elastic import half_gaps
 from pdem.contact.law.pair_table import ContactParameters, pair_table
+from pdem.containers.box_shape import BoxShape
 from pdem.containers.exchange import Alone
 from pdem.containers.mesh import join_meshes
 from pdem.containers.surface import surface_of
@@ -51,14 +53,16 @@ AUTOMATIC_SKIN = 0.15
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of a run; where a stage or a table changes gravity or interactions, others take their place.
+    """Constants of a run; where gravity, interactions or the box change, others take their place.
 
     Attributes
     ----------
     step : float
         Time step [s].
-    lower, period, inverse_period : (3,) arrays
-        Corner of the box [m]; length of periodic axes [m], 0 on open ones; its inverse [1/m], or 0.
+    shape : BoxShape
+        Of the box.
+    flow, centre : (3, 3) and (3,) arrays
+        Gradient of the velocity of a box that deforms [1/s], zeros for one that does not, and the point that rests [m].
     lowest, highest : (3,) arrays
         Limits outside of which particles are removed [m], infinite where there are none.
     gravity : (3,) array
@@ -76,9 +80,9 @@ class Constants:
     """
 
     step: float
-    lower: NDArray[np.float64]
-    period: NDArray[np.float64]
-    inverse_period: NDArray[np.float64]
+    shape: BoxShape
+    flow: NDArray[np.float64]
+    centre: NDArray[np.float64]
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
     gravity: NDArray[np.float64]
@@ -87,6 +91,34 @@ class Constants:
     law: ContactLaw
     table: NDArray[np.float64]
     largest_overlap: float
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        """Corner of the box (3,) [m]."""
+        return self.shape.lower
+
+    @property
+    def period(self) -> NDArray[np.float64]:
+        """Length of periodic axes (3,) [m], 0 on open ones."""
+        return self.shape.period
+
+    @cached_property
+    def inverse_period(self) -> NDArray[np.float64]:
+        """One over the length of periodic axes (3,) [1/m], 0 on open ones."""
+        return np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
+
+    def own_velocity(
+        self, position: NDArray[np.float64], velocity: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return velocities (n, 3) relative to that of the box at these places [m/s]."""
+        if not self.flow.any():
+            return velocity
+        away, rows = position - self.centre, self.flow
+        own = [
+            velocity[:, i] - (rows[i, 0] * away[:, 0] + rows[i, 1] * away[:, 1] + rows[i, 2] * away[:, 2])
+            for i in range(3)
+        ]
+        return np.stack(own, axis=1)
 
     @cached_property
     def powers(self) -> NDArray[np.float64]:
@@ -123,14 +155,14 @@ def constants_of(case: Case) -> Constants:
     """Return the constants of a case."""
     domain = case.domain
     lower = np.array(domain.lower, np.float64)
-    period = np.where(domain.periodic, np.array(domain.upper) - lower, 0.0)
-    inverse_period = np.divide(1.0, period, out=np.zeros(3), where=period > 0.0)
+    upper = np.array(domain.upper)
+    shape = BoxShape.upright(lower, np.where(domain.periodic, upper - lower, 0.0))
     free = np.ones(6) if domain.dimension == 3 else np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
     law = law_of(case)
     contained = np.array(domain.periodic) | (domain.outside == "keep") | (np.arange(3) >= domain.dimension)
     return Constants(
-        case.resolved_step(), lower, period, inverse_period, np.where(contained, -np.inf, lower),
-        np.where(contained, np.inf, np.array(domain.upper)), first_gravity(case), free,
+        case.resolved_step(), shape, np.zeros((3, 3)), 0.5 * (lower + upper), np.where(contained, -np.inf, lower),
+        np.where(contained, np.inf, upper), first_gravity(case), free,
         np.array([one.density for one in material_properties(case)]), law, table_of(case, 0, law),
         case.limits.largest_overlap,
     )  # fmt: skip
@@ -238,7 +270,8 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
     over = Alone() if over is None else over
     wanted = case.detection
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
-    by_speed = wanted.skin == "auto" and wanted.method == "hgrid"
+    # where the box deforms particles move with it, at speeds that say nothing about them
+    by_speed = wanted.skin == "auto" and wanted.method == "hgrid" and not deforms(case)
     radii, counts = binned_radii(particles["radius"], over)
     largest = float(radii.max(initial=0.0)) or 1.0
     if not isinstance(wanted.cell_sizes, str):

@@ -25,6 +25,7 @@ from pdem.output.notebook import notebook_page
 from pdem.output.provenance import provenance_warning
 from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, add_events, advance_by
+from pdem.simulation.box_events import box_of
 from pdem.simulation.carried_liquid import begin_liquid
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
@@ -124,6 +125,7 @@ class Simulation(Scripting):
         )
         self.system.notices += [f"walls: {notice}"] if notice else []
         self.system.own_forces = forces_of_run(case)
+        self.system.moving_box = box_of(case, constants)
         add_events(self.system, stages)
         contacts, counters = [load_state(self.system, groups)], groups["counters"]
         begin_liquid(self.system)
@@ -325,8 +327,9 @@ class Simulation(Scripting):
         particles. ``residual`` is the change since time 0 of stored + lost + outflow - work: the error. Parts of the
         law add ``rolling_spring``, ``twisting_spring`` (stored), ``adhesion``, ``twisting`` (lost); stages add
         ``stages``, taken out with walls and by other interactions, gravity that changes adds ``gravity_work``,
-        delivered by that. With ``[output] energies = false`` there are only the terms that follow from the present
-        state.
+        delivered by that. In a box that deforms ``translation`` is that of the motion relative to it, and ``box_work``
+        what its deformation delivers. With ``[output] energies = false`` there are only the terms that follow from the
+        present state.
         """
         measured, has_ledger = self.measures(), self.system.constants.law.has_ledger
         return measured.energies | ({"residual": measured.balance - self.first_balance} if has_ledger else {})

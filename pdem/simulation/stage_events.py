@@ -10,6 +10,7 @@ import numpy as np
 
 from pdem.case.stage_cases import walls_present
 from pdem.simulation.added_walls import overlaps_with_added_walls
+from pdem.simulation.box_events import begin_deformation, set_targets
 from pdem.simulation.energy import BALANCE, TERMS, local_sums
 from pdem.simulation.gravity_events import change_gravity, set_gravity
 from pdem.simulation.setup import table_of
@@ -69,6 +70,8 @@ def begin_next_stage(system: System, phases: Phases) -> None:
     _begin_insertions(system)
     if system.gravity is not None:
         change_gravity(system)
+    if stages.section.deformation is not None:
+        begin_deformation(system)
     if stages.section.walls or stages.section.interactions:
         with_ledger = system.constants.law.has_ledger
         before = local_sums(system)[0] if with_ledger else None
@@ -85,6 +88,7 @@ def begin_next_stage(system: System, phases: Phases) -> None:
 def enter_stage(system: System) -> None:
     """Give a system that has been loaded what its present stage says, before lists are made. Collective."""
     system.insertions.plan()
+    set_targets(system)
     if system.gravity is not None:
         set_gravity(system)
     if system.stages.sections:

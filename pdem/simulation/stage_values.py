@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.stage_quantities import quantities_of
+from pdem.case.stress_columns import stress_columns
 from pdem.foundation.sums import ExactSums
 from pdem.simulation.bodies import count_of_bodies
+from pdem.simulation.box_report import box_values
 from pdem.simulation.cluster_energy import cluster_motion_energies
 from pdem.simulation.energy import Measures, particle_energies
 from pdem.simulation.sensor_report import sensor_values
+from pdem.simulation.stress import stress_of
 from pdem.simulation.wall_output import loads_of_walls
 
 if TYPE_CHECKING:
@@ -26,6 +29,11 @@ def value_of(system: System, name: str) -> float:
     quantity = quantities_of(system.case)[name]
     if quantity.kind == "state":
         return _of_particles(system, name)
+    if quantity.kind == "box":
+        return box_values(system)[name]
+    if quantity.kind == "stress":
+        names = [column for column, *_ in stress_columns(system.dimension)]
+        return float(stress_of(system).columns[names.index(name)])
     column = name.removeprefix(f"{quantity.owner}_")
     if quantity.kind == "load":
         return _of_load(system, quantity.owner, column)

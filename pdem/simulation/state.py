@@ -14,6 +14,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
+from pdem.simulation.box_events import box_group, load_box
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_state import cluster_groups, load_clusters, shapes_digest
 from pdem.simulation.collision_energies import COLLISIONS, collision_group, joined_collisions, load_collisions
@@ -68,8 +69,8 @@ def local_groups(system: System) -> Groups:
             **columns_of(of_walls, walls.history),
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
-        **system.observed.groups(), **average_groups(system.field_averages), **wear_group(system.wear),
-        **collision_group(system.collisions),
+        **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
+        **wear_group(system.wear), **collision_group(system.collisions),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -196,14 +197,15 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
         If contacts have no histories.
     """
     exchange, particles = system.exchange, groups["particles"]
+    counters = groups["counters"]
+    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
+    load_box(system, groups)
     exchange.divide(particles["position"])
     owner = load_clusters(system, groups, exchange.owners(particles["position"]))
     owners = IdDirectory(exchange, particles["id"], owner)
     system.particles.replace(exchange.route(dict(particles), owner))
     particles.clear()
     load_driven_state(system, groups)
-    counters = groups["counters"]
-    system.step, system.next_id = int(counters["step"]), int(counters["next_id"])
     system.liquid_quantum = float(counters.get("liquid_quantum", 0.0))
     system.own_forces.expected = counters.get("script_forces", system.own_forces.expected)
     load_stages(system, groups)

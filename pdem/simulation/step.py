@@ -11,6 +11,8 @@ from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.foundation.kernels import plain, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
+from pdem.simulation.box_steps import change_box, lists_in_box
+from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.simulation.carried_liquid import form_bridges
 from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
@@ -51,6 +53,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
         On all ranks, if any of them recorded an error in this step or at the end of the last.
     """
     form_bridges(system)
+    change_box(system)
     system.step += 1
     stale = (
         kick_and_drift(system) if system.pending_drift is None else check_drift(system, system.pending_drift)
@@ -64,6 +67,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
             sync_columns(system)
             record_fast_walls(system)
         phases.lap("walls move")
+    stale = max(stale, lists_in_box(system))
     requested, stale = allreduce_status_or_stop(system, stale)
     phases.lap("wait")
     if stale:
@@ -88,7 +92,7 @@ def kick_and_drift(system: System) -> int:
     kick_own(system, system.time_of(system.step - 1), 0.5 * constants.step)
     columns = tuple(own.column(name) for name in StepColumns._fields)
     arguments = (
-        constants.step, constants.motion, constants.density, system.fixed_columns, columns,
+        constants.step, system.motion_at(system.step), constants.density, system.fixed_columns, columns,
         system.pair_contacts.packed(own.count + own.ghosts),
     )  # fmt: skip
     if system.carriers is None:
@@ -141,6 +145,7 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
     With `gone`, first remove particles outside the box.
     """
     phases.lap("detect")
+    system.follow_box()
     tune_settings(system, phases)
     rebalance_load(system, phases)
     contacts = remove_escaped_particles(system) if gone else None
@@ -149,6 +154,7 @@ def detect(system: System, phases: Phases, gone: bool = False) -> None:
 
 def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: Phases) -> None:
     """Migrate particles and rebuild all lists; `contacts` are their contacts, None for those of the present lists."""
+    system.follow_box()
     if contacts is None:
         walls = migrate_and_carry(system)
         phases.lap("migrate")
@@ -202,6 +208,7 @@ def rebalance_load(system: System, phases: Phases) -> None:
 
 def rebuild_lists(system: System, contacts: Records, phases: Phases) -> None:
     """Make ghosts and all lists for the particles that this rank owns, with these contacts. Collective."""
+    system.follow_box()
     walls = adopt(system, contacts)
     del contacts  # at the start of a run this is a second copy of all contacts
     _make_lists(system, walls, phases)
@@ -232,7 +239,8 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
     walls = system.moving_walls
     if system.wall_contacts is None or walls is None or wall_histories is None:
         return
-    system.wall_margin = float(system.skin.mean()) if walls.moves and system.particles.count else 0.0
+    moves = walls.moves or system.moving_box is not None
+    system.wall_margin = float(system.skin.mean()) if moves and system.particles.count else 0.0
     walls.note_places()
     reaches = system.wall_reach() + system.wall_margin
     system.wall_contacts.take_candidates(
@@ -278,10 +286,12 @@ def compute_contact_forces(
     constants, particles, pairs = system.constants, system.particles, system.pair_contacts
     packed = pairs.begin(particles, constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
+    begin_box_sums(system)
     parameters = contact_parameters(system, dt)
     wall = compute_wall_forces(system, packed, parameters, phases)
     system.columns_are_current = not ahead
-    kick = kick_of(wall, 0.5 * dt, constants.motion, system.fixed_columns, ahead=ahead)
+    motion = system.motion_at(system.step + ahead)
+    kick = kick_of(wall, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
     deep, code = pairs.evaluate(False, particles, system.box, parameters, system.ended_energies, kick)
     record_overlap_error(system, deep)
     phases.lap("pairs")

@@ -98,7 +98,8 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
     bodies = bodies_of(system)
     inside, size = _inside(system, bodies, region)
     contact, fabric = _of_contacts(system, contacts, region)
-    kinetic = _kinetic(system, bodies.mass[inside], bodies.velocity[inside])
+    own_velocity = system.constants.own_velocity(bodies.position, bodies.velocity)
+    kinetic = _kinetic(system, bodies.mass[inside], own_velocity[inside])
     counts = _coordination(system, contacts, inside)
     axes = system.dimension
     pressure = sum(float(contact[a, a] + kinetic[a, a]) for a in range(axes)) / (axes * size)
@@ -107,9 +108,11 @@ def stress_of(system: System, region: Region | None = None, contacts: ActingCont
 
 def _inside(system: System, bodies: Bodies, region: Region | None) -> tuple[NDArray[np.int64], float]:
     """Return the rows of bodies of this rank that count, and the volume [m^3]; in 2D the area [m^2]."""
-    domain = system.case.domain
     if region is None:
+        domain, box = system.case.domain, system.moving_box
         size = np.prod(np.subtract(domain.upper, domain.lower)[: system.dimension])
+        if box is not None:
+            size = box.volume(system.step, system.dimension)
         return np.arange(len(bodies.mass)), float(size)
     inside = regions.inside(region, bodies.position, system.dimension)
     return np.flatnonzero(inside), regions.size(region, system.dimension)
@@ -146,16 +149,16 @@ def symmetric(components: Floats) -> Floats:
 
 def branch_shares(system: System, contacts: ActingContacts, region: Region) -> Floats:
     """Return which share (n,) of each branch is in a region; what is beyond a periodic side is on the other one."""
-    constants, size = system.constants, system.dimension
-    begin, way = regions.wrap_positions(contacts.centre, system.case.domain), contacts.branch.copy()
+    shape, size = system.constants.shape, system.dimension
+    (begin, _), way = shape.wrapped(contacts.centre), contacts.branch.copy()
     end = begin + way
-    upper = constants.lower + constants.period
-    beyond = np.where(end >= upper, 1, np.where(end < constants.lower, -1, 0)) * (constants.period > 0.0)
+    upper = shape.lower + shape.period
+    beyond = np.where(end >= upper, 1, np.where(end < shape.lower, -1, 0)) * (shape.period > 0.0)
     way[:, size:] = 0.0
     share = regions.share_inside(region, regions.in_plane(region, begin, size), way)
     for steps in _images(beyond):
         rows = np.flatnonzero(((beyond == steps) | (np.asarray(steps) == 0)).all(axis=1))
-        moved = regions.in_plane(region, begin[rows] - np.asarray(steps) * constants.period, size)
+        moved = regions.in_plane(region, begin[rows] - np.asarray(steps) @ shape.vectors, size)
         share[rows] += regions.share_inside(region, moved, way[rows])
     return share
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from pdem.detection.skins import Skins
 from pdem.foundation.arrays import room_for
 from pdem.foundation.kernels import threads
 from pdem.foundation.sums import ExactSums
-from pdem.motion.integration import FixedColumns, write_inverse_inertia
+from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
+from pdem.simulation.box_drive import BoxDrive
 from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
@@ -47,9 +49,14 @@ if TYPE_CHECKING:
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_tree import FacetTree
     from pdem.motion.carriers import Carriers
+    from pdem.motion.moving_box import MovingBox
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.gravity import Gravity
     from pdem.simulation.setup import Constants
+
+
+SHARE_OF_BOX = 0.3
+"""Part of the skins that a box which deforms may use up; the rest is for the motion of particles relative to it."""
 
 
 def no_stop_requested() -> int:
@@ -131,7 +138,14 @@ class System:
         Whether the last of some steps leaves the forces of all contacts, because output looks at them.
     own_forces : ForcesOfRun
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
+    moving_box : MovingBox or None
+        The box, if it deforms; to be set before the state is loaded.
+    box_drive : BoxDrive
+        How it is driven.
     """
+
+    wear: WallWear | None = None
+    collisions: CollisionCounts | None = None
 
     def __init__(
         self,
@@ -164,9 +178,7 @@ class System:
         self._detection, self.dimension = case.detection, case.domain.dimension
         self._choose_levels = choose_levels
         self.skins = Skins(np.ones(1), 0.0)
-        self.population = 0
-        self.population_change = 0
-        self.next_id = 0
+        self.population, self.population_change, self.next_id = 0, 0, 0
         self.notices: list[str] = []
         self.issued_warnings: set[str] = set()
         self.settings_tuner = SettingsTuner.of_run(threads())
@@ -189,15 +201,18 @@ class System:
         self.clusters: RigidClusters | None = None
         if constants.law.has_clusters:
             shapes = shape_arrays(list(shapes_of(case).values()))
-            self.carriers = self.clusters = RigidClusters(Clusters(shapes), lambda: self.constants)
-        self.insertions, self.sensors = Insertions(), Sensors()
+            self.carriers = self.clusters = RigidClusters(
+                Clusters(shapes),
+                lambda: self.constants.density,
+                lambda: self.motion_at(self.step),
+            )
+        self.insertions, self.sensors, self.stages = Insertions(), Sensors(), Stages()
         self.field_averages = FieldAverages()
-        self.wear: WallWear | None = None
-        self.collisions: CollisionCounts | None = None
-        self.stages = Stages()
         self.gravity: Gravity | None = None
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
+        self.moving_box: MovingBox | None = None
+        self.box_drive = BoxDrive()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
@@ -236,6 +251,22 @@ class System:
         """Period and inverse period of the axes, see `pdem.simulation.setup.Constants`."""
         return self.constants.period, self.constants.inverse_period
 
+    def motion_at(self, step: int) -> Motion:
+        """Return what particles move by in the drift that ends at a step, the present one or the next."""
+        motion, box = self.constants.motion, self.moving_box
+        return (
+            motion if box is None else Motion(motion.gravity, motion.free, box.sides(step), box.images(step))
+        )
+
+    def follow_box(self) -> None:
+        """Let constants, ranks and searches know the present shape of a box that deforms."""
+        box = self.moving_box
+        if box is not None:
+            shape = box.shape(self.step)
+            self.constants = replace(self.constants, shape=shape, flow=box.gradient_at(self.step))
+            self.exchange.reshape(shape)
+            self.search.set_shape(shape)
+
     @property
     def reference(self) -> NDArray[np.float64]:
         """Positions of owned particles when lists were built (n, 3) [m]."""
@@ -255,6 +286,11 @@ class System:
     def reach(self) -> NDArray[np.float64]:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
+
+    @property
+    def narrowest_box(self) -> float:
+        """By which factor distances may change with a box that deforms before lists are stale."""
+        return 1.0 - SHARE_OF_BOX * self.skins.least_share
 
     def wall_reach(self) -> NDArray[np.float64]:
         """Return the distance from their centres at which owned particles may touch or adhere to walls (n,) [m].
@@ -280,6 +316,10 @@ class System:
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
             self._inverse_inertia = np.zeros(room)
         self.skins.write(own.column("radius")[:rows], own.column("velocity")[:rows], self._skin, self._reach)
+        if self.moving_box is not None:
+            # a part of the skins is for the box, which brings particles nearer to each other than they go by themselves
+            self._skin[:rows] -= (1.0 - self.narrowest_box) * self._reach[:rows]
+            self.moving_box.note_lists(self.step)
         self._reference[: own.count] = own.position
         write_inverse_inertia(
             own.count,

@@ -18,7 +18,8 @@ from pdem.case.initial import initial_particles
 from pdem.case.shape_preflight import shape_findings
 from pdem.case.shapes import shape_masses, shape_of
 from pdem.foundation.errors import CaseError, InputError
-from pdem.particles.shapes import conjugate, product, random_orientations, rotated
+from pdem.particles.quaternions import conjugate, product, rotated
+from pdem.particles.shapes import random_orientations
 
 HERTZ = {"law": "hertz-mindlin", "friction": 0.5, "restitution": 0.5}
 

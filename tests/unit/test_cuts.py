@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from decomposition.balance import Balance
 from decomposition.bisection import cut
 from decomposition.partitioners import PARTITIONERS
+from decomposition.repeats import Repeats
 from pdem.case.sections import Decomposition
 from pdem.containers.exchange import PartitionMethod
 
@@ -147,7 +148,7 @@ def test_the_parts_near_boxes_are_found(seed, parts, periodic):
             apart = np.maximum(box[:3] - one[3:6] - shifts, one[:3] + shifts - box[3:])
             within = np.linalg.norm(np.maximum(apart, 0.0), axis=1).min() <= one[6]
             expected |= {part} if within and (box[:3] <= box[3:]).all() else set()
-    assert cuts.near(boxes, whole, period).tolist() == sorted(expected)
+    assert cuts.near(boxes, whole, Repeats.upright(period)).tolist() == sorted(expected)
 
 
 def test_as_many_parts_touch_one_whatever_their_number():
@@ -157,6 +158,6 @@ def test_as_many_parts_touch_one_whatever_their_number():
         cuts = cut(position, parts)
         own = position[cuts.owners(position) == parts // 3]
         box = np.concatenate((own.min(axis=0), own.max(axis=0), [0.03 * parts ** (-1.0 / 3.0)]))[None]
-        near = cuts.near(box, np.repeat([0.0, 1.0], 3), np.ones(3))
+        near = cuts.near(box, np.repeat([0.0, 1.0], 3), Repeats.upright(np.ones(3)))
         assert parts // 3 in near
         assert 7 <= len(near) <= 27

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from decomposition.bisection import cut
 from decomposition.layers import extents_of_levels, may_meet, with_levels_below
 from decomposition.plan import _candidates, divide, extents_by_rank
+from decomposition.repeats import Repeats
 from pdem.benchmark.cases import Start
 from pdem.cli import main
 from pdem.foundation.errors import InputError
@@ -82,7 +83,7 @@ def test_ranks_that_may_meet_are_found(seed):
         each = extents_of_levels(position[mine], reach[mine], level[mine], levels)
         expected = with_levels_below(each)
         np.testing.assert_array_equal(extents[rank], expected)
-    near = np.array([may_meet(one, extents[:, -1], period) for one in extents[:, -1]])
+    near = np.array([may_meet(one, extents[:, -1], Repeats.upright(period)) for one in extents[:, -1]])
     np.fill_diagonal(near, False)
     found = np.zeros_like(near)
     found[_candidates(extents[:, -1], period)] = True

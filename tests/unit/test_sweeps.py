@@ -158,8 +158,10 @@ def test_what_runs_share_is_computed_once(tmp_path, monkeypatch):
     steps, advance = [0], Simulation.advance
 
     def count(simulation, number, **more):
-        steps[0] += number
-        return advance(simulation, number, **more)
+        before = simulation.step
+        result = advance(simulation, number, **more)
+        steps[0] += simulation.step - before
+        return result
 
     monkeypatch.setattr(Simulation, "advance", count)
     case = case_in("unused", *FEW)

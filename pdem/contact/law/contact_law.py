@@ -57,6 +57,9 @@ AGE = HistoryColumn("contact_steps", "1")
 
 NORMAL_DAMPING = Energy("normal_damping", "normal_damping", "normal_damping")
 
+BOX_WORK = "box_work"
+"""Account of a contact in a box that deforms: what the deformation has done by its force."""
+
 
 @dataclass(frozen=True)
 class PartUse:
@@ -128,6 +131,8 @@ class ContactLaw:
         Whether contacts remember for how many steps they have lasted.
     clusters : bool
         Whether particles may be members of rigid clusters, whose mass a contact feels depends on its direction.
+    deforms : bool
+        Whether the periodic box of the particles deforms.
 
     Attributes
     ----------
@@ -155,9 +160,15 @@ class ContactLaw:
     """
 
     def __init__(
-        self, recipes: Iterable[Recipe], *, energies: bool = True, ages: bool = False, clusters: bool = False
+        self,
+        recipes: Iterable[Recipe],
+        *,
+        energies: bool = True,
+        ages: bool = False,
+        clusters: bool = False,
+        deforms: bool = False,
     ) -> None:
-        recipes, self.has_clusters = list(recipes), clusters
+        recipes, self.has_clusters, self.deforms = list(recipes), clusters, deforms
         self.elastics: list[tuple[NormalPart, AdhesionPart | None]] = _by_name(one.elastic for one in recipes)
         self.normal_history = _normal_history([normal for normal, _ in self.elastics])
         self.tangential: TangentialPart | None = _tangential(recipes)
@@ -296,8 +307,9 @@ class ContactLaw:
 
     def _accounts(self) -> tuple[Energy, ...]:
         parts = [*self._remembering(), *self.adhesions, *(normal for normal, _ in self.elastics)]
-        names = {one.name: one for one in (NORMAL_DAMPING, *(one for part in parts for one in part.energies))}
-        return tuple(names.values())
+        of_box = [Energy(BOX_WORK, BOX_WORK, BOX_WORK)] if self.deforms else []
+        of_parts = [one for part in parts for one in part.energies]
+        return tuple({one.name: one for one in (NORMAL_DAMPING, *of_parts, *of_box)}.values())
 
     def _columns(self) -> tuple[str, ...]:
         several = ["elastic_model"] if len(self.elastics) > 1 else []
@@ -314,7 +326,7 @@ class ContactLaw:
         others = [self._tangential_name()] if self.tangential else []
         others += [part.name for part in self.resistances]
         others += ["age"] * self.has(AGE.name) + ["ledger"] * self.has_ledger
-        others += ["clusters"] * self.has_clusters
+        others += ["clusters"] * self.has_clusters + ["box"] * self.deforms
         return "_".join([*elastics, *others])
 
     def _tangential_name(self) -> str:

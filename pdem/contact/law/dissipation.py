@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENDED = (
     "normal_damping", "sliding", "rolling", "wall_work", "outflow", "adhesion", "twisting", "gravity_work", "stages",
-    "own_forces", "plastic",
+    "own_forces", "plastic", "box_work",
 )  # fmt: skip
 """Terms of the ledger to which energies of contacts that have ended go, of particles that have gone, of changes of the
 system itself, and the work of own forces [J]. Checkpoints hold them in this order; new ones come last."""

@@ -41,24 +41,30 @@ _SLOPES = -0.1292798962, 0.09872434718, -0.08213702882, 0.03967764561, -0.009343
 
 _ABOVE = 0.012509309, 4.6834341, 104.02881, 352.21903, 190.87499, 9.5526495
 _BELOW = 1.0, 46.317459, 285.78249, 291.19454, 37.077787
-"""Of the first guess of ``u^(2/3)``, to 1e-5 between 0.03 and 4."""
+"""Quotient of polynomials for ``u^(2/3)``, to 1e-5 between 0.03 and 4."""
 
 
-def cube_root(value: float) -> float:
-    """Return the cube root of a positive number, in vector code.
+def inverse_cube_root(value: float) -> float:
+    """Return one over the cube root of a positive number, in vector code with one division.
 
-    With the eighth root u, ``u^2`` times a quotient of polynomials for ``u^(2/3)``, and two steps of Halley's method:
-    numbers from 1e-18 to 1e7 have it to the last digit.
+    With the eighth root u it is ``u^-2`` times a quotient of polynomials for ``u^(-2/3)``, and two steps of a series in
+    ``e = 1 - value y^3``, to its third power, for the root y: numbers from 1e-18 to 1e7 have it to the last digits.
     """
     u = math.sqrt(math.sqrt(math.sqrt(abs(value))))
     a, b, c, d, e, f = _ABOVE
     p, q, r, s, t = _BELOW
-    root = u * u * (a + u * (b + u * (c + u * (d + u * (e + u * f)))))
-    root = root / (p + u * (q + u * (r + u * (s + u * t))))
+    under = u * u * (a + u * (b + u * (c + u * (d + u * (e + u * f)))))
+    root = (p + u * (q + u * (r + u * (s + u * t)))) / under
     for _ in range(2):
-        cube = root * root * root
-        root = root * (cube + 2.0 * value) / (2.0 * cube + value)
+        off = 1.0 - value * root * root * root
+        root = root + root * off * (1.0 / 3.0 + off * (2.0 / 9.0 + 14.0 / 81.0 * off))
     return root
+
+
+def cube_root(value: float) -> float:
+    """Return the cube root of a positive number, see `inverse_cube_root`."""
+    root = inverse_cube_root(value)
+    return value * root * root
 
 
 def contact_radius_root(depth: float) -> float:
@@ -82,20 +88,19 @@ def contact_radius_root(depth: float) -> float:
 
 def elastic(overlap: float, radius: float, c: Any, force: float, factor: float) -> tuple[float, float, float]:
     """Return the force [N], the radius of the contact area [m], and twice the largest pull [N], as Thornton has it."""
-    root = cube_root(radius)
-    size = c.size * root * root
-    x = contact_radius_root(2.0 * radius * overlap / (size * size))
+    root = inverse_cube_root(radius)
+    x = contact_radius_root(c.per_depth * root * overlap)
     pull = c.pull * radius
-    cube = x * x * x
-    return 4.0 * pull * cube * (cube - 1.0), size * x * x, 2.0 * pull
+    square = x * x
+    cube = square * x
+    return 4.0 * pull * cube * (cube - 1.0), c.size * radius * root * square, 2.0 * pull
 
 
 def energy(overlap: float, radius: float, c: Any, elastic_energy: float) -> float:
     """Return the energy [J], 0 at the touch."""
-    root = cube_root(radius)
-    size = c.size * root * root
-    x = contact_radius_root(2.0 * radius * overlap / (size * size))
-    unit = c.pull * radius * size * size / (2.0 * radius)
+    root = inverse_cube_root(radius)
+    x, size = contact_radius_root(c.per_depth * root * overlap), c.size * radius * root
+    unit = 0.5 * c.pull * size * size
     return unit * (_shape(x) - _shape(TOUCH))
 
 
@@ -111,22 +116,19 @@ TOUCH = (2.0 / 3.0) ** (1.0 / 3.0)
 
 def gap(radius: float, c: Any) -> float:
     """Return how far a contact can be stretched [m]."""
-    root = cube_root(radius)
-    size = c.size * root * root
-    return c.stretch * size * size / (2.0 * SIXTH_ROOT * radius)
+    return c.stretch * c.size * c.size * cube_root(radius) / (2.0 * SIXTH_ROOT)
 
 
 def stiffness(radius: float, c: Any) -> float:
     """Return the stiffness where the force is 0 [N/m], 6/5 E a0: a bound without any load."""
-    root = cube_root(radius)
-    return 0.6 * c.modulus * c.size * root * root
+    return 0.6 * c.modulus * c.size * radius * inverse_cube_root(radius)
 
 
-def _values(pair: Pair) -> tuple[float, float, float]:
+def _values(pair: Pair) -> tuple[float, float, float, float]:
     work, modulus = pair.keys["work_of_adhesion"], pair.effective_modulus
     size = (4.5 * math.pi * work / modulus) ** (1.0 / 3.0)
     stretch = 1.0 if pair.keys["detach"] == "displacement" else LARGEST_PULL
-    return size, 1.5 * math.pi * work, stretch
+    return size, 2.0 / size**2, 1.5 * math.pi * work, stretch
 
 
 JKR = AdhesionPart(
@@ -144,7 +146,7 @@ JKR = AdhesionPart(
             choices=("displacement", "force"),
         ),
     ),
-    coefficients=("size", "pull", "stretch"),
+    coefficients=("size", "per_depth", "pull", "stretch"),
     values=_values,
     energies=(Energy("adhesion", None, "adhesion"),),
     elastic=elastic,
@@ -152,4 +154,5 @@ JKR = AdhesionPart(
     gap=gap,
     stiffness=stiffness,
 )
-"""``size`` is a0 over R^(2/3), ``pull`` F_c over R, ``stretch`` the largest distance over delta_c."""
+"""``size`` is a0 over R^(2/3), ``per_depth`` 2 over its square, ``pull`` F_c over R, ``stretch`` the largest distance
+over delta_c."""

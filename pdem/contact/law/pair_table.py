@@ -5,7 +5,7 @@ A wall is a material like any other; a rigid one has an infinite modulus.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class ContactParameters(NamedTuple):
         Over the smaller radius.
     tensors : array
         Inverse mass tensors of particles by row, flat, see `pdem.motion.inverse_masses`; empty without clusters.
+    images : (ROWS, 3) array or None
+        Of a box that deforms, at the end of the step; see `pdem.foundation.box_images`.
+    sums : tuple of 2
+        Fields of `pdem.contact.pairs.box_sums.BoxSums`, of a box that deforms.
     """
 
     density: NDArray[np.float64]
@@ -47,6 +51,8 @@ class ContactParameters(NamedTuple):
     step: float
     largest_overlap: float
     tensors: NDArray[np.float64] = NO_TENSORS
+    images: NDArray[np.float64] | None = None
+    sums: tuple[Any, Any] = (None, None)
 
 
 def pair_table(

@@ -9,7 +9,7 @@ summed. Within a chunk of candidates the two differ by a constant. Force index 0
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -156,6 +156,10 @@ class StepParameters(NamedTuple):
         Inverse mass tensors of particles by row, flat; empty without clusters.
     period, frequency : (3,) arrays
         Length of periodic axes [m], 0 on open ones, and its inverse or 0.
+    images : (ROWS, 3) array or None
+        In place of these if the box deforms, see `pdem.foundation.box_images`.
+    ways, limbs : arrays or None
+        What is summed over contacts in a box that deforms, see `pdem.contact.pairs.box_sums.BoxSums`.
     """
 
     dt: float
@@ -166,6 +170,9 @@ class StepParameters(NamedTuple):
     tensors: NDArray[np.float64]
     period: NDArray[np.float64]
     frequency: NDArray[np.float64]
+    images: Any
+    ways: Any
+    limbs: Any
 
 
 def parameters_of(
@@ -174,7 +181,7 @@ def parameters_of(
     """Return the numbers of a step, of a box with period and frequency as in `StepParameters`."""
     return StepParameters(
         contact.dt, 1.0 / contact.step, contact.largest_overlap, float(len(contact.density)),
-        contact.table.reshape(-1), contact.tensors, *box,
+        contact.table.reshape(-1), contact.tensors, *box, contact.images, *contact.sums,
     )  # fmt: skip
 
 
@@ -189,7 +196,7 @@ class Kick(NamedTuple):
         For how long forces act on the velocities [s], 0 for not at all.
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once. Columns are not written then.
-    gravity, free, sides : arrays
+    gravity, free, sides, box : arrays
         See `pdem.motion.integration.Motion`.
     reference, skin, inverse_inertia : arrays
         See `pdem.motion.integration.FixedColumns`.
@@ -202,6 +209,7 @@ class Kick(NamedTuple):
     gravity: NDArray[np.float64]
     free: NDArray[np.float64]
     sides: NDArray[np.float64]
+    box: NDArray[np.float64] | None
     reference: NDArray[np.float64]
     skin: NDArray[np.float64]
     inverse_inertia: NDArray[np.float64]
@@ -234,7 +242,7 @@ def kick_of(
     ahead : bool
         Whether the next step, twice as long as `half`, is begun at once.
     """
-    return Kick(*wall, half, ahead, *motion, *fixed)
+    return Kick(*wall, half, ahead, motion.gravity, motion.free, motion.sides, motion.box, *fixed)
 
 
 class ParticleArrays(NamedTuple):
@@ -244,14 +252,15 @@ class ParticleArrays(NamedTuple):
     ----------
     packed : array
         Flat, see `pdem.motion.integration.PACKED`.
-    image : (n, 3) int32 array
-        Lengths of the periodic box travelled.
+    image, box_work : (n, 3) int32 and (n,) arrays
+        See `pdem.motion.integration.Travel`.
     position, velocity, angular_velocity, force, torque : (n, 3) arrays
         The last two are written only where the next step does not begin at once.
     """
 
     packed: NDArray[np.float64]
     image: NDArray[np.int32]
+    box_work: NDArray[np.float64]
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
     angular_velocity: NDArray[np.float64]

@@ -314,7 +314,7 @@ class PairContacts:
                 self.kernel_candidates(particles), Rows(self._start, self._entry, self._touching),
                 Schedule(True, *scheduled), Schedule(False, *scheduled),
                 ParticleArrays(
-                    self._packed, column("image"), *(column(name) for name in (*_MOVING, "force", "torque"))
+                    self._packed, *map(column, ("image", "box_work", *_MOVING, "force", "torque"))
                 ),
             ))  # fmt: skip
         return self._views

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.contact.law.contact_law import BOX_WORK
 from pdem.contact.law.parts import Step
 from pdem.contact.pairs.arguments import (
     Candidates,
@@ -27,11 +28,12 @@ from pdem.contact.pairs.arguments import (
     Schedule,
     StepParameters,
 )
+from pdem.contact.pairs.box_sums import box_sums_of
 from pdem.contact.pairs.force_sums import sum_and_advance
 from pdem.contact.pairs.history import begin_history, history_of, move_history, prefetch_history
 from pdem.contact.pairs.history_kernels import SPARE, UNORDERED, capacity_for, chunk_range
 from pdem.contact.pairs.law_stages import stages_of
-from pdem.contact.pairs.layout import BLOCK, WORK
+from pdem.contact.pairs.layout import BLOCK, WORK, history_place
 from pdem.contact.pairs.runs import (
     BEGIN,
     CODE,
@@ -47,6 +49,7 @@ from pdem.contact.pairs.runs import (
 )
 from pdem.contact.pairs.stages import (
     NO_MATERIALS,
+    add_box_work,
     contact_geometry,
     contact_kinematics,
     gather_coefficients,
@@ -206,6 +209,8 @@ def fill_lanes(begin: int, count: int, candidate: int, contacts: Contacts) -> No
 def evaluation_of(law: ContactLaw) -> Any:
     """Make the function that evaluates the law of all contacts of a chunk, stage by stage, a block at a time."""
     stages, coefficients, clusters = stages_of(law), law.width, law.has_clusters
+    counts_box_work, (width, column) = law.has(BOX_WORK), (law.columns, history_place(law.place(BOX_WORK)))
+    deforms, add_box_sums = law.deforms, box_sums_of(law)
 
     @inlined_closure
     def evaluate_law(
@@ -226,6 +231,11 @@ def evaluation_of(law: ContactLaw) -> Any:
             if contact_kinematics(at, many, parameters, materials, work) > 0:
                 materials = gather_coefficients(at, many, coefficients, parameters.coefficients, work)
             stages(at, h, many, step, work, contacts.history)
+            if counts_box_work:
+                add_box_work(at, h, many, parameters, work, (contacts.history, width, column))
+            if deforms and len(parameters.limbs) > 0:
+                real = min(BLOCK, chunks.contacts[chunk] - block)
+                add_box_sums(at, h, real, candidates, contacts, parameters, work, at // WORK)
         if whole > 0:
             block = (whole - 1) & -BLOCK
             scatter_forces(at, begin + block - behind, whole - block, work, contacts.forces)

@@ -12,7 +12,7 @@ from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW, TORQUE_I, TORQUE_J, WO
 from pdem.detection.neighbours import sort_row
 from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 from pdem.foundation.vectors import put3
-from pdem.motion.integration import FINE, FixedColumns, Motion, move, unpack_particle
+from pdem.motion.integration import FINE, FixedColumns, Motion, Travel, move, unpack_particle
 from pdem.motion.moving_blocks import BLOCK, FX, INVERSE_INERTIA, SKIN, TX, X0, move_block
 from pdem.simd.places import ROW, offset
 from pdem.simd.row_sums import row_sum
@@ -72,9 +72,9 @@ def kick_particle(p: int, force: Vector, torque: Vector, kick: Kick, particles: 
     """End the step of a particle, and write its columns."""
     write_force(p, force, torque, particles)
     move(
-        p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides),
-        FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), particles.image, particles.packed, force, torque,
-        0 if kick.half == 0.0 else 1, False,
+        p, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides, kick.box),
+        FixedColumns(kick.reference, kick.skin, kick.inverse_inertia), Travel(particles.image, particles.box_work),
+        particles.packed, force, torque, 0 if kick.half == 0.0 else 1, False,
     )  # fmt: skip
     unpack_particle(p, particles.packed, particles.position, particles.velocity, particles.angular_velocity)
 
@@ -113,8 +113,8 @@ def sum_and_advance(
                 kick_particle(p, force, torque, kick, particles)
         if kick.ahead:
             moved = move_block(
-                at, block, count, order, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides), particles.image,
-                particles.packed, work,
+                at, block, count, order, 2.0 * kick.half, Motion(kick.gravity, kick.free, kick.sides, kick.box),
+                Travel(particles.image, particles.box_work), particles.packed, work,
             )  # fmt: skip
             code = max(code, moved)
     return code

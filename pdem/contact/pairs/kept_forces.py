@@ -19,7 +19,8 @@ from pdem.containers.particles import Particles
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
 from pdem.foundation.sums import ExactSums
-from pdem.motion.integration import HIGHEST, LOWEST, PLACE, SPEED, SPIN, FixedColumns, Motion
+from pdem.motion.displacement import HIGHEST, LOWEST
+from pdem.motion.integration import PLACE, SPEED, SPIN, FixedColumns, Motion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ number of that contact. Places are unsigned, see `pdem.contact.pairs.evaluate`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from pdem.contact.pairs.layout import (
     BLOCK,
     COEFFICIENTS,
     CONTACT_X,
+    FORCE_J_X,
     FORCE_ROW,
     INERTIA,
     INVERSE_MASS,
@@ -54,6 +55,7 @@ from pdem.contact.pairs.layout import (
     X_J,
     row_of,
 )
+from pdem.foundation.box_images import nearest_motion, nearest_way, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
@@ -94,16 +96,34 @@ def gather_positions(
 
 
 @inlined
-def distance_vector(
-    work: NDArray[np.float64], w: int, period: NDArray[np.float64], frequency: NDArray[np.float64]
+def shortest_way(
+    d: Vector, period: NDArray[np.float64], frequency: NDArray[np.float64], images: Any
 ) -> Vector:
-    """Return the vector from the lower to the nearest image of the higher centre [m]."""
-    dx, dy, dz = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
+    """Return the way from a centre to the nearest image of another, for that to any [m]."""
+    if images is not None:
+        return nearest_way(d, images)
     return (
-        nearest_image(dx, period[0], frequency[0]),
-        nearest_image(dy, period[1], frequency[1]),
-        nearest_image(dz, period[2], frequency[2]),
+        nearest_image(d[0], period[0], frequency[0]),
+        nearest_image(d[1], period[1], frequency[1]),
+        nearest_image(d[2], period[2], frequency[2]),
     )
+
+
+@inlined
+def relative_motion(
+    d: Vector, v: Vector, period: NDArray[np.float64], frequency: NDArray[np.float64], images: Any
+) -> tuple[Vector, Vector]:
+    """Return way [m] and relative velocity [m/s] to the nearest image of another centre, for those to any."""
+    if images is not None:
+        return nearest_motion(d, v, images)
+    return shortest_way(d, period, frequency, images), v
+
+
+@inlined
+def distance_vector(work: NDArray[np.float64], w: int, parameters: StepParameters) -> Vector:
+    """Return the vector from the lower to the nearest image of the higher centre [m]."""
+    d = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
+    return shortest_way(d, parameters.period, parameters.frequency, parameters.images)
 
 
 @inlined
@@ -118,7 +138,7 @@ def mark_candidates(
     for c in range(count):
         k, w = offset(first, c), offset(at, c)
         ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
-        d = distance_vector(work, w, parameters.period, parameters.frequency)
+        d = distance_vector(work, w, parameters)
         squared = dot3(d, d)
         reach = ri + rj
         close = max(reach - parameters.largest_overlap * min(ri, rj), 0.0)
@@ -163,8 +183,11 @@ def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDAr
     for c in range(count):
         w = offset(at, c)
         reach = work[w + RADIUS_I] + work[w + RADIUS_J]
-        v = minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE))
-        d = distance_vector(work, w, parameters.period, parameters.frequency)
+        d, v = relative_motion(
+            minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE)),
+            minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE)),
+            parameters.period, parameters.frequency, parameters.images,
+        )  # fmt: skip
         distance = max(square_root(dot3(d, d)), TINY)
         m = d[0] - 0.5 * dt * v[0], d[1] - 0.5 * dt * v[1], d[2] - 0.5 * dt * v[2]
         middle = max(square_root(dot3(m, m)), TINY)
@@ -257,6 +280,23 @@ def gather_coefficients(
         for column in range(width):
             work[w + COEFFICIENTS[0] + np.uint64(BLOCK * column)] = coefficients[base + column]
     return first if same else NO_MATERIALS
+
+
+@inlined_geometry
+def add_box_work(
+    at: int, first: int, count: int, parameters: StepParameters, work: NDArray[np.float64], accounts: tuple[Any, ...]
+) -> None:  # fmt: skip
+    """Add what the deformation of the box does to contacts in the step: by their forces along their branches.
+
+    `first` is the history index of the first contact; `accounts` are the histories, their width and the column.
+    """
+    history, width, column = accounts
+    for c in range(count):
+        w, h = offset(at, c), offset(width * first, c)
+        n, length = get3(work, w + NORMAL_X, STRIDE), work[w + ARM_I] + work[w + ARM_J]
+        branch = length * n[0], length * n[1], length * n[2]
+        done = power(get3(work, w + FORCE_J_X, STRIDE), branch, parameters.images)
+        history[h + column] += done * parameters.dt
 
 
 @inlined

@@ -8,7 +8,7 @@ from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.elastic import gap_of
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK, row_of
-from pdem.foundation.geometry_kernels import nearest_image
+from pdem.contact.pairs.stages import shortest_way
 from pdem.foundation.kernel_factory import inlined_exactly
 from pdem.foundation.vectors import exact_dot3, square_root
 from pdem.motion.integration import MATERIAL, PLACE, SIZE
@@ -44,12 +44,11 @@ def lasts_of(law: ContactLaw) -> Any:
         allowed = gap(
             carried, ri * rj / (ri + rj), coefficients_of(parameters.coefficients, width * pair), ()
         )
-        period, frequency = parameters.period, parameters.frequency
-        d = (
-            nearest_image(packed[j + PLACE] - packed[i + PLACE], period[0], frequency[0]),
-            nearest_image(packed[j + PLACE + 1] - packed[i + PLACE + 1], period[1], frequency[1]),
-            nearest_image(packed[j + PLACE + 2] - packed[i + PLACE + 2], period[2], frequency[2]),
-        )
+        way = (
+            packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],
+            packed[j + PLACE + 2] - packed[i + PLACE + 2],
+        )  # fmt: skip
+        d = shortest_way(way, parameters.period, parameters.frequency, parameters.images)
         return square_root(exact_dot3(d, d)) <= ri + rj + allowed
 
     return lasts

@@ -50,6 +50,8 @@ class WallParameters(NamedTuple):
         By row of that: with which power of the overlap elastic forces grow.
     tensors : array
         Inverse mass tensors of particles by row, flat; empty without clusters.
+    images : (ROWS, 3) array or None
+        Of a box that deforms, see `pdem.foundation.box_images`.
     """
 
     dt: float
@@ -60,6 +62,7 @@ class WallParameters(NamedTuple):
     coefficients: NDArray[np.float64]
     powers: NDArray[np.float64]
     tensors: NDArray[np.float64]
+    images: Any
 
 
 class WallMotion(NamedTuple):

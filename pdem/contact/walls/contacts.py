@@ -211,7 +211,7 @@ class WallContacts:
         near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
         given = tuple(WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
-            contact.table.reshape(-1), contact.powers, contact.tensors,
+            contact.table.reshape(-1), contact.powers, contact.tensors, contact.images,
         ))  # fmt: skip
         fixed, facets = self._fixed_arguments(), tuple(self._near_facets(packed))
         rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])

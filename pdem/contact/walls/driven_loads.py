@@ -5,17 +5,15 @@ Exact sums, because they feed back: a driven wall moves with the same bits on an
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.contact.law.coefficients import coefficients_reader
 from pdem.contact.law.contact_law import OVERLAP
-from pdem.contact.law.elastic import stiffness_of
+from pdem.contact.law.resistance import against, resistance_of
 from pdem.foundation.geometry_kernels import sphere_mass
-from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
+from pdem.foundation.kernel_factory import versioned_kernel
 from pdem.foundation.sums import LIMBS, add_exactly, normalise
 
 if TYPE_CHECKING:
@@ -61,35 +59,13 @@ class Spheres(NamedTuple):
     density: NDArray[np.float64]
 
 
-def _resistance_of(law: ContactLaw) -> Any:
-    """Make the function that returns stiffness and damping of a contact, and tangential over normal stiffness."""
-    stiffness_at, coefficients_of, width = (
-        stiffness_of(law),
-        coefficients_reader(law, range(law.width)),
-        law.width,
-    )
-    has_spring, relaxes = law.is_spring, law.relaxes
-
-    @inlined_closure
-    def resistance(
-        overlap: float, radius: float, mass: float, pair: int, table: NDArray[np.float64]
-    ) -> tuple[float, float, float]:
-        k = coefficients_of(table, width * pair)
-        stiffness = stiffness_at(overlap, radius, k, ())
-        ratio = k.ratio if has_spring else 0.0
-        damping = 2.0 * k.damping * math.sqrt(mass * stiffness)
-        return stiffness, damping + k.relaxation * stiffness if relaxes else damping, ratio
-
-    return resistance
-
-
 @cache
 def driven_kernel(law: ContactLaw) -> Any:
     """Make the kernel that adds the `DRIVEN_LOADS` of all contacts with driven walls to exact sums.
 
     As `pdem.contact.walls.evaluate.add_loads` does; it takes the pair table, flat, besides.
     """
-    resistance, may_pull = _resistance_of(law), law.may_pull
+    resistance, may_pull = resistance_of(law), law.may_pull
 
     @versioned_kernel(law.version)
     def add_driven_loads(
@@ -131,9 +107,10 @@ def driven_kernel(law: ContactLaw) -> Any:
                 overlap = history[h + OVERLAP] if may_pull else max(history[h + OVERLAP], 0.0)
                 mass = sphere_mass(spheres.density[spheres.material[p]], spheres.radius[p])
                 pair = spheres.material[p] * materials + walls.material[w]
-                stiffness, damping, ratio = resistance(overlap, spheres.radius[p], mass, pair, coefficients)
-                add_exactly(limbs[row + 6], stiffness * (straight + ratio * aside))
-                add_exactly(limbs[row + 7], damping * (straight + math.sqrt(ratio) * aside))
+                found = resistance(overlap, spheres.radius[p], mass, pair, coefficients)
+                stiffness, damping = against(found, straight, aside)
+                add_exactly(limbs[row + 6], stiffness)
+                add_exactly(limbs[row + 7], damping)
 
     return add_driven_loads
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.contact.geometry.surface_arrays import Found, SurfaceArrays
+from pdem.contact.law.contact_law import BOX_WORK
 from pdem.contact.law.parts import Step
 from pdem.contact.pairs.law_stages import stages_of
 from pdem.contact.pairs.layout import BLOCK
@@ -21,6 +22,7 @@ from pdem.contact.walls.kinematics import surface_velocity, walls_kinematics
 from pdem.contact.walls.search import TILE, share_of, tile_at
 from pdem.contact.walls.stages import (
     WALL_COLUMNS,
+    add_box_work_at_walls,
     clear_totals,
     gather_geometry,
     gather_of,
@@ -50,6 +52,7 @@ def evaluation_of(law: ContactLaw) -> Any:
     stages, gather, scatter, width, coefficients, clusters = (
         stages_of(law), gather_of(law), scatter_of(law), law.columns, law.width, law.has_clusters
     )  # fmt: skip
+    counts_box_work, column = law.has(BOX_WORK), BLOCK * law.place(BOX_WORK)
 
     @inlined_closure
     def evaluate_wall_law(
@@ -75,6 +78,8 @@ def evaluation_of(law: ContactLaw) -> Any:
             if others > 0:
                 materials = gather_coefficients(at, many, coefficients, parameters.coefficients, work.columns)
             stages(at, slot, many, step, work.columns, work.history)
+            if counts_box_work:
+                add_box_work_at_walls(at, history + column, place, many, parameters, near.packed, work)
             scatter(at, history, place, many, parameters.dt, work, now)
             scatter_wall_forces(at, place, min(BLOCK, count - block), work)
         return materials

@@ -44,11 +44,12 @@ from pdem.contact.pairs.layout import (
     row_of,
 )
 from pdem.contact.pairs.stages import ONE, THREE, TWO
+from pdem.foundation.box_images import CENTRE, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import exact_cross3, exact_dot3, exact_minus3, get3, put3, square_root
-from pdem.motion.integration import PACKED
+from pdem.motion.integration import PACKED, PLACE
 from pdem.motion.inverse_masses import inverse_mass_along
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns
@@ -259,6 +260,26 @@ def add_wall_work(at: int, block: int, count: int, dt: float, ledger: bool, work
             )
             numbers[w + WALL_WORK_DONE] += numbers[w + COUNTED] * power * dt
         work.history[h + H_OVERLAP] = numbers[w + OVERLAP_ENERGETIC]
+
+
+@inlined_geometry
+def add_box_work_at_walls(
+    at: int, account: int, first: int, count: int, parameters: WallParameters, packed: NDArray[np.float64],
+    work: WallWork,
+) -> None:  # fmt: skip
+    """Add what the deformation of the box does in the step: it pushes particles along walls, which it leaves alone.
+
+    `account` is where the column of the account begins in `work.history`.
+    """
+    numbers, images = work.columns, parameters.images
+    for c in range(count):
+        w, row = offset(at, c), row_of(work.particle[offset(first, c)]) + PLACE
+        from_centre = (
+            packed[row] - images[CENTRE, 0], packed[row + 1] - images[CENTRE, 1],
+            packed[row + 2] - images[CENTRE, 2],
+        )  # fmt: skip
+        done = power(get3(numbers, w + FORCE_J_X, STRIDE), from_centre, images)
+        work.history[offset(account, c)] += done * parameters.dt
 
 
 def scatter_of(law: ContactLaw) -> Any:

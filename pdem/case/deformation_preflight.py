@@ -1,0 +1,88 @@
+"""What `pdem check` says of a box that deforms: how far it gets, and whether steps resolve it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.case.deformation import AXES, deformation_in, deformations, deforms
+from pdem.case.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pdem.case.model import Case
+    from pdem.case.population import Population
+
+FASTEST = 0.1
+"""Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
+
+
+def deformation_findings(case: Case, particles: Population, step: float) -> Iterator[Finding]:
+    """Yield findings on the deformation of the box of a case, with a time step [s]."""
+    if not deforms(case):
+        return
+    lengths, shear = list(_lengths(case)), 0.0
+    for number, time in _intervals(case):
+        wanted = deformation_in(case, number)
+        for axis, one in wanted.axes.items():
+            lengths[AXES.index(axis)] *= math.exp(min((one.strain_rate or 0.0) * time, 100.0))
+        shear += 0.0 if wanted.shear is None else (wanted.shear.rate or 0.0) * time
+    if not case.stages:
+        shown = ", ".join(f"{length:.4g}" for length in lengths[: case.domain.dimension])
+        text = f"the box {deformation_in(case, -1)}; at time.end it is {shown} m long"
+        yield Finding("info", "deformation", text + (f", sheared by {shear:.4g}" if shear else ""))
+    yield from _too_small(case, particles, lengths)
+    yield from _too_fast(case, particles, step)
+
+
+def _lengths(case: Case) -> list[float]:
+    return np.subtract(case.domain.upper, case.domain.lower).tolist()
+
+
+def _intervals(case: Case) -> list[tuple[int, float]]:
+    """Return the stages of a case and how long they last [s], as far as that is known before the run."""
+    if not case.stages:
+        return [(-1, case.time.end)]
+    found, left = [], case.time.end
+    for number, stage in enumerate(case.stages):
+        if stage.until is not None:
+            break
+        length = left if stage.end is None else min(stage.end, left)
+        found.append((number, length))
+        left -= length
+    return found
+
+
+def _too_small(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
+    if not particles.count:
+        return
+    least = 4.0 * float(particles.radii.max())
+    for axis, length in enumerate(lengths):
+        if case.domain.periodic[axis] and length < least:
+            text = (
+                f"would make the box {length:.4g} m long along {AXES[axis]}, less than two of the largest diameters "
+                f"({least:.4g} m): the run stops before; end it earlier, or begin with a larger box"
+            )
+            yield Finding("warning", "deformation", text)
+
+
+def _too_fast(case: Case, particles: Population, step: float) -> Iterator[Finding]:
+    """Warn where the box moves its sides farther in a step than grains can follow."""
+    if not particles.count:
+        return
+    smallest, lengths = float(particles.radii.min()), _lengths(case)
+    for where, one in deformations(case):
+        ways = [abs(rate.strain_rate or 0.0) * lengths[AXES.index(axis)] for axis, rate in one.axes.items()]
+        if one.shear is not None:
+            ways.append(abs(one.shear.rate or 0.0) * lengths[AXES.index(one.shear.gradient_along)])
+        way = 0.5 * step * max(ways, default=0.0)
+        if way > FASTEST * smallest:
+            stage = "" if where[0] == "domain" else f" of stage {case.stages[int(where[1])].name}"
+            text = (
+                f"the deformation{stage} moves grains at the sides of the box by {way / smallest:.3g} of the smallest "
+                f"radius in a step (a run stops above 1): deform more slowly, or reduce time.step"
+            )
+            yield Finding("error" if way > smallest else "warning", "deformation", text)

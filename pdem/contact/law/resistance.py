@@ -1,0 +1,48 @@
+"""How much a contact resists displacements of its bodies: stiffness and damping, for what moves by its load."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pdem.contact.law.coefficients import coefficients_reader
+from pdem.contact.law.elastic import stiffness_of
+from pdem.foundation.kernel_factory import inlined_closure
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+
+
+def resistance_of(law: ContactLaw) -> Any:
+    """Make the function that returns stiffness and damping of a contact, and tangential over normal stiffness.
+
+    It takes overlap, effective radius and mass, the row of the pair table, and that table, flat.
+    """
+    stiffness_at, width = stiffness_of(law), law.width
+    coefficients_of = coefficients_reader(law, range(law.width))
+    has_spring, relaxes = law.is_spring, law.relaxes
+
+    @inlined_closure
+    def resistance(
+        overlap: float, radius: float, mass: float, pair: int, table: NDArray[np.float64]
+    ) -> tuple[float, float, float]:
+        k = coefficients_of(table, width * pair)
+        stiffness = stiffness_at(overlap, radius, k, ())
+        ratio = k.ratio if has_spring else 0.0
+        damping = 2.0 * k.damping * math.sqrt(mass * stiffness)
+        return stiffness, damping + k.relaxation * stiffness if relaxes else damping, ratio
+
+    return resistance
+
+
+@inlined_closure
+def against(found: tuple[float, float, float], straight: float, aside: float) -> tuple[float, float]:
+    """Return stiffness and damping against a displacement, from squares of its parts along and across the normal.
+
+    `found` is what the function of `resistance_of` returns.
+    """
+    stiffness, damping, ratio = found
+    return stiffness * (straight + ratio * aside), damping * (straight + math.sqrt(ratio) * aside)

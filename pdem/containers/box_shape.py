@@ -1,0 +1,87 @@
+"""The shape of a box at one time, as searches and ranks need it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+UPRIGHT = -1
+"""In place of the gradient axis of a box that does not lean."""
+
+
+class BoxShape(NamedTuple):
+    """Corner and period vectors of a box whose faces are at right angles.
+
+    Along the gradient axis of a box that leans it repeats with an offset along another axis: Lees-Edwards images.
+
+    Attributes
+    ----------
+    lower, period : (3,) arrays
+        Corner, and length of periodic axes or 0 [m].
+    gradient, velocity : int
+        The axis across which the box leans, and the one along which it does; `UPRIGHT` for one that does not.
+    across : (3,) array
+        The period vector across that axis [m]; zeros for a box that does not lean.
+    """
+
+    lower: Floats
+    period: Floats
+    gradient: int
+    velocity: int
+    across: Floats
+
+    @classmethod
+    def upright(cls, lower: Floats, period: Floats) -> BoxShape:
+        """Return a box that does not lean."""
+        return cls(
+            np.asarray(lower, np.float64), np.asarray(period, np.float64), UPRIGHT, UPRIGHT, np.zeros(3)
+        )
+
+    @property
+    def leans(self) -> bool:
+        """Whether images across the gradient axis are beside where they would be."""
+        return self.gradient != UPRIGHT
+
+    def nearest(self, way: Floats) -> Floats:
+        """Return the shortest of the ways (n, 3) between all images of two places [m]."""
+        shortest = way
+        if self.leans:
+            turns = np.round(way[:, self.gradient] / self.period[self.gradient])
+            shortest = way - turns[:, None] * self.across
+        inverse = np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
+        found: Floats = shortest - self.period * np.round(shortest * inverse)
+        return found
+
+    def wrapped(self, position: Floats) -> tuple[Floats, Floats]:
+        """Return the images (n, 3) in the box of some places [m], and how many period vectors were taken off (n, 3)."""
+        place, turns = position.copy(), np.zeros(position.shape)
+        inverse = np.divide(1.0, self.period, out=np.zeros(3), where=self.period > 0.0)
+        if self.leans:
+            turns[:, self.gradient] = np.floor(
+                (place - self.lower)[:, self.gradient] * inverse[self.gradient]
+            )
+            place = place - turns[:, self.gradient, None] * self.across
+        others = np.floor((place - self.lower) * inverse)
+        if self.leans:
+            others[:, self.gradient] = 0.0
+        return place - self.period * others, turns + others
+
+    @property
+    def vectors(self) -> Floats:
+        """Period vectors, one in each row (3, 3) [m]."""
+        vectors = np.diag(self.period)
+        if self.leans:
+            vectors[self.gradient] = self.across
+        return vectors
+
+    def images(self) -> Floats:
+        """Return the ways (m, 3) from a place to its images in the box and the boxes beside it, 0 the first [m]."""
+        sides = [(0, -1, 1) if length > 0.0 else (0,) for length in self.period]
+        return np.array(list(product(*sides)), np.float64) @ self.vectors

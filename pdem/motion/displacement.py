@@ -1,0 +1,82 @@
+"""The drift of a sphere: its displacement, periodic sides, and whether lists still hold for where it is then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.foundation.box_images import own_velocity, power, way_from_reference, wrapped
+from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.foundation.vectors import Vector
+
+LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
+"""Rows of the sides of a box, shape (5, 3): its corner [m]; the length of periodic axes [m], 0 on open ones, and its
+inverse or 0; limits beyond which a particle is gone [m]."""
+
+
+@inlined_geometry
+def move_along(
+    axis: int, displacement: float, before: float, reference: float, sides: NDArray[np.float64]
+) -> tuple[float, float, float, bool]:
+    """Displace the centre of a sphere along one axis of the box.
+
+    Returns its new coordinate, wrapped on a periodic axis; the number of periods that were taken off it; its distance
+    from the reference; and whether the sphere has left the box along this axis.
+    """
+    x = before + displacement
+    periods = np.floor((x - sides[LOWER, axis]) * sides[FREQUENCY, axis])
+    x -= sides[PERIOD, axis] * periods
+    away = nearest_image(x - reference, sides[PERIOD, axis], sides[FREQUENCY, axis])
+    return x, periods, away, (x < sides[LOWEST, axis]) | (x > sides[HIGHEST, axis])
+
+
+@inlined_geometry
+def drifted(
+    way: Vector, place: Vector, velocity: Vector, reference: Vector, sides: NDArray[np.float64], box: Any
+) -> tuple[Vector, Vector, Vector, float, bool]:
+    """Displace the centre of a sphere, and wrap it where axes are periodic.
+
+    Returns its new place, its velocity, which another image of a box that deforms may have, the numbers of lengths that
+    were taken off, the square of its distance from the reference, and whether it has left the box.
+    """
+    if box is None:
+        x, tx, dx, left = move_along(0, way[0], place[0], reference[0], sides)
+        y, ty, dy, right = move_along(1, way[1], place[1], reference[1], sides)
+        z, tz, dz, down = move_along(2, way[2], place[2], reference[2], sides)
+        return (x, y, z), velocity, (tx, ty, tz), dx * dx + dy * dy + dz * dz, left | right | down
+    there = place[0] + way[0], place[1] + way[1], place[2] + way[2]
+    lower = sides[LOWER, 0], sides[LOWER, 1], sides[LOWER, 2]
+    x, v, turns = wrapped(there, velocity, lower, box)
+    d = way_from_reference(x, reference, box)
+    gone = (
+        (x[0] < sides[LOWEST, 0]) | (x[0] > sides[HIGHEST, 0]) | (x[1] < sides[LOWEST, 1])
+        | (x[1] > sides[HIGHEST, 1]) | (x[2] < sides[LOWEST, 2]) | (x[2] > sides[HIGHEST, 2])
+    )  # fmt: skip
+    return x, v, turns, d[0] * d[0] + d[1] * d[1] + d[2] * d[2], gone
+
+
+@inlined_geometry
+def box_work_of(x: Vector, v: Vector, inverse_mass: float, dt: float, box: Any) -> float:
+    """Return what the deformation of the box does in a step on the motion of a sphere relative to it [J].
+
+    That loses momentum as the box grows, as a gas does that drives its walls.
+    """
+    if box is None:
+        return 0.0
+    own = own_velocity(x, v, box)
+    return dt * power(own, own, box) / inverse_mass
+
+
+@inlined_geometry
+def went_too_far(a: float, b: float, c: float, away: float, radius: float) -> bool:
+    """Tell whether the displacement (a, b, c) of a sphere is longer than its radius, or its new position is not finite.
+
+    `away` is the square of the distance of the new position from the reference. Times zero it adds nothing if it is
+    finite; else the sum is NaN, and the comparison says that the sphere went too far.
+    """
+    return not (a * a + b * b + c * c + 0.0 * away <= radius * radius)

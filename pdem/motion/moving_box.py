@@ -1,0 +1,300 @@
+"""The periodic box of a run that deforms: its lengths, how it leans, and how particles move with it.
+
+The box is a gradient of velocity, the same everywhere: ``v = L (x - c)`` with its centre c. Particles are at places in
+space and move by Newton's law; their images move with the box. Where the gradient changes, every particle gets the
+velocity that the box has gained at its place, ``(L' - L) (x - c)``. With it a bed follows the box as a whole from the
+first step on, instead of being pushed by what comes across its sides; images stay images, since the kick of an image is
+that of the particle and the change of the velocity between them. What particles do besides, they do by their contacts.
+
+Between two changes, which are `EVERY` steps apart, the period vectors grow at constant speeds: then images move as
+straight on as particles do, and nothing but their velocities is needed. A constant rate of strain is met at the end of
+each of these intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.containers.box_shape import UPRIGHT, BoxShape
+from pdem.foundation import box_images as rows
+from pdem.foundation.geometry_kernels import geometry_kernel
+from pdem.motion.displacement import FREQUENCY, HIGHEST, LOWER, LOWEST, PERIOD
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+EVERY = 10
+"""Steps between two changes of the speeds of a box."""
+
+
+class Rates(NamedTuple):
+    """Rates at which a box deforms [1/s]: of the strain along each axis, positive where it grows, and of the shear."""
+
+    strain: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    shear: float = 0.0
+
+    @property
+    def constant(self) -> bool:
+        """Whether period vectors grow at constant speeds: nothing but a shear."""
+        return not any(self.strain)
+
+
+REST = Rates()
+
+
+@dataclass
+class BoxState:
+    """A box at one step, and how it goes on from there.
+
+    Attributes
+    ----------
+    step : int
+        From which on it goes on like this.
+    lengths, speeds : list of 3 float
+        Lengths [m], and how fast they grow [m/s].
+    offset, offset_speed : float
+        How far the image across the gradient axis is from straight above, all turns counted [m, m/s].
+    shear : float
+        Strain of the shear so far.
+    rates : Rates
+        By which the speeds were chosen.
+    """
+
+    step: int
+    lengths: list[float]
+    speeds: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    offset: float = 0.0
+    offset_speed: float = 0.0
+    shear: float = 0.0
+    rates: Rates = REST
+
+    def at(self, step: int, dt: float) -> BoxState:
+        """Return the box at a later step."""
+        time = (step - self.step) * dt
+        lengths = [length + time * speed for length, speed in zip(self.lengths, self.speeds, strict=True)]
+        return BoxState(
+            step, lengths, self.speeds, self.offset + time * self.offset_speed, self.offset_speed,
+            self.shear + time * self.rates.shear, self.rates,
+        )  # fmt: skip
+
+
+class MovingBox:
+    """The box of a run that deforms.
+
+    Parameters
+    ----------
+    lower, upper : (3,) sequences
+        Corners at time 0 [m].
+    periodic : three bool
+        Which axes are periodic.
+    dt : float
+        Time step [s].
+    velocity, gradient : int
+        Axes of the shear: along which the velocity is, and along which it changes; both `UPRIGHT` without any.
+
+    Attributes
+    ----------
+    state : BoxState
+        Since the last change.
+    begin : (3,) array
+        Lengths at time 0 [m].
+    centre : (3,) array
+        The point that stays where it is [m].
+    wanted : Rates or None
+        Rates from the next step on, if speeds change then.
+    looked : int
+        Step at which rates were chosen last, -1 before.
+    """
+
+    def __init__(
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        periodic: tuple[bool, bool, bool],
+        dt: float,
+        velocity: int = UPRIGHT,
+        gradient: int = UPRIGHT,
+    ) -> None:
+        first, last = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
+        self.begin, self.centre = last - first, 0.5 * (first + last)
+        self.periodic = list(map(bool, periodic))
+        self.dt, self.velocity, self.gradient = dt, velocity, gradient
+        self.state = BoxState(0, self.begin.tolist())
+        self.wanted: Rates | None = None
+        self.looked = -1
+        self._slots = _Slot(), _Slot()  # two, because a step may begin the next one
+        self._lists, self._numbers = np.append(self.begin, 0.0), np.zeros(16)
+        crossed = self.periodic.index(True)
+        axes = (crossed, crossed) if gradient == UPRIGHT else (velocity, gradient)
+        self._numbers[8:] = *self.centre, *self.periodic, *axes
+        self.adopt(self.state)
+
+    def adopt(self, state: BoxState) -> None:
+        """Go on from a state."""
+        self.state = state
+        self._numbers[:8] = *state.lengths, *state.speeds, state.offset, state.offset_speed
+        self._forget()
+
+    def at(self, step: int) -> BoxState:
+        """Return the box at a step, not before its last change."""
+        return self.state.at(step, self.dt)
+
+    def shape(self, step: int) -> BoxShape:
+        """Return its shape at a step."""
+        now = self.at(step)
+        period = np.where(self.periodic, now.lengths, 0.0)
+        lower = self.centre - 0.5 * np.array(now.lengths)
+        across = self.images(step)[rows.ACROSS].copy() if self.gradient != UPRIGHT else np.zeros(3)
+        return BoxShape(lower, period, self.gradient, self.velocity, across)
+
+    def volume(self, step: int, dimension: int) -> float:
+        """Return its volume [m^3], in two dimensions its area [m^2]."""
+        return math.prod(self.at(step).lengths[:dimension])
+
+    def strain(self, step: int) -> Floats:
+        """Return the logarithmic strain (3,) of each axis since time 0, positive where it has grown."""
+        return np.log(np.array(self.at(step).lengths) / self.begin)
+
+    def gradient_at(self, step: int) -> Floats:
+        """Return the gradient of the velocity of the box (3, 3) at a step [1/s]."""
+        return self.images(step)[rows.RATE : rows.RATE + 3].copy()
+
+    def image_velocities(self, step: int) -> Floats:
+        """Return how fast images move relative to each other, by period vector in each row (3, 3) [m/s]."""
+        images = self.images(step)
+        velocities = np.diag(images[rows.VELOCITY])
+        velocities[images[rows.ALONG] > 0.0] = images[rows.ACROSS_VELOCITY]
+        return velocities
+
+    def note_lists(self, step: int) -> None:
+        """Take note that lists were made for where particles are at a step."""
+        now = self.at(step)
+        self._lists[:] = *now.lengths, now.offset
+        self._forget()
+
+    def narrowest(self, step: int) -> float:
+        """Return the smallest factor, at most 1, by which the box has changed any distance since lists were made."""
+        return self._filled(step).narrowest
+
+    def farthest(self, step: int) -> float:
+        """Return how far the box has brought any place in it since lists were made, at most [m]."""
+        away = np.abs(self.images(step)[rows.STRETCH : rows.STRETCH + 3] - np.eye(3))
+        return float(np.linalg.norm(away @ (0.5 * self._lists[:3])))
+
+    def change(self, step: int, rates: Rates) -> Floats:
+        """Deform with other rates from a step on; return the change of the gradient of the velocity (3, 3) [1/s]."""
+        now, before = self.at(step), self.gradient_at(step)
+        time, lengths = EVERY * self.dt, now.lengths
+        grown = [growth(rate * time) for rate in rates.strain]
+        speeds = [
+            length * rate * factor for length, rate, factor in zip(lengths, rates.strain, grown, strict=True)
+        ]
+        offset_speed = 0.0
+        if self.gradient != UPRIGHT:
+            v, g = self.velocity, self.gradient
+            turning = 1.0 + 0.5 * time * (rates.strain[v] + rates.strain[g])
+            offset_speed = rates.strain[v] * grown[v] * now.offset + rates.shear * turning * lengths[g]
+        self.adopt(BoxState(step, lengths, speeds, now.offset, offset_speed, now.shear, rates))
+        return self.gradient_at(step) - before
+
+    def images(self, step: int) -> Floats:
+        """Return the rows of `pdem.foundation.box_images` at a step; those of the last two steps stay valid."""
+        return self._filled(step).images
+
+    def sides(self, step: int) -> Floats:
+        """Return the rows of `pdem.motion.displacement.LOWER` at a step; valid as long as `images`."""
+        return self._filled(step).sides
+
+    def set_limits(self, lowest: Floats, highest: Floats) -> None:
+        """Set the limits (3,) beyond which particles are gone, infinite along periodic axes [m]."""
+        for one in self._slots:
+            one.sides[LOWEST], one.sides[HIGHEST] = lowest, highest
+
+    def _forget(self) -> None:
+        for one in self._slots:
+            one.step = -1
+
+    def _filled(self, step: int) -> _Slot:
+        slot = self._slots[step & 1]
+        if slot.step != step:
+            slot.step = step
+            slot.narrowest = write_images(
+                self._numbers, (step - self.state.step) * self.dt, self._lists, slot.images, slot.sides
+            )
+        return slot
+
+
+class _Slot:
+    """Rows for kernels of one step."""
+
+    def __init__(self) -> None:
+        self.step, self.narrowest = -1, 1.0
+        self.images, self.sides = np.zeros((rows.ROWS, 3)), np.zeros((5, 3))
+
+
+@geometry_kernel
+def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats) -> float:
+    """Write all that kernels need to know of the box; return `MovingBox.narrowest`.
+
+    Parameters
+    ----------
+    numbers : (16,) array
+        Lengths, speeds, offset and its speed at the last change; centre; 1 or 0 for periodic axes; the axes of the
+        shear, that of the velocity first.
+    time : float
+        Since that change [s].
+    lists : (4,) array
+        Lengths and offset when lists were made.
+    images, sides : (`ROWS`, 3) and (5, 3) arrays
+        Written, see `pdem.foundation.box_images`, `pdem.motion.displacement.LOWER`; limits are left alone.
+    """
+    speeds, centre, periodic = numbers[3:6], numbers[8:11], numbers[11:14]
+    offset, offset_speed = numbers[6] + time * numbers[7], numbers[7]
+    v, g = int(numbers[14]), int(numbers[15])
+    images[:] = 0.0
+    narrowest = 1.0
+    for axis in range(3):
+        length = numbers[axis] + time * speeds[axis]
+        period = length if periodic[axis] > 0.0 else 0.0
+        inverse = 1.0 / length if periodic[axis] > 0.0 else 0.0
+        sides[LOWER, axis], sides[PERIOD, axis], sides[FREQUENCY, axis] = (
+            centre[axis] - 0.5 * length,
+            period,
+            inverse,
+        )
+        images[rows.CENTRE, axis] = centre[axis]
+        images[rows.RATE + axis, axis] = speeds[axis] / length
+        images[rows.STRETCH + axis, axis] = length / lists[axis]
+        narrowest = min(narrowest, length / lists[axis])
+        if axis == g:
+            images[rows.ALONG, axis], images[rows.ACROSS, axis] = inverse, period
+            images[rows.ACROSS_VELOCITY, axis], images[rows.TURNS, axis] = speeds[axis], 1.0
+        else:
+            images[rows.PERIOD, axis], images[rows.FREQUENCY, axis] = period, inverse
+            images[rows.VELOCITY, axis] = speeds[axis]
+    if v != g:
+        # whole lengths of the other axis make no difference to images
+        length, width = numbers[v] + time * speeds[v], numbers[g] + time * speeds[g]
+        turns = math.floor(offset / length + 0.5)
+        images[rows.ACROSS, v] = offset - turns * length
+        images[rows.ACROSS_VELOCITY, v] = offset_speed - turns * speeds[v]
+        images[rows.TURNS, v] = -turns
+        images[rows.RATE + v, g] = (offset_speed - speeds[v] / length * offset) / width
+        a, b = length / lists[v], width / lists[g]
+        lean = (offset - lists[3] * a) / lists[g]
+        images[rows.STRETCH + v, g] = lean
+        squares = a * a + b * b + lean * lean
+        both = math.sqrt(max(squares * squares - 4.0 * (a * b) * (a * b), 0.0))
+        narrowest = min(narrowest, math.sqrt(max(0.5 * (squares - both), 0.0)))
+    return narrowest
+
+
+def growth(x: float) -> float:
+    """Return ``(exp(x) - 1) / x`` for small x, the same on every processor."""
+    return 1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0)))

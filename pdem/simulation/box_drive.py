@@ -1,0 +1,28 @@
+"""How the box of a run is driven at present."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pdem.contact.pairs.box_sums import BoxSums
+from pdem.motion.box_servo import Targets
+from pdem.motion.moving_box import REST
+
+
+@dataclass
+class BoxDrive:
+    """How the box of a run is driven at present.
+
+    Attributes
+    ----------
+    targets : Targets
+        What shall become of it.
+    sums : BoxSums
+        What contacts of the last step have done to it, if it was looked at.
+    grain : tuple of 2 float
+        Mean diameter by mass [m] and mean density [kg/m^3] of the grains at the begin of the run; zeros before.
+    """
+
+    targets: Targets = field(default_factory=lambda: Targets(REST))
+    sums: BoxSums = field(default_factory=BoxSums.none)
+    grain: tuple[float, float] = (0.0, 0.0)

@@ -1,0 +1,150 @@
+"""A box that deforms, between steps: how fast it shall go on. Its state in checkpoints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.case.deformation import AXES, deformation_in, deforms, free_axes, shear_axes
+from pdem.containers.box_shape import UPRIGHT
+from pdem.motion.box_servo import Targets, chosen_rates, inertial_rate
+from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
+from pdem.simulation.box_stress import mean_grain, measured_stress
+from pdem.simulation.insertion_source import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pdem.case.deformation_sections import Deformation
+    from pdem.case.model import Case
+    from pdem.case.schema import CaseData
+    from pdem.simulation.setup import Constants
+    from pdem.simulation.system import System
+
+BOX = "box"
+"""Name of the group of a checkpoint with the state of a box that deforms."""
+
+
+def box_of(case: Case, constants: Constants) -> MovingBox | None:
+    """Return the box of a case that deforms, as it is at time 0; None for other cases."""
+    if not deforms(case):
+        return None
+    domain, axes = case.domain, shear_axes(case) or (UPRIGHT, UPRIGHT)
+    box = MovingBox(domain.lower, domain.upper, domain.periodic, constants.step, *axes)
+    box.set_limits(constants.lowest, constants.highest)
+    return box
+
+
+def next_box_step(system: System) -> int:
+    """Return the step of the next event of the box, `NEVER` if it has none."""
+    box = system.moving_box
+    if box is None:
+        return NEVER
+    if box.looked < 0:
+        return 0
+    steady = (box.wanted or box.state.rates).constant and not system.box_drive.targets.driven
+    return NEVER if steady else (box.looked // EVERY + 1) * EVERY
+
+
+def set_targets(system: System) -> None:
+    """Take note of what shall become of the box in the present stage. Collective."""
+    box = system.moving_box
+    if box is None:
+        return
+    case, drive = system.case, system.box_drive
+    wanted = deformation_in(case, system.stages.present if system.stages.sections else -1)
+    drive.targets = targets_of(case, wanted)
+    if drive.targets.driven and math.isinf(drive.targets.largest_rate):
+        drive.grain = drive.grain if any(drive.grain) else mean_grain(system)
+        rate = inertial_rate(drive.targets.stresses, *drive.grain)
+        drive.targets = drive.targets._replace(largest_rate=rate)
+
+
+def targets_of(case: CaseData, wanted: Deformation) -> Targets:
+    """Return what shall become of the box of a case by one of its deformations."""
+    strain, axes = [0.0, 0.0, 0.0], []
+    for name, one in wanted.axes.items():
+        if one.stress is not None:
+            axes.append((AXES.index(name), one.stress))
+        strain[AXES.index(name)] = one.strain_rate or 0.0
+    shear = wanted.shear
+    return Targets(
+        Rates((strain[0], strain[1], strain[2]), 0.0 if shear is None else shear.rate or 0.0), tuple(axes),
+        wanted.mean_stress, free_axes(case, wanted) if wanted.mean_stress is not None else (),
+        None if shear is None else shear.stress, wanted.largest_rate or math.inf,
+    )  # fmt: skip
+
+
+def look_at_box(system: System) -> None:
+    """Choose by which rates the box goes on from the next step, by the stress of this one. Collective."""
+    box, drive = system.moving_box, system.box_drive
+    if box is None:
+        return
+    rates = drive.targets.rates
+    if drive.targets.driven:
+        rates = chosen_rates(drive.targets, measured_stress(system), system.dimension, box.dt)
+    _go_on(box, rates, system.step)
+
+
+def begin_deformation(system: System) -> None:
+    """Let the box deform as a stage says that begins; what stress drives goes on as before until the next look."""
+    set_targets(system)
+    box, targets = system.moving_box, system.box_drive.targets
+    if box is None:
+        return
+    before, strain = box.state.rates, list(targets.rates.strain)
+    for axis in (*(axis for axis, _ in targets.axes), *targets.free):
+        strain[axis] = before.strain[axis]
+    shear = targets.rates.shear if targets.shear is None else before.shear
+    _go_on(box, Rates((strain[0], strain[1], strain[2]), shear), system.step)
+
+
+def _go_on(box: MovingBox, rates: Rates, step: int) -> None:
+    box.looked = step
+    box.wanted = rates if rates != box.state.rates or not rates.constant else None
+
+
+def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the group of a checkpoint for the box, empty if it does not deform; the same on every rank."""
+    box = system.moving_box
+    if box is None:
+        return {}
+    state, wanted = box.state, box.wanted
+    columns: dict[str, Any] = {
+        "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
+        "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
+        "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
+        "grain": system.box_drive.grain,
+    }  # fmt: skip
+    return {BOX: {name: np.array([value]) for name, value in columns.items()}}
+
+
+def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+    """Set the state of the box from the group of a checkpoint; where it has none the box begins to deform now."""
+    box = system.moving_box
+    if box is None or BOX not in groups:
+        return
+    stored = {name: column[0] for name, column in groups[BOX].items()}
+    box.begin, box.looked = stored["begin"].copy(), int(stored["looked"])
+    box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
+    diameter, density = stored["grain"].tolist()
+    system.box_drive.grain = diameter, density
+    box.adopt(
+        BoxState(
+            int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),
+            float(stored["offset_speed"]), float(stored["shear"]), _rates(stored["rates"]),
+        )
+    )  # fmt: skip
+
+
+def _row(rates: Rates) -> NDArray[np.float64]:
+    return np.array([*rates.strain, rates.shear])
+
+
+def _rates(row: NDArray[np.float64]) -> Rates:
+    x, y, z, shear = row.tolist()
+    return Rates((x, y, z), shear)

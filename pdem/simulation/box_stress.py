@@ -1,0 +1,120 @@
+"""What particles and contacts do to a box that deforms by their stress: exact sums over all ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
+from pdem.foundation.kernels import threads
+from pdem.foundation.sums import LIMBS, ExactSums, normalise
+from pdem.motion.box_servo import GAS, Measured
+from pdem.motion.moving_box import EVERY
+from pdem.simulation.bodies import bodies_of
+from pdem.simulation.stress import added
+from pdem.simulation.wall_output import measured_walls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.motion.moving_box import MovingBox
+    from pdem.simulation.system import System
+
+    Floats = NDArray[np.float64]
+
+_NAMES = tuple(str(number) for number in range(BOX_SUMS))
+_MOTION = tuple(str(number) for number in range(8))
+
+
+def ways_of(box: MovingBox, driven: Floats) -> Floats:
+    """Return the ways in which a box deforms (4, 7), as in `BoxSums`."""
+    ways = np.zeros((4, 7))
+    ways[:3, :3] = ways[:3, 3:6] = np.eye(3)
+    if box.gradient >= 0:
+        ways[3, box.velocity] = ways[3, 3 + box.gradient] = 1.0
+    ways[:, 6] = driven
+    return ways
+
+
+def begin_box_sums(system: System) -> None:
+    """Before contacts are evaluated: make room for what they do to the box, if the servo looks at this step."""
+    box, drive = system.moving_box, system.box_drive
+    if box is None:
+        return
+    looked_at = drive.targets.driven and system.step % EVERY == 0
+    if not looked_at:
+        drive.sums = drive.sums._replace(limbs=NO_LIMBS)
+        return
+    limbs = np.zeros((threads(), BOX_SUMS, LIMBS), np.int64)
+    drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
+
+
+def measured_stress(system: System) -> Measured:
+    """Return stress and resistance of all particles, in a step whose contacts have been summed. Collective."""
+    box, sums = system.moving_box, system.box_drive.sums
+    assert box is not None
+    of_contacts = ExactSums(_NAMES)
+    for limbs in sums.limbs:
+        normalise(limbs)
+        of_contacts.limbs += limbs
+    along, across, driven = sums.ways[:, :3], sums.ways[:, 3:6], sums.ways[:, 6]
+    of_motion, of_others = ExactSums(_MOTION), ExactSums(_NAMES[:4])
+    of_motion.add_rows(_MOTION, _kinetic(system, along, across))
+    for force, branch in _others(system):
+        of_others.add_rows(_NAMES[:4], (force @ along.T).T * (branch @ across.T).T)
+    for one in (of_contacts, of_motion, of_others):
+        one.normalise()
+    joined = np.concatenate((of_contacts.limbs, of_motion.limbs, of_others.limbs))
+    names = [str(number) for number in range(len(joined))]
+    total = np.array(list(ExactSums(names, system.exchange.add(joined)).values().values()))
+    volume = box.volume(system.step, system.dimension)
+    mass, momentum = total[BOX_SUMS + 4], total[BOX_SUMS + 5 : BOX_SUMS + 8]
+    motion = total[BOX_SUMS : BOX_SUMS + 4] - (along @ momentum) * (across @ momentum) / (mass or 1.0)
+    contacts = total[:4] + total[BOX_SUMS + 8 :]
+    stress = (contacts + motion) / volume
+    stress[3] *= -1.0
+    modulus = (total[4] + GAS * float(np.abs(motion) @ driven)) / volume
+    return Measured(stress, modulus, total[5] / volume)
+
+
+def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
+    """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
+    bodies, box = bodies_of(system), system.moving_box
+    assert box is not None
+    flow = box.gradient_at(system.step)
+    place, own = bodies.position - box.centre, []
+    for axis in range(3):
+        carried = flow[axis, 0] * place[:, 0] + flow[axis, 1] * place[:, 1] + flow[axis, 2] * place[:, 2]
+        own.append(bodies.velocity[:, axis] - carried)
+    found = [*([np.zeros(len(bodies.mass))] * 4), bodies.mass, *(bodies.mass * np.array(own))]
+    for way in range(4):
+        if along[way].any():
+            found[way] = bodies.mass * own[int(along[way].argmax())] * own[int(across[way].argmax())]
+    return np.array(found)
+
+
+def _others(system: System) -> Iterator[tuple[Floats, Floats]]:
+    """Yield forces and branches (n, 3) of contacts with walls, and of members to the centres of their clusters."""
+    contacts = measured_walls(system)
+    own = system.particles
+    if contacts is not None:
+        acting = contacts.acting()
+        yield -acting.force, acting.point - own.position[acting.particle]
+    if system.clusters is not None:
+        table, member = system.clusters.table, np.flatnonzero(own.cluster)
+        centre = table.position[table.rows_of(own.cluster[member])]
+        arm = system.constants.shape.nearest(own.position[member] - centre)
+        yield -own.force[member], arm
+
+
+def mean_grain(system: System) -> tuple[float, float]:
+    """Return the mean diameter by mass [m] and the mean density [kg/m^3] of all particles. Collective."""
+    bodies = bodies_of(system)
+    radius, mass = bodies.radius, bodies.mass
+    whole, widths, solid = added(
+        system, np.array([mass, 2.0 * mass * radius, 4.0 / 3.0 * np.pi * radius**3])
+    ).tolist()
+    return (widths / whole, whole / solid) if whole > 0.0 else (1.0, 1.0)

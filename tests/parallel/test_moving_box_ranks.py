@@ -1,0 +1,75 @@
+"""Boxes that deform have the same bits on any number of ranks, for any cuts, and after a restart in mid-shear."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from moving_boxes import MIXED, SHEAR, gas, isotropic, moving_case
+from rank_cases import communicator, compare, require_same_bits, state
+
+import pdem
+from decomposition.mpi import patient_barrier
+
+DEFORMATIONS = {"shear": {"shear": SHEAR}, "mixed": MIXED, "compression": isotropic(-6.0)}
+
+
+def shared_case(comm, folder, deformation, method, **more):
+    """Return a case whose particles are divided anew whenever lists are made, the same on every rank."""
+    case = None
+    if comm.rank == 0:
+        more["decomposition"] = {"method": method, "balance": "always"}
+        group = None if "particles" in more else gas(3, sizes=True)
+        case = moving_case(folder, group, deformation, more=more)
+    return comm.bcast(case)
+
+
+@pytest.mark.ranks(1, 2, 3, 4, 8, timeout=400)
+@pytest.mark.parametrize("deformation", DEFORMATIONS)
+def test_ranks_and_cuts_do_not_matter(ranks, deformation, shared_path):
+    turn = (ranks + list(DEFORMATIONS).index(deformation)) % 2
+    method = ("bisection", "slabs")[turn]
+    case = shared_case(communicator(), shared_path, DEFORMATIONS[deformation], method)
+    simulation = compare(case, 320 if ranks < 8 else 120)
+    assert simulation.measures().pair_contacts > (8 if ranks < 8 else 2)
+    assert simulation.energies()["box_work"] > 0.0
+    assert simulation.system.detections > 3
+    assert ranks == 1 or simulation.system.exchange.add(np.array([simulation.particles.ghosts]))[0] > 50
+
+
+@pytest.mark.ranks(2, 3, timeout=400)
+def test_a_restart_in_mid_shear_on_another_number_of_ranks(ranks, shared_path):
+    """In the middle of an interval between two changes of the box, and just before one."""
+    comm = communicator()
+    case = shared_case(comm, shared_path, MIXED, "bisection")
+    first, middles = pdem.Simulation(case, comm), []
+    for steps in (204, 16):
+        first.advance(steps)
+        middles.append(state(first))
+    first.advance(100)
+    through = state(first)
+    if comm.rank == 0:
+        assert len(middles[0]["contacts"]["lower"]) > 8
+        for middle, steps in zip(middles, (116, 100), strict=True):
+            alone = pdem.Simulation(case, None, state=middle)
+            alone.advance(steps)
+            require_same_bits(state(alone), through)
+    patient_barrier(comm)
+
+
+CLUSTERS = {
+    "shapes": {"rod": {"spheres": [[0.0, 0.0, 0.0, 0.006], [0.009, 0.0, 0.0, 0.005], [0.018, 0.0, 0.0, 0.004]]}},
+    "particles": [
+        {
+            "material": "grain", "shape": "rod", "orientation": "random",
+            "fill": {"arrangement": "cubic", "count": 64, "seed": 1}, "velocity": {"random": 2.0, "seed": 2},
+        }
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.ranks(2, 3, timeout=400)
+def test_clusters_across_sides_that_lean(ranks, shared_path):
+    case = shared_case(communicator(), shared_path, {"shear": SHEAR}, "bisection", **CLUSTERS)
+    simulation = compare(case, 500)
+    assert sum(simulation.energies()[name] for name in ("normal_damping", "sliding")) > 0.0  # they met
+    assert abs(simulation.energies()["residual"]) < 0.02 * simulation.energies()["box_work"]

@@ -1,0 +1,222 @@
+"""Boxes driven by stress: the limit of stability, lattices in closed form, and beds from loose to jammed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
+
+from cases import Grains, state_of
+from pdem.foundation.errors import CaseError
+from pdem.motion.box_servo import EAGERNESS, SHARE, Measured, Targets, chosen_rates
+from pdem.motion.moving_box import EVERY, REST
+from pdem.simulation.box_stress import measured_stress
+from pdem.simulation.simulation import Simulation
+
+HERTZ = 4.0 / 3.0 * 1e7 / (2.0 * 0.96)
+CELLS = 2
+SIDE = PERIOD / CELLS
+
+
+def growth(gain, modulus, viscosity, interval):
+    """Return the largest factor by which a wrong stress grows from look to look."""
+    roots = np.roots([1.0, gain * (interval * modulus + viscosity) - 1.0, -gain * viscosity])
+    return np.abs(roots).max()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_limit_of_stability_is_the_one_stated(seed):
+    rng = np.random.default_rng(seed)
+    modulus, viscosity, interval = 10.0 ** rng.uniform([2, -3, -5], [8, 4, -2])
+    limit = 2.0 / (interval * modulus + 2.0 * viscosity)
+    assert growth(0.99 * limit, modulus, viscosity, interval) < 1.0
+    assert growth(1.01 * limit, modulus, viscosity, interval) > 1.0001
+
+
+def test_the_gain_is_reduced_where_contacts_are_stiff():
+    targets = Targets(REST, axes=((0, 100.0), (2, -50.0)), largest_rate=3.0)
+    soft = chosen_rates(targets, Measured(np.array([99.0, 7.0, -49.0, 0.0]), 10.0, 0.0), 3, 1e-5)
+    assert soft.strain == pytest.approx((EAGERNESS * 3.0 / 100.0 * -1.0, 0.0, EAGERNESS * 3.0 / 50.0 * 1.0))
+    for modulus, viscosity in ((1e9, 0.0), (0.0, 1e5)):
+        hard = chosen_rates(targets, Measured(np.array([99.0, 7.0, -49.0, 0.0]), modulus, viscosity), 3, 1e-5)
+        assert hard.strain[0] == pytest.approx(-SHARE / (EVERY * 1e-5 * modulus + 4.0 * viscosity))
+    far = chosen_rates(targets, Measured(np.zeros(4), 10.0, 0.0), 3, 1e-5)
+    assert far.strain == (-3.0, 0.0, 3.0)
+
+
+def lattice(overlap):
+    """Return a face-centred lattice in two cells by two by two; overlaps are over the radius."""
+    cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) * 0.5
+    cells = np.stack(np.meshgrid(*[np.arange(CELLS)] * 3), axis=-1).reshape(-1, 1, 3)
+    radius = SIDE / math.sqrt(2.0) / (2.0 - overlap)
+    return Grains(SIDE * (cells + cell + 0.1).reshape(-1, 3), radius), radius
+
+
+def stress_of_lattice(box, radius):
+    """Return the stress of the lattice in a box that has become this, from the twelve neighbours of a sphere [Pa]."""
+    vectors = box.shape(box.state.step + EVERY).vectors.T / PERIOD
+    ways = np.array(
+        [w for w in np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), -1).reshape(-1, 3) if abs(w).sum() == 2]
+    )
+    branch = 0.5 * SIDE * ways @ vectors.T
+    length = np.linalg.norm(branch, axis=1)
+    force = HERTZ * math.sqrt(0.5 * radius) * np.maximum(2.0 * radius - length, 0.0) ** 1.5
+    return 2.0 * np.einsum("k,ki,kj->ij", force / length, branch, branch) / (SIDE**3 * np.linalg.det(vectors))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "begin"),
+    [
+        ({"x": {"stress": 4e4}, "y": {"stress": 6e4}, "z": {"stress": 5e4}}, 0.02),
+        ({"mean_stress": 5e4}, -0.01),
+        ({"x": {"strain_rate": 0.0}, "mean_stress": 5e4}, 0.06),
+        (
+            {"mean_stress": 5e4, "shear": {"velocity_along": "z", "gradient_along": "x", "stress": 8e3}},
+            0.03,
+        ),
+    ],
+)
+def test_a_lattice_is_brought_to_its_stress(tmp_path, wanted, begin):
+    """From apart, from too loose and from too tight; without anything in it that loses energy."""
+    group, radius = lattice(begin)
+    run = Simulation(moving_case(tmp_path, group, {**wanted, "largest_rate": 5.0}, law=SMOOTH))
+    seen = []
+    for _ in range(30):
+        run.advance(100)
+        seen.append(run.stress().pressure)
+    found, box = run.stress().total, run.system.moving_box
+    np.testing.assert_allclose(found, stress_of_lattice(box, radius), rtol=2e-4, atol=1.0)
+    for axis, name in enumerate("xyz"):
+        if "stress" in wanted.get(name, {}):
+            assert found[axis, axis] == pytest.approx(wanted[name]["stress"], rel=1e-3)
+    if "mean_stress" in wanted:
+        assert np.trace(found) / 3.0 == pytest.approx(wanted["mean_stress"], rel=1e-3)
+    if "shear" in wanted:
+        assert -found[2, 0] == pytest.approx(wanted["shear"]["stress"], rel=1e-3)
+        assert box.at(run.step).shear > 0.001
+    if wanted.get("x") == {"strain_rate": 0.0}:
+        assert box.strain(run.step)[0] == 0.0
+    assert max(seen) < 1.02 * max(seen[-1], seen[0])  # it does not shoot over
+    assert abs(run.energies()["residual"]) < 0.02 * abs(run.energies()["box_work"])
+
+
+def test_a_stress_is_approached_with_the_time_constant_stated(tmp_path):
+    """On a lattice of springs by 1 - (t between two looks) 10 largest_rate M / wanted, with its bulk modulus M."""
+    stiffness, rate, wanted = 2e3, 1.0, 2e3
+    group, radius = lattice(0.02)
+    law = {"law": "linear", "normal_stiffness": stiffness, "friction": 0.0, "restitution": 1.0}
+    run = Simulation(moving_case(tmp_path, group, {"mean_stress": wanted, "largest_rate": rate}, law=law))
+    wrong = []
+    for _ in range(100):
+        run.advance(EVERY)
+        wrong.append(1.0 - run.stress().pressure / wanted)
+    late = np.array([one for one in wrong if 1e-4 < one < 0.05])
+    factor = (late[1:] / late[:-1]).mean()
+    # six contacts for each sphere; pressure = 6 N k (2 R - l) l / (3 V), V grows with the cube of l
+    number, length = 4 * CELLS**3, 2.0 * radius
+    volume = 4.0 * CELLS**3 * length**3 / math.sqrt(2.0)
+    overlap = wanted * 3.0 * volume / (6.0 * number * stiffness * length)
+    length -= overlap
+    volume = 4.0 * CELLS**3 * length**3 / math.sqrt(2.0)
+    pressure = 6 * number * stiffness * overlap * length / (3.0 * volume)
+    modulus = 6 * number * stiffness * length**2 / (3.0 * volume) + 2.0 * pressure
+    assert pressure == pytest.approx(wanted, rel=0.1)
+    assert len(late) > 20
+    assert factor == pytest.approx(1.0 - EVERY * STEP * EAGERNESS * rate * modulus / wanted, abs=0.003)
+
+
+@pytest.mark.parametrize("modulus", [1e6, 1e8])
+def test_a_loose_crowd_is_pressed_until_it_is_jammed(tmp_path, modulus):
+    """The same servo for a gas and for a packing, soft and hard: no parameter is given but the pressure."""
+    materials = {"grain": {"density": 1000.0, "youngs_modulus": modulus, "poisson_ratio": 0.2}, "steel": {}}
+    wanted = 2e-4 * modulus
+    run = Simulation(
+        moving_case(
+            tmp_path, gas(1, speed=0.1), {"mean_stress": wanted}, law={"friction": 0.0, "restitution": 0.5},
+            materials=materials, step="auto",
+        )
+    )  # fmt: skip
+    loads = []
+    for _ in range(140):
+        run.advance(100)
+        loads.append(run.stress().pressure)
+    assert loads[0] < 0.05 * wanted
+    assert np.mean(loads[-10:]) == pytest.approx(wanted, rel=0.02)
+    assert max(loads) < 1.1 * wanted
+    volume = run.system.moving_box.volume(run.step, 3)
+    assert 0.6 < 216 * 4.0 / 3.0 * math.pi * 0.01**3 / volume < 0.67
+    assert run.stress().coordination > 5.0
+
+
+def test_what_the_servo_looks_at_is_the_stress(tmp_path):
+    """Sums of the kernel beside those of all contacts, while grains collide, with walls and with a shear."""
+    walls = tuple(
+        {"shape": "plane", "point": [0.0, 0.0, z], "normal": [0.0, 0.0, n]}
+        for z, n in ((0.0, 1.0), (PERIOD, -1.0))
+    )
+    shear = {"velocity_along": "y", "gradient_along": "x", "stress": 3.0}
+    deformation = {"x": {"stress": 100.0}, "y": {"stress": 100.0}, "shear": shear, "largest_rate": 5.0}
+    run = Simulation(
+        moving_case(tmp_path, gas(2, speed=0.5), deformation, walls=walls, periodic=[True, True, False])
+    )
+    for steps in (300, 100):
+        run.advance(steps)
+        found, whole = measured_stress(run.system), run.stress().total
+        assert run.measures().wall_contacts > 1
+        expected = [*np.diag(whole), -whole[1, 0]]
+        np.testing.assert_allclose(found.stress, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        assert found.modulus > 0.0
+        assert found.viscosity > 0.0
+
+
+def test_a_bed_is_sheared_under_a_constant_pressure(tmp_path):
+    """Stages: to a pressure, then a shear at that pressure, while the box grows as the bed needs it."""
+    pressed = {"mean_stress": 500.0, "largest_rate": 3.0}
+    sheared = {"velocity_along": "x", "gradient_along": "y", "rate": 2.0}
+    stages = [
+        {"name": "press", "until": {"quantity": "pressure", "above": 400.0}, "deformation": pressed},
+        {"name": "shear", "deformation": pressed | {"shear": sheared}},
+    ]
+    run = Simulation(moving_case(tmp_path, gas(3, speed=0.1), None, law=ROUGH, more={"stages": stages}))
+    run.advance(16000)
+    assert [one.outcome for one in run.system.stages.states] == [2, 0]
+    tensors = []
+    for _ in range(20):
+        run.advance(200)
+        tensors.append(run.stress().total)
+    mean = np.mean(tensors, axis=0)
+    assert np.trace(mean) / 3.0 == pytest.approx(500.0, rel=0.15)
+    assert 0.2 < -mean[0, 1] / (np.trace(mean) / 3.0) < 0.7
+    assert run.energies()["box_work"] > 0.0
+    state = state_of(run)
+    again = Simulation(run.case, state=state)
+    for one in (run, again):
+        one.advance(33)
+    np.testing.assert_array_equal(run.gather()["position"], again.gather()["position"])
+    assert run.system.moving_box.state == again.system.moving_box.state
+
+
+@pytest.mark.parametrize(
+    ("deformation", "match"),
+    [
+        ({"x": {"strain_rate": 1.0, "stress": 2.0}}, "needs exactly one of strain_rate and stress, has both"),
+        ({"x": {}}, "needs exactly one of strain_rate and stress, has none of them"),
+        ({"x": {"stress": -5.0}}, "is a tension, which grains without adhesion cannot bear"),
+        ({"mean_stress": -5.0}, "is a tension"),
+        (
+            {"mean_stress": 5.0, **{axis: {"strain_rate": 0.1} for axis in "xyz"}},
+            "has no axis left that may strain for it",
+        ),
+        ({"x": {"stress": 0.0}}, "largest_rate: is missing"),
+        (
+            {"x": {"strain_rate": 1.0}, "largest_rate": 1.0},
+            "limits what is driven by stress, and there is none",
+        ),
+        ({"shear": {"velocity_along": "x", "gradient_along": "y"}}, "needs exactly one of rate and stress"),
+    ],
+)
+def test_what_cannot_be_driven_is_refused(tmp_path, deformation, match):
+    with pytest.raises(CaseError, match=match):
+        moving_case(tmp_path, gas(1), deformation)
