@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
+    from pdem.replays.attestation import Attestation, attest
+    from pdem.replays.attestation_check import Verification, verify_attestation
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
     from pdem.replays.branch import branch
     from pdem.replays.difference_report import FirstDifference
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _HOMES = {
+    "Attestation": "pdem.replays.attestation",
     "BlowUpError": "pdem.foundation.errors",
     "BlowUpReplayed": "pdem.replays.blow_up",
     "Calibration": "pdem.sweeps.calibration_result",
@@ -75,6 +78,8 @@ _HOMES = {
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "Sweep": "pdem.sweeps.sweep",
+    "Verification": "pdem.replays.attestation_check",
+    "attest": "pdem.replays.attestation",
     "branch": "pdem.replays.branch",
     "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
@@ -87,10 +92,12 @@ _HOMES = {
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
     "sweep": "pdem.sweeps.sweep",
+    "verify_attestation": "pdem.replays.attestation_check",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [
+    "Attestation",
     "BlowUpError",
     "BlowUpReplayed",
     "Calibration",
@@ -117,6 +124,8 @@ __all__ = [
     "Results",
     "Simulation",
     "Sweep",
+    "Verification",
+    "attest",
     "branch",
     "calibrate",
     "cell_sizes",
@@ -129,6 +138,7 @@ __all__ = [
     "replay",
     "replay_blow_up",
     "sweep",
+    "verify_attestation",
     "wall_contacts",
 ]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pdem.cli.attest import attest
 from pdem.cli.bench import bench
 from pdem.cli.branch import branch
 from pdem.cli.calibrate import calibrate
@@ -98,6 +99,7 @@ for command in (
     run,
     restart,
     replay,
+    attest,
     branch,
     sweep,
     calibrate,

@@ -121,6 +121,14 @@ def remove_run(folder: Path | str) -> None:
     remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
 
 
+def data_files(folder: Path | str) -> list[Path]:
+    """Return the files of a run in a folder that are its results, checkpoints left out."""
+    folder = Path(folder)
+    names = (*_RESULT_FILES, DIGESTS_FILE, *LAW_FILES)
+    found = {folder / name for name in names} | {*folder.glob(FIELD_FILES), *folder.glob("*_residence.csv")}
+    return sorted(path for path in found if path.is_file())
+
+
 def remove_files(paths: Iterable[Path]) -> None:
     """Remove files in this order, as far as they exist.
 
