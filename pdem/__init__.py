@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import coarse_grain
+    from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
@@ -58,6 +59,7 @@ _HOMES = {
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
+    "CollisionEnergies": "pdem.simulation.collision_energies",
     "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
@@ -103,6 +105,7 @@ __all__ = [
     "CaseError",
     "CellSizes",
     "CheckpointError",
+    "CollisionEnergies",
     "ContinuumFields",
     "FirstDifference",
     "Forgetting",

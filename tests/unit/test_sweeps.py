@@ -114,7 +114,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder, monkeypatch):
     whole = swept({FRICTION: [0.1, 0.2, 0.3]}, folder="whole")
     with monkeypatch.context() as context:
         _StopInRun(context, 2)
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interrupted, match="the same command again goes on"):
             swept({FRICTION: [0.1, 0.2, 0.3]}, folder="stopped")
     finished = list(Path("stopped/runs").glob("*.json"))
     assert len(finished) == 1
@@ -328,3 +328,18 @@ def test_runs_with_a_shared_beginning_have_output_from_there_on(folder):
     times = found.results(0).series["time"]
     assert times[0] > 5e-4
     assert times[-1] == pytest.approx(1e-3)
+
+
+def test_what_was_removed_is_computed_anew(folder):
+    """A run whose folder is gone, and the beginning that it needs."""
+    more = {"measures": {"speed": speed}, "settings": [*SHORT, STAGES], "threads": 1, "folder": "sweep"}
+    first = pdem.sweep("grain.toml", {SLOWER: [0.2, 0.3]}, **more)
+    shutil.rmtree(first.folder / first.table.rows[1].folder)
+    for path in Path("sweep/beginnings").glob("*/*.h5"):
+        path.unlink()
+    kept = first.folder / first.table.rows[0].folder / "series.csv"
+    before = kept.stat().st_mtime_ns
+    again = pdem.sweep("grain.toml", {SLOWER: [0.2, 0.3]}, **more)
+    assert again["speed"].tobytes() == first["speed"].tobytes()
+    assert kept.stat().st_mtime_ns == before
+    assert len(list(Path("sweep/beginnings").glob("*/stage-sliding.h5"))) == 1
