@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         ObserverError,
         PdemError,
     )
+    from pdem.replays.attestation import Attestation, attest
+    from pdem.replays.attestation_check import Verification, verify_attestation
     from pdem.replays.blow_up import BlowUpReplayed, replay_blow_up
     from pdem.replays.branch import branch
     from pdem.replays.difference_report import FirstDifference
@@ -37,21 +39,27 @@ if TYPE_CHECKING:
     from pdem.replays.forgetting import Forgetting, forgetting
     from pdem.replays.replay import Replayed, replay
     from pdem.simulation.coarse_graining import coarse_grain
+    from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.energy import Measures
     from pdem.simulation.observer import Observer, every
     from pdem.simulation.results import Results
     from pdem.simulation.simulation import Simulation
+    from pdem.sweeps.calibration import calibrate
+    from pdem.sweeps.calibration_result import Calibration
     from pdem.sweeps.sweep import Sweep, sweep
 
 __version__ = VERSION
 
 _HOMES = {
+    "Attestation": "pdem.replays.attestation",
     "BlowUpError": "pdem.foundation.errors",
     "BlowUpReplayed": "pdem.replays.blow_up",
+    "Calibration": "pdem.sweeps.calibration_result",
     "Case": "pdem.case.model",
     "CaseError": "pdem.foundation.errors",
     "CellSizes": "pdem.detection.cell_sizes",
     "CheckpointError": "pdem.foundation.errors",
+    "CollisionEnergies": "pdem.simulation.collision_energies",
     "ContinuumFields": "pdem.continuum.fields",
     "FirstDifference": "pdem.replays.difference_report",
     "Forgetting": "pdem.replays.forgetting",
@@ -70,7 +78,10 @@ _HOMES = {
     "Results": "pdem.simulation.results",
     "Simulation": "pdem.simulation.simulation",
     "Sweep": "pdem.sweeps.sweep",
+    "Verification": "pdem.replays.attestation_check",
+    "attest": "pdem.replays.attestation",
     "branch": "pdem.replays.branch",
+    "calibrate": "pdem.sweeps.calibration",
     "cell_sizes": "pdem.detection.cell_sizes",
     "coarse_grain": "pdem.simulation.coarse_graining",
     "contact_law": "pdem.contact.law.models",
@@ -81,16 +92,20 @@ _HOMES = {
     "replay": "pdem.replays.replay",
     "replay_blow_up": "pdem.replays.blow_up",
     "sweep": "pdem.sweeps.sweep",
+    "verify_attestation": "pdem.replays.attestation_check",
     "wall_contacts": "pdem.contact.geometry.query",
 }
 
 __all__ = [
+    "Attestation",
     "BlowUpError",
     "BlowUpReplayed",
+    "Calibration",
     "Case",
     "CaseError",
     "CellSizes",
     "CheckpointError",
+    "CollisionEnergies",
     "ContinuumFields",
     "FirstDifference",
     "Forgetting",
@@ -109,7 +124,10 @@ __all__ = [
     "Results",
     "Simulation",
     "Sweep",
+    "Verification",
+    "attest",
     "branch",
+    "calibrate",
     "cell_sizes",
     "coarse_grain",
     "contact_law",
@@ -120,6 +138,7 @@ __all__ = [
     "replay",
     "replay_blow_up",
     "sweep",
+    "verify_attestation",
     "wall_contacts",
 ]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
+from pdem.benchmark import polydisperse
 from pdem.benchmark.cluster_cases import SIZES, drum_of_clusters
 from pdem.benchmark.wall_cases import hopper, mesh_of_a_million
 from pdem.case.given_particles import CheckedParticles
@@ -18,7 +19,6 @@ from pdem.case.model import Case
 from pdem.case.wall_files import read_walls
 from pdem.containers.mesh import Mesh
 from pdem.foundation.errors import InputError, PdemError, name_hint
-from pdem.particles.packing import relax_overlaps
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, local_groups
 
@@ -76,37 +76,14 @@ mesh = "floor"
 material = "floor"
 """  # noqa: E501
 
-_GAS = """
-[time]
-step = "auto"
-end = 1.0
-[domain]
-lower = [0.0, 0.0, 0.0]
-upper = [{width!r}, {width!r}, {width!r}]
-periodic = [true, true, true]
-[materials.grain]
-density = 2500.0
-youngs_modulus = 2e7
-poisson_ratio = 0.25
-[interactions.grain-grain]
-friction = 0.5
-restitution = 0.8
-[[particles]]
-material = "grain"
-radius = {{distribution = "power-law", exponent = -3.0, min = {smallest!r}, max = {largest!r}}}
-fill = {{volume_fraction = {fraction!r}, seed = 7}}
-velocity = {{random = 0.1, seed = 7}}
-"""
+BED_RATIO, BED_COUNT, BED_STEPS = 10.0, 20000, 18000
+"""Of ``polydisperse-bed-10``: ratio of radii, number of particles, and steps until they rest."""
 
 _GASES = {"polydisperse-10": (10.0, 20000), "polydisperse-50": (50.0, 50000)}
 """Polydisperse cases: ratio of radii and number of particles."""
 
 ENLARGEABLE = ("dense-bed", *_GASES)
 """Cases that can be enlarged by any factor."""
-
-_GAS_FRACTION = 0.55
-_PLACED_FRACTION = 0.4
-"""Volume fraction up to which spheres are placed at random; then they grow and are pushed apart."""
 
 
 class SkipCase(Exception):
@@ -210,7 +187,15 @@ def find_case(name: str) -> BenchCase:
 
 
 def _dense_bed(communicator: Any, threads: int) -> Start:
-    return _state_after_steps(_bed_case(1, 1), _floor(), SETTLING_STEPS, communicator, threads)[0]
+    return _state_after_steps(_small_bed(), SETTLING_STEPS, communicator, threads)[0]
+
+
+def _small_bed() -> Start:
+    return Start(_bed_case(1, 1), [_floor()])
+
+
+def _with_mesh(case: Case, mesh: Mesh) -> Start:
+    return Start(case, [mesh])
 
 
 def _large_bed(communicator: Any, threads: int) -> Start:
@@ -221,36 +206,39 @@ def _largest_bed(communicator: Any, threads: int) -> Start:
     """Return the bed of a million with the tuned skin of the small one: tuning would take too many steps here."""
     # the small bed settles as long as the other beds until the middle of their measurement
     steps = SETTLING_STEPS + SETTLING_STEPS // 2
-    small, simulation = _state_after_steps(_bed_case(1, 1), _floor(), steps, communicator, threads)
+    small, simulation = _state_after_steps(_small_bed(), steps, communicator, threads)
     large = tiled_bed(small, *MANY_TILES)
     large.case.override(f"detection.skin={simulation.system.skins.fraction!r}")
     return large
 
 
-def _state_after_steps(
-    case: Case, mesh: Mesh, steps: int, communicator: Any, threads: int
-) -> tuple[Start, Simulation]:
-    """Return a case with its state after some steps, and its simulation. Collective."""
-    simulation = Simulation(case, communicator, threads=threads, meshes=[mesh])
+def _state_after_steps(start: Start, steps: int, communicator: Any, threads: int) -> tuple[Start, Simulation]:
+    """Return a start as it is after some steps, and its simulation. Collective."""
+    simulation = Simulation(
+        start.case, communicator, threads=threads, meshes=start.meshes, particles=start.particles
+    )
     simulation.advance(steps)
     system = simulation.system
-    return Start(case, [mesh], state=gather_groups(system, local_groups(system))), simulation
+    state = gather_groups(system, local_groups(system))
+    return Start(start.case, start.meshes, state=state), simulation
 
 
 def _hopper(communicator: Any, threads: int) -> Start:
-    return _state_after_steps(*hopper(), FLOWING_STEPS, communicator, threads)[0]
+    return _state_after_steps(_with_mesh(*hopper()), FLOWING_STEPS, communicator, threads)[0]
 
 
 def _mesh_million(communicator: Any, threads: int) -> Start:
     """Return a bed on a fine plate, without its contacts with the coarse one."""
-    start, _ = _state_after_steps(*mesh_of_a_million(COARSE_PLATE), PLATE_STEPS, communicator, threads)
+    coarse = _with_mesh(*mesh_of_a_million(COARSE_PLATE))
+    start, _ = _state_after_steps(coarse, PLATE_STEPS, communicator, threads)
     case, mesh = mesh_of_a_million()
     return Start(case, [mesh], None if start.state is None else start.state["particles"])
 
 
 def _drum(members: int) -> Callable[[Any, int], Start]:
     def prepare(communicator: Any, threads: int) -> Start:
-        return _state_after_steps(*drum_of_clusters(members), DRUM_STEPS, communicator, threads)[0]
+        drum = _with_mesh(*drum_of_clusters(members))
+        return _state_after_steps(drum, DRUM_STEPS, communicator, threads)[0]
 
     return prepare
 
@@ -329,36 +317,19 @@ def _tiled_state(state: Groups, across: int, along: int) -> Groups:
 
 def _polydisperse(ratio: float, count: int) -> Callable[[Any, int], Start]:
     def prepare(communicator: Any, threads: int) -> Start:
-        case = _gas_case(ratio, count, 1.0)
-        is_first = communicator is None or communicator.rank == 0
-        return Start(case, [], _gas_particles(case, ratio, count) if is_first else None)
+        return Start(*polydisperse.gas(ratio, count, is_first=_is_first(communicator)))
 
     return prepare
 
 
-def _gas_case(ratio: float, count: int, scale: float) -> Case:
-    """Return a gas of about `count` spheres whose radii are scaled, in the box made for full radii."""
-    # mean of r^3 with the density ~ r^-3 on [1, ratio]
-    cube = 2.0 * (ratio - 1.0) / (1.0 - ratio**-2.0)
-    width = float((count * 4.0 / 3.0 * np.pi * cube / _GAS_FRACTION) ** (1.0 / 3.0) * _RADIUS)
-    return Case.from_text(
-        _GAS.format(
-            width=width,
-            smallest=scale * _RADIUS,
-            largest=scale * ratio * _RADIUS,
-            fraction=scale**3 * _GAS_FRACTION,
-        )
-    )
+def _polydisperse_bed(communicator: Any, threads: int) -> Start:
+    """Return spheres of very different sizes that have come to rest on a floor."""
+    start = Start(*polydisperse.bed(BED_RATIO, BED_COUNT, is_first=_is_first(communicator)))
+    return _state_after_steps(start, BED_STEPS, communicator, threads)[0]
 
 
-def _gas_particles(case: Case, ratio: float, count: int) -> Columns:
-    """Return the spheres of a gas: placed with smaller radii, then moved until no two overlap."""
-    scale = (_PLACED_FRACTION / _GAS_FRACTION) ** (1.0 / 3.0)
-    particles = initial_particles(_gas_case(ratio, count, scale), [])
-    particles["radius"] = particles["radius"] / scale
-    corners = np.array(case.domain.lower), np.array(case.domain.upper)
-    particles["position"] = relax_overlaps(particles["position"], particles["radius"], *corners)
-    return particles
+def _is_first(communicator: Any) -> bool:
+    return communicator is None or communicator.rank == 0
 
 
 def _mixing(case: Case) -> Case:
@@ -390,6 +361,7 @@ CASES = (
     BenchCase("dense-bed-100k", _large_bed),
     BenchCase("polydisperse-10", _polydisperse(*_GASES["polydisperse-10"])),
     BenchCase("polydisperse-50", _polydisperse(*_GASES["polydisperse-50"]), 3e7),
+    BenchCase("polydisperse-bed-10", _polydisperse_bed, only_named=True),
     BenchCase("mixer", _mixer),
     BenchCase("hopper", _hopper),
     BenchCase("dense-bed-1m", _largest_bed, 1e8, only_named=True, warm_up_steps=100),

@@ -29,6 +29,7 @@ from pdem.case.stage_rules import stage_problems
 from pdem.case.surface_sections import surface_problems
 from pdem.case.value_rules import direction_problems, table_problems
 from pdem.case.wall_shapes import ShapeWall
+from pdem.case.wear_rules import collision_problems, wear_problems
 from pdem.foundation.errors import InputError, name_hint
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def problems_of_case(case: CaseData) -> list[Problem]:
         _insertions,
         sensor_problems,
         field_problems,
+        collision_problems,
         force_problems,
         _motions,
         _detection,
@@ -275,6 +277,7 @@ def _walls(case: CaseData) -> Iterator[Problem]:
         yield from driven_problems(case, wall, where)
         if wall.surface is not None:
             yield from surface_problems(case.domain.dimension, wall.surface, (*where, "surface"))
+        yield from wear_problems(case, wall, where)
         if isinstance(wall, ShapeWall):
             yield from wall.problems(case.domain, where)
         if wall.name in names:

@@ -52,6 +52,15 @@ def reach_of(case: CaseData, group: Group) -> float:
     return shape.reach / shape.equivalent_radius
 
 
+def mean_room(case: CaseData, group: Group, sizes: SizeDistribution) -> float:
+    """Return the mean volume of particles of a group [m^3], in 2D the area of their cuts across z [m^2]."""
+    if case.domain.dimension == 3:
+        return 4.0 / 3.0 * math.pi * sizes.mean_cube
+    shape = None if group.shape is None else shape_of(case, group.shape)
+    share = 1.0 if shape is None else shape.disc_radius / shape.equivalent_radius
+    return math.pi * share**2 * sizes.mean_cube ** (2.0 / 3.0)
+
+
 def largest_cluster_reach(case: CaseData) -> float:
     """Return how far the largest clusters of a case reach from their centres [m], 0 without any."""
     groups: list[Group] = [*case.particles, *case.insertions]

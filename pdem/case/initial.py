@@ -13,10 +13,10 @@ import numpy as np
 from pdem.case.checks import periodic_width_problems
 from pdem.case.gravity import first_gravity
 from pdem.case.group_sizes import group_sizes, reach_of
-from pdem.case.initial_clusters import ids_with_members, orientations_of, with_members
+from pdem.case.initial_clusters import ids_with_members, orientations, orientations_of, with_members
 from pdem.case.messages import shown_key
 from pdem.case.particle_files import read_particle_file
-from pdem.case.shapes import member_count
+from pdem.case.shapes import shape_of
 from pdem.case.stage_cases import first_meshes, walls_present
 from pdem.case.wall_files import read_walls
 from pdem.contact.law.carried_liquid import carried_by
@@ -173,7 +173,8 @@ def _unplaced_group(case: Case, index: int, first_id: int, over: Exchange) -> Fi
     count = fill_count(request, first_id, case.domain.dimension, over) or 0
     begin, end = part_of(count, over.rank, over.size)
     radii = reaches(request, first_id + begin, end - begin)
-    return FillGroup(first_id + begin, radii, np.full((len(radii), 3), np.nan), request=request)
+    places = np.full((len(radii), 3), np.nan)
+    return FillGroup(first_id + begin, radii, places, shape=request.shape, request=request)
 
 
 def _request(case: Case, index: int) -> FillRequest:
@@ -183,14 +184,23 @@ def _request(case: Case, index: int) -> FillRequest:
     density = case.materials[group.material].density
     assert density is not None
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
-    return FillRequest(where, sizes, group.fill, density, reach_of(case, group), member_count(case, group))
+    if group.shape is None:
+        return FillRequest(where, sizes, group.fill, density)
+
+    def turned(ids: NDArray[np.int64], attempts: NDArray[np.int64]) -> NDArray[np.float64]:
+        assert group.fill is not None
+        return orientations(group, group.fill.seed, ids, attempts, case.domain.dimension)
+
+    return FillRequest(where, sizes, group.fill, density, shape_of(case, group.shape), turned)
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:
     """Return this rank's part of a group with positions from the case or a file, still without ids."""
     group = case.particles[index]
     if group.file is not None:
-        columns = on_each_rank(over, lambda: read_particle_file(case, index, over.rank, over.size))
+        columns: dict[str, Any] = on_each_rank(
+            over, lambda: read_particle_file(case, index, over.rank, over.size)
+        )
         return PlacedGroup(0, **columns)
     sizes = group_sizes(case, group)
     assert sizes is not None
@@ -207,6 +217,9 @@ def _with_ids(case: Case, placed: PlacedGroup, group: ParticleGroup, first_id: i
     sizes = group_sizes(case, group)
     if group.positions is not None and sizes is not None:
         placed.radius = reach_of(case, group) * random_radii(sizes, first_id, len(placed.radius))
+    if group.shape is not None:
+        placed.shape = shape_of(case, group.shape)
+        placed.orientation = orientations(group, 0, placed.ids, 0, case.domain.dimension)
     return placed
 
 

@@ -14,6 +14,7 @@ from pdem.containers.clusters import Clusters, ParticleTable, states_of
 from pdem.containers.particles import Particles
 from pdem.motion.rigid_clusters import place_all_members
 from pdem.particles.cluster_members import cluster_columns, member_columns
+from pdem.particles.particle_spheres import SINGLE
 from pdem.particles.regions import wrap_positions
 from pdem.particles.shapes import random_orientations, shape_arrays
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pdem.particles.filling import PlacedGroup
 
     Table = dict[str, NDArray[Any]]
+    Integers = NDArray[np.int64]
 
 
 def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) -> list[NDArray[np.int64]]:
@@ -45,15 +47,14 @@ def ids_with_members(case: Case, groups: Sequence[PlacedGroup], over: Exchange) 
 
 
 def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
-    """Return number of the shape, -1 for spheres, and orientation of all particles; nothing without clusters."""
+    """Return number of the shape and orientation of all particles; nothing without clusters."""
     if not has_clusters(case):
         return {}
     names, shape, orientation = list(case.shapes), [], []
     for group, section in zip(groups, case.particles, strict=True):
-        number = -1 if section.shape is None else names.index(section.shape)
-        shape.append(np.full(len(group.radius), number))
-        seed = 0 if section.fill is None else section.fill.seed
-        orientation.append(orientations(section, seed, group.ids, case.domain.dimension))
+        count, number = len(group.radius), SINGLE if section.shape is None else names.index(section.shape)
+        shape.append(np.full(count, number))
+        orientation.append(np.zeros((count, 4)) if section.shape is None else group.orientation)
     none = np.zeros((0, 4))
     return {
         "shape": np.concatenate([np.zeros(0, np.int64), *shape]),
@@ -62,12 +63,16 @@ def orientations_of(case: Case, groups: Sequence[PlacedGroup]) -> Table:
 
 
 def orientations(
-    group: ParticleGroup | Insertion, seed: int, keys: NDArray[np.int64], dimension: int
+    group: ParticleGroup | Insertion, seed: int, keys: Integers, attempts: Integers | int, dimension: int
 ) -> NDArray[np.float64]:
-    """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn."""
+    """Return unit quaternions (n, 4), w first, by which particles of a group are turned from how they are drawn.
+
+    Those of random ones are keyed by particles and attempts, (n,) each.
+    """
     wanted = group.orientation
     if wanted == "random" or isinstance(wanted, RandomTurn):
-        return random_orientations(wanted.random if isinstance(wanted, RandomTurn) else seed, keys, dimension)
+        own = wanted.random if isinstance(wanted, RandomTurn) else seed
+        return random_orientations(own, keys, dimension, attempts)
     quaternion = np.array((1.0, 0.0, 0.0, 0.0))
     if isinstance(wanted, Turn):
         half, axis = math.radians(0.5 * wanted.angle), np.array(wanted.axis) / math.hypot(*wanted.axis)

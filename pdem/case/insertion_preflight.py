@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.case.findings import Finding
-from pdem.case.group_sizes import insertion_sizes, reach_of, sphere_limits
+from pdem.case.group_sizes import insertion_sizes, mean_room, sphere_limits
 from pdem.case.inlets import face_of, inlet_of, interval_of, largest_insertion_speed, rate_of
 from pdem.case.insertion_rules import geometry_problems
 from pdem.case.messages import shown_key
@@ -89,9 +89,7 @@ def _crowding(
     rate = rate_of(case, insertion)
     if rate is None:
         return
-    cube = reach_of(case, insertion) ** 3 * insertion_sizes(case, insertion).mean_cube
-    dimension = case.domain.dimension
-    each = 4.0 / 3.0 * math.pi * cube if dimension == 3 else math.pi * cube ** (2.0 / 3.0)
+    each, dimension = mean_room(case, insertion, insertion_sizes(case, insertion)), case.domain.dimension
     number = rate.largest / (_mean_mass(case, insertion) if insertion.count_rate is None else 1.0)
     room = inlet_of(case, insertion, face, interval).room
     fraction = number * interval * each / room

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.case.inlets import face_of, interval_of, largest_reach, mean_velocity
+from pdem.case.group_sizes import sphere_limits
+from pdem.case.inlets import face_of, interval_of, mean_velocity
 from pdem.case.insertion_sections import DiscFace, MeshFace, RateTable, WallFace
 from pdem.case.messages import Problem
 from pdem.case.region_checks import region_problems
@@ -149,7 +150,7 @@ def geometry_problems(
         assert insertion.region is not None
         lower, upper = low, high = regions.bounds(insertion.region)
         low, high, key = low[: case.domain.dimension], high[: case.domain.dimension], "region"
-    width, diameter = float((high - low).min()), 2.0 * largest_reach(case, insertion)
+    width, diameter = float((high - low).min()), 2.0 * (sphere_limits(case, insertion) or (0.0, 0.0))[1]
     if width < diameter * (1.0 - 1e-9):
         text = f"is {width:.4g} m wide, less than the largest diameter {diameter:.4g} m; widen it"
         yield Problem((*where, key), text)

@@ -19,6 +19,7 @@ from pdem.case.base import (
 )
 from pdem.case.deformation_sections import Deformation
 from pdem.case.gravity_section import GravityTable
+from pdem.case.wear_sections import CollisionEnergies
 from pdem.containers.exchange import PartitionMethod
 
 
@@ -188,6 +189,8 @@ class Output(Section):
     contact_ages : bool
         Whether contacts remember for how long they have lasted: a number more for each, and kernels of its own. The
         motion has the same bits.
+    collision_energies : optional
+        Counts collisions by the energy they lose.
     """
 
     folder: Annotated[str, Field(min_length=1)] = "results"
@@ -199,6 +202,7 @@ class Output(Section):
     stress: bool = False
     contacts_every: Positive | None = None
     contact_ages: bool = False
+    collision_energies: CollisionEnergies | None = None
 
 
 OUTPUT_SHARES = {"fields_every": 100, "series_every": 500, "checkpoint_every": 10}

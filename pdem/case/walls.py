@@ -15,6 +15,7 @@ from pdem.case.base import BRANCH, Name, Positive
 from pdem.case.driven_wall_sections import Body, Servo
 from pdem.case.motions import MovingFrame
 from pdem.case.surface_sections import Surface
+from pdem.case.wear_sections import Wear
 
 
 class Wall(MovingFrame):
@@ -32,6 +33,8 @@ class Wall(MovingFrame):
         Motion of its surface alone, as that of a belt: the geometry stays.
     servo, body : optional
         Its drive by particles, see `pdem.case.driven_wall_sections`.
+    wear : optional
+        What particles take off it.
     """
 
     name: Name
@@ -40,6 +43,7 @@ class Wall(MovingFrame):
     surface: Surface | None = None
     servo: Servo | None = None
     body: Body | None = None
+    wear: Wear | None = None
 
     @property
     def geometry(self) -> dict[str, Any]:

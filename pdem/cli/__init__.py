@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pdem.cli.attest import attest
 from pdem.cli.bench import bench
 from pdem.cli.branch import branch
+from pdem.cli.calibrate import calibrate
 from pdem.cli.check import check
 from pdem.cli.compare import compare
 from pdem.cli.compile import compile_kernels
@@ -97,8 +99,10 @@ for command in (
     run,
     restart,
     replay,
+    attest,
     branch,
     sweep,
+    calibrate,
     render,
     plot,
     watch,

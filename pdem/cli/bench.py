@@ -56,7 +56,8 @@ def bench(
     Only when named: dense-bed-1m (983,040 particles, 2 GB) and mesh-million (10,000 particles on a plate of
     1,002,528 triangles, 2 GB); both take some minutes. models: what each model of rolling, twisting, adhesion and
     plastic contacts costs per contact above elastic spheres with friction; it compiles a law for each at first.
-    clusters-2, -4 and -8: a rotating drum with 20,000 rigid clusters of so many spheres.
+    clusters-2, -4 and -8: a rotating drum with 20,000 rigid clusters of so many spheres. polydisperse-bed-10:
+    19,849 spheres of ratio 10 that have come to rest under gravity, which takes a minute.
 
     Of dense beds it also shows what the machine could do at most, by loops that only move or only compute numbers.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from pdem.cli.common import collective, is_root, serial, threads_option
+from pdem.cli.observer_files import observer_of
 from pdem.cli.result_paths import require_results
 
 
@@ -96,25 +96,11 @@ def _first(a: str, b: str, observers: tuple[tuple[str, str], ...], communicator:
             require_results(path, "compare --first")
 
     on_first(communicator, check)
-    given = tuple([_observer(text) for run, text in observers if run.lower() == name] for name in "ab")
+    given = tuple([observer_of(text) for run, text in observers if run.lower() == name] for name in "ab")
     found = first_difference(a, b, observers=(given[0], given[1]), comm=communicator, threads=threads)
     if is_root(communicator):
         click.echo(str(found))
     return int(found.found)
-
-
-def _observer(text: str) -> Any:
-    """Return the observer that ``FILE.py:NAME`` names."""
-    from pdem.case.python_files import variables_of
-    from pdem.foundation.errors import InputError, name_hint
-
-    file, _, name = text.rpartition(":")
-    variables = variables_of(Path(file), f"--observer {text}") if file else {}
-    if not callable(variables.get(name)):
-        names = [key for key, value in variables.items() if callable(value) and not key.startswith("_")]
-        hint = name_hint(name, names) if names else "write FILE.py:NAME"
-        raise InputError(f"--observer {text}: names no function; {hint}")
-    return variables[name]
 
 
 def _perturb(path: str, given: dict[str, Any], communicator: Any, threads: int) -> int:

@@ -12,7 +12,7 @@ from pdem.cli.common import serial
 def explain(key: str) -> int:
     """Say what a key of the case file means, its values, default and an example: pdem explain insertions.face.
 
-    Without KEY all sections. Keys of sweeps begin with sweep: pdem explain sweep.vary.
+    Without KEY all sections. Keys of other files begin with their command: pdem explain sweep.vary.
     """
     return serial(lambda: _explain(key))
 

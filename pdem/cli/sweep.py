@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from pdem.cli.common import collective, echo_to_stderr, is_root, quiet_option, s
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pdem.sweeps.sweep import Setup
+    from pdem.sweeps.setup import Setup
 
 _FAILED = 1
 _DESCRIBING = {
@@ -111,14 +112,16 @@ def _sweep(
 def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> int:
     from pdem.sweeps.batch import write_batch_script
     from pdem.sweeps.play import outcome_of
-    from pdem.sweeps.sweep import finish_sweep, jobs_of_setup, prepare_sweep
+    from pdem.sweeps.setup import jobs_of_setup, prepare
+    from pdem.sweeps.sweep import finish_sweep
 
     if given["slurm"] is not None:
-        jobs, _ = prepare_sweep(setup)
+        jobs, _ = prepare(setup)
         path = write_batch_script(
             setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"]
         )
-        echo_to_stderr(f"wrote {path}; next: sbatch {path}, and then pdem sweep {setup.base} --table")
+        script, folder = quote(str(path)), quote(str(setup.base))
+        echo_to_stderr(f"wrote {path}; next: sbatch {script}, and then pdem sweep {folder} --table")
         return 0
     jobs, names = jobs_of_setup(setup)
     done = {job.name: one for job in jobs if (one := outcome_of(setup.base, job.name)) is not None}
@@ -156,8 +159,8 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
         If something is wrong with them.
     """
     from pdem.foundation.errors import InputError
-    from pdem.sweeps.sections import read_document
-    from pdem.sweeps.sweep import read_sweep, setup_of
+    from pdem.sweeps.sections import SweepPlan, read_document
+    from pdem.sweeps.setup import read_setup, setup_of
 
     path = Path(target)
     document = {} if path.is_dir() else read_document(path)
@@ -168,8 +171,8 @@ def setup_of_target(target: str, given: dict[str, Any]) -> Setup:
             raise InputError(
                 f"{target}: says itself what is varied and measured; change it there, leave out {names}"
             )
-        return read_sweep(path)
-    return setup_of(document_of(target, given), path.parent / "the command")
+        return read_setup(SweepPlan, path)
+    return setup_of(SweepPlan, document_of(target, given), path.parent / "the command")
 
 
 def document_of(target: str, given: dict[str, Any]) -> dict[str, Any]:

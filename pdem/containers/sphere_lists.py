@@ -56,14 +56,25 @@ def read_spheres(path: Path) -> SphereList:
     InputError
         With the line, if the file cannot be read, or has no spheres, or one whose radius is not positive.
     """
-    try:
-        lines = [_COMMENT.sub("", line).strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    lines = [_COMMENT.sub("", line).strip() for line in _text(path).splitlines()]
     found = _cluster(path, lines) if path.suffix.lower() == ".clu" else _table(path, lines)
     if not len(found.radius):
         raise InputError(f"{path}: has no spheres; give lines of x, y, z and radius")
     return found
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file; names in comments may be written in an older encoding than UTF-8."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if b"\0" in content:
+        raise InputError(f"{path}: cannot be read: is no text; give lines of x, y, z and radius")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
 
 
 def _table(path: Path, lines: Sequence[str]) -> SphereList:

@@ -70,6 +70,19 @@ def union_of_spheres(centre: Floats, radius: Floats) -> Solid:
     return Solid(float(volume) * size**3, origin + size * middle, size**5 * inertia)
 
 
+def slice_area(centre: Floats, radius: Floats, height: float) -> float:
+    """Return the area [m^2] in which some spheres (n, 3), (n,) [m] cut a plane of constant z at a height [m]."""
+    return float(
+        _slice_area(height, np.ascontiguousarray(centre[:, (2, 0, 1)]), np.ascontiguousarray(radius))
+    )
+
+
+@kernel
+def _slice_area(x: float, centre: Floats, radius: Floats) -> float:
+    discs, covered = np.empty((3, len(radius))), np.empty((2, 2 * len(radius)))
+    return slice_moments(x, centre, radius, discs, covered)[0]
+
+
 def _events(centre: Floats, radius: Floats) -> Floats:
     """Return the places along x between which slices are smooth, rising."""
     step = radius[:, None] * np.array((1.0, 0.0, 0.0))

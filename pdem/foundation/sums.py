@@ -22,6 +22,10 @@ _SHIFT = 1152  # bits below 1: more than the 1074 of the smallest double
 LIMBS = 72
 """Limbs of one sum: 72 * 32 bits, enough for the largest double."""
 
+NARROW_LIMBS, NARROW_BELOW = 10, 224
+"""Limbs of sums of which there are many, and bits of these below 1: from 4e-52 to 1e28 they are as exact."""
+
+_NARROW_BEGIN = (_SHIFT - NARROW_BELOW) // 32
 _NORMALISE_AFTER = 2**28
 
 PART = 64
@@ -33,19 +37,26 @@ _CUT = 46  # bits of a number that add up without rounding, `PART` at a time
 @inlined
 def add_exactly(limbs: NDArray[np.int64], value: float) -> None:
     """Add a finite number to a sum, shape (`LIMBS`,); others are passed over."""
+    add_in_window(limbs, value, _SHIFT)
+
+
+@inlined
+def add_in_window(limbs: NDArray[np.int64], value: float, below: int) -> None:
+    """Add a finite number to a sum whose lowest bit is 2**-`below`; one with bits below that is passed over."""
     if value != 0.0 and math.isfinite(value):
         fraction, exponent = math.frexp(value)
         whole = int(fraction * 9007199254740992.0)  # 2**53
-        place = exponent - 53 + _SHIFT
-        limb, shift = place >> 5, place & 31
-        # two parts of 27 bits, so that a shift by up to 31 stays within 64 bits
-        low = (whole & 0x7FFFFFF) << shift
-        limbs[limb] += low & 0xFFFFFFFF
-        limbs[limb + 1] += low >> 32
-        limb, shift = (place + 27) >> 5, (place + 27) & 31
-        high = (whole >> 27) << shift
-        limbs[limb] += high & 0xFFFFFFFF
-        limbs[limb + 1] += high >> 32
+        place = exponent - 53 + below
+        if place >= 0:
+            limb, shift = place >> 5, place & 31
+            # two parts of 27 bits, so that a shift by up to 31 stays within 64 bits
+            low = (whole & 0x7FFFFFF) << shift
+            limbs[limb] += low & 0xFFFFFFFF
+            limbs[limb + 1] += low >> 32
+            limb, shift = (place + 27) >> 5, (place + 27) & 31
+            high = (whole >> 27) << shift
+            limbs[limb] += high & 0xFFFFFFFF
+            limbs[limb + 1] += high >> 32
 
 
 @inlined
@@ -182,6 +193,16 @@ def exact_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
     normalise(limbs)
     values = np.zeros(len(limbs))
     _round_all(limbs, values)
+    return values
+
+
+def narrow_values(limbs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the doubles nearest to sums (n, `NARROW_LIMBS`)."""
+    some, values = np.flatnonzero(limbs.any(axis=1)), np.zeros(len(limbs))
+    for rows in np.array_split(some, len(some) // 4096 + 1):
+        wide = np.zeros((len(rows), LIMBS), np.int64)
+        wide[:, _NARROW_BEGIN : _NARROW_BEGIN + NARROW_LIMBS] = limbs[rows]
+        values[rows] = exact_values(wide)
     return values
 
 

@@ -33,10 +33,13 @@ PICTURE_FILE = "picture.png"
 LAW_FILES = ("laws.md", "laws.json", "laws.png")
 """Names of the report on the contact laws of a run: a page, its numbers, a picture. `remove_run` removes them, too."""
 
+COLLISION_FILE = "collisions.csv"
+"""Numbers of collisions by their energy, from the begin of a run on."""
+
 _LAST_SNAPSHOT = {name: each.last_snapshot for each in FORMATS.values() for name in each.files}
 _RESULT_FILES = (f"{TABLE}.h5", f"{TABLE}.csv", *_LAST_SNAPSHOT, LOG_FILE)
 _TEMPORARY_FILE = re.compile(
-    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|digests\.csv)\.tmp|"
+    r"((?:checkpoint|begin)-\d+\.h5|stage-.*\.h5|series\.(h5|csv)|(digests|collisions)\.csv)\.tmp|"
     rf"({'|'.join(map(re.escape, _LAST_SNAPSHOT))}|fields-.*\.vtkhdf)\.torn-\d+"
 )
 
@@ -110,10 +113,20 @@ def remove_run(folder: Path | str) -> None:
     """
     folder = Path(folder)
     others = [path for path in sorted(folder.iterdir()) if _TEMPORARY_FILE.fullmatch(path.name)]
-    others += [folder / name for name in (*_RESULT_FILES, DIGESTS_FILE, PICTURE_FILE, *LAW_FILES)]
+    others += [
+        folder / name for name in (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, PICTURE_FILE, *LAW_FILES)
+    ]
     others += folder.glob(FIELD_FILES)
     checkpoints = CheckpointFolder(folder)
     remove_files([*reversed(checkpoints.paths()), *checkpoints.of_stages(), *others])
+
+
+def data_files(folder: Path | str) -> list[Path]:
+    """Return the files of a run in a folder that are its results, checkpoints left out."""
+    folder = Path(folder)
+    names = (*_RESULT_FILES, DIGESTS_FILE, *LAW_FILES)
+    found = {folder / name for name in names} | {*folder.glob(FIELD_FILES), *folder.glob("*_residence.csv")}
+    return sorted(path for path in found if path.is_file())
 
 
 def remove_files(paths: Iterable[Path]) -> None:

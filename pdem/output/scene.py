@@ -71,7 +71,7 @@ class Frame:
     def values(self, name: str) -> NDArray[np.float64]:
         """Return a number per particle, or per contact if these are drawn (n,).
 
-        It is a field, the length of a vector field, or ``speed``.
+        It is a field, the length of a vector field, or ``speed``. A cluster is one body and has one number.
 
         Raises
         ------
@@ -83,7 +83,10 @@ class Frame:
         if field not in columns:
             what = "snapshot has" if self.contacts is None else "contacts have"
             raise InputError(f"no field {name!r} to colour by; the {what} {', '.join(sorted(columns))}")
-        column = np.asarray(columns[field], dtype=np.float64)
+        column = np.asarray(columns[field])
+        if self.contacts is None and "cluster" in columns:
+            column = _of_bodies(column, columns["cluster"])
+        column = column.astype(np.float64)
         return np.linalg.norm(column, axis=1) if column.ndim > 1 else column
 
     def outline(self) -> NDArray[np.float64]:
@@ -99,6 +102,24 @@ class Frame:
         if not len(radius) or ((box[0] > wall_box[0] - slack) & (box[1] < wall_box[1] + slack)).all():
             return self.walls.vertices
         return np.concatenate([_corners(box), self.walls.vertices])
+
+
+def _of_bodies(column: NDArray[Any], cluster: NDArray[np.int64]) -> NDArray[Any]:
+    """Return a column (n,) or (n, k) with the mean over its members for a whole cluster; of whole numbers the least."""
+    members = np.flatnonzero(cluster > 0)
+    _, body = np.unique(cluster[members], return_inverse=True)
+    if not len(members):
+        return column
+    whole, flat = column.copy(), column[members].reshape(len(members), -1)
+    if np.issubdtype(column.dtype, np.integer):
+        least = np.full((int(body.max()) + 1, flat.shape[1]), flat.max())
+        np.minimum.at(least, body, flat)
+        found = least[body]
+    else:
+        sums = np.stack([np.bincount(body, values) for values in flat.T], axis=1)
+        found = (sums / np.bincount(body)[:, None])[body]
+    whole[members] = found.reshape(whole[members].shape)
+    return whole
 
 
 def _bounding_box(points: NDArray[np.float64]) -> NDArray[np.float64]:

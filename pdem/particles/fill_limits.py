@@ -10,6 +10,7 @@ import numpy as np
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions
 from pdem.particles.clearance import octaves
+from pdem.particles.filling import disc_radius
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,18 +44,21 @@ _UNITS, _LOW = 40, 20
 def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: int, over: Group) -> None:
     """Refuse a random fill whose particles have too much volume for random placement in its region. Collective.
 
-    `radii` (n,) are those of this rank's part of the fill.
+    `radii` (n,) say how far the particles of this rank's part of the fill reach [m].
 
     Raises
     ------
     CaseError
         On all ranks, with the volume fraction of the particles, and the number that would fit.
     """
-    largest = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
-    counts, volumes = _class_volumes(radii, largest, dimension, over)
+    reach = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
+    share = disc_radius(request) if dimension == 2 else 1.0
+    counts, volumes = _class_volumes(
+        radii * (share / request.reach), reach * (share / request.reach), dimension, over
+    )
     lower, upper = regions.bounds(request.region)
     room = regions.size(request.region, dimension)
-    narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * largest
+    narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * reach
     if _fits(counts, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return
     key = next(

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
     from pdem.containers.group import Group
     from pdem.containers.sizes import SizeDistribution
+    from pdem.particles.particle_spheres import SphereGroups
+    from pdem.particles.shapes import ClusterShape
 
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
+    Indices = NDArray[np.int64]
 
 _RADIUS_STREAM = 0
 _DRAWN_AT_ONCE = 1 << 16
@@ -40,24 +43,39 @@ class FillRequest:
     where : str
         Source of the request, for messages: ``case.toml: particles[0].fill``.
     sizes : SizeDistribution
-        Of the radii.
+        Of the radii; those of clusters are of spheres of the same volume.
     fill : Any
         The region with the settings of the fill, see `pdem.case.particles.FillKeys`.
     density : float
         Of the particles [kg/m^3].
-    reach : float
-        How far a particle reaches from its centre over its radius, which says how much volume it has: more than 1 for
-        particles that are not round, for each of which a ball is kept free.
-    members : int
-        Spheres of a particle.
+    shape : ClusterShape or None
+        Of clusters.
+    orientations : callable or None
+        Returns how clusters with some ids (n,) are turned at an attempt (n,): unit quaternions (n, 4), w first.
     """
 
     where: str
     sizes: SizeDistribution
     fill: Any
     density: float = 1.0
-    reach: float = 1.0
-    members: int = 1
+    shape: ClusterShape | None = None
+    orientations: Callable[[Indices, Indices], Floats] | None = None
+
+    @property
+    def reach(self) -> float:
+        """How far a particle reaches from its centre over its radius."""
+        return 1.0 if self.shape is None else self.shape.reach / self.shape.equivalent_radius
+
+    @property
+    def members(self) -> int:
+        """Spheres of a particle."""
+        return 1 if self.shape is None else len(self.shape.radius)
+
+    def oriented(self, ids: Indices, attempts: Indices | int = 0) -> Floats:
+        """Return how particles are turned at attempts (n, 4); spheres are not."""
+        if self.orientations is None:
+            return np.tile((1.0, 0.0, 0.0, 0.0), (len(ids), 1))
+        return self.orientations(ids, np.broadcast_to(attempts, len(ids)))
 
     @property
     def counted(self) -> bool:
@@ -81,11 +99,15 @@ class PlacedGroup:
     first_id : int
         Id of its first particle.
     radius : ndarray, shape (n,)
-        In m.
+        In m; how far clusters reach.
     position : ndarray, shape (n, 3)
         In m; NaN for a particle that is not yet placed.
     velocity, angular_velocity : ndarray, shape (n, 3)
         In m/s and rad/s.
+    shape : ClusterShape or None
+        Of clusters.
+    orientation : ndarray, shape (n, 4)
+        Unit quaternions of clusters from how the shape is drawn, w first; those of spheres mean nothing.
     """
 
     first_id: int
@@ -93,6 +115,8 @@ class PlacedGroup:
     position: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
     velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
     angular_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    shape: ClusterShape | None = None
+    orientation: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -139,7 +163,8 @@ def _count_of_volume(
     request: FillRequest, first_id: int, target: float, dimension: int, over: Group, *, nearest: bool = False
 ) -> int:
     """Return the fewest particles that reach a volume [m^3], in 2D their discs an area [m^2], or that come nearest."""
-    unit = float(_volumes(np.array([request.sizes.largest]), dimension)[0]) / _VOLUME_UNITS
+    largest = np.array([request.sizes.largest])
+    unit = float(_volumes(request, largest, dimension)[0]) / _VOLUME_UNITS
     # A little less, so that rounding does not ask for one more.
     wanted = int(target / unit * (1.0 - 1e-12))
     begin, filled, of_ranks = 0, 0, np.zeros(over.size, np.int64)
@@ -162,7 +187,7 @@ def _count_of_volume(
 def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> NDArray[np.int64]:
     """Return the volumes of a number of particles in whole units, whose sums are exact."""
     radii = random_radii(request.sizes, first_id, _DRAWN_AT_ONCE, request.fill.seed)
-    return np.rint(_volumes(radii, dimension) / unit).astype(np.int64)
+    return np.rint(_volumes(request, radii, dimension) / unit).astype(np.int64)
 
 
 def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
@@ -175,8 +200,16 @@ def reaches(request: FillRequest, first_id: int, count: int) -> Floats:
     return request.reach * random_radii(request.sizes, first_id, count, request.fill.seed)
 
 
-def _volumes(radii: Floats, dimension: int) -> Floats:
-    return np.pi * radii**2 if dimension == 2 else 4.0 / 3.0 * np.pi * radii**3
+def _volumes(request: FillRequest, radii: Floats, dimension: int) -> Floats:
+    """Return the volumes of particles [m^3], in 2D the areas of their cuts through the middle [m^2]."""
+    if dimension == 3:
+        return 4.0 / 3.0 * np.pi * radii**3
+    return np.pi * (disc_radius(request) * radii) ** 2
+
+
+def disc_radius(request: FillRequest) -> float:
+    """Return the radius of the disc with the area of the cut through the middle of a particle, over its radius."""
+    return 1.0 if request.shape is None else request.shape.disc_radius / request.shape.equivalent_radius
 
 
 def require_memory(request: FillRequest, count: float, what: str, size: int, over: Group) -> None:
@@ -209,13 +242,17 @@ class Surroundings:
         self._meshes = walls
         self._walls: Mesh | None = None
 
-    def inside(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
-        """Return which spheres lie inside the region of a fill, clear of its excluded regions."""
-        region = request.region
-        inside = regions.contains(region, positions, radii, regions.unbounded_axes(region, self.domain))
+    def inside(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
+        """Return which particles lie inside the region of a fill, clear of its excluded regions."""
+        region, centres, radii = request.region, spheres.centre, spheres.radius
+        inside = regions.contains(region, centres, radii, regions.unbounded_axes(region, self.domain))
         for excluded in request.fill.exclude:
-            inside &= regions.distance(excluded, positions) >= radii
-        return inside
+            inside &= regions.distance(excluded, self._wrapped(request, centres)) >= radii
+        return spheres.every(inside)
+
+    def _wrapped(self, request: FillRequest, centres: Floats) -> Floats:
+        """Return where the spheres of particles in the domain are; members of clusters may be across a side of it."""
+        return centres if request.shape is None else regions.wrap_positions(centres, self.domain)
 
     def read_walls(self, requests: Sequence[FillRequest]) -> None:
         """Read the walls, if one of these fills avoids them.
@@ -228,20 +265,22 @@ class Surroundings:
         if self._meshes is not None and any(one.fill.avoid_walls for one in requests):
             self._joined_walls(self._meshes)
 
-    def free(self, request: FillRequest, positions: Floats, radii: Floats) -> Booleans:
-        """Return which spheres lie inside the region of a fill, clear of its excluded regions and of walls."""
-        free = self.inside(request, positions, radii)
+    def free(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
+        """Return which particles lie inside the region of a fill, clear of its excluded regions and of walls."""
+        free = self.inside(request, spheres)
         if request.fill.avoid_walls and self._meshes is not None:
-            candidates = np.flatnonzero(free)
-            walls = self._joined_walls(self._meshes)
+            some = np.flatnonzero(free)
+            near, walls = spheres.of(some), self._joined_walls(self._meshes)
             hit, _, _ = touching_walls(
-                positions[candidates],
-                radii[candidates],
+                self._wrapped(request, near.centre),
+                near.radius,
                 walls.vertices,
                 walls.facet_start,
                 walls.facet_vertices,
             )
-            free[candidates[hit]] = False
+            clear = np.ones(len(near.radius), np.bool_)
+            clear[hit] = False
+            free[some] = near.every(clear)
         return free
 
     def walls(self) -> Mesh | None:

@@ -1,10 +1,11 @@
 """Which of many candidates that overlap one another are placed: as if they came one after the other, over many ranks.
 
-A candidate is placed when none that comes before it and overlaps it is, nor another of the same sphere: a rule that
+A candidate is placed when none that comes before it and overlaps it is, nor another of the same particle: a rule that
 speaks of neighbours alone, and has one solution, that of placement one by one. It is found in rounds. A candidate is
-known to all ranks whose parts of space it touches. Each of them tells the rank that the candidate is from when it is
-clear there of all that could come before, or overlaps one that is placed; once that rank knows enough, it decides, and
-tells the others. The first of all that are undecided is decided in every round; in practice most are in the first.
+known to all ranks whose parts of space the ball about it touches. Each of them tells the rank that the candidate is
+from when it is clear there of all that could come before, or overlaps one that is placed; once that rank knows enough,
+it decides, and tells the others. The first of all that are undecided is decided in every round; in practice most are
+in the first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.particles.particle_spheres import ParticleShapes
     from pdem.particles.sphere_table import SphereTable
 
     Booleans = NDArray[np.bool_]
@@ -29,21 +31,25 @@ if TYPE_CHECKING:
 _ROW_BITS = 40  # of a ticket, which is the rank that a candidate is from and its row there
 
 
-def place_first_come(candidates: Columns, table: SphereTable, over: Exchange) -> Booleans:
+def place_first_come(
+    candidates: Columns, shapes: ParticleShapes, table: SphereTable, over: Exchange
+) -> Booleans:
     """Return which candidates of this rank are placed. Collective.
 
     Parameters
     ----------
     candidates : columns
-        ``position`` (n, 3) and ``radius`` (n,) in m, ``number`` (n,) of the sphere, and ``turn`` (n,): the order is by
-        turn, then the largest first, then by number. Those of a sphere are on one rank in a row, in order.
+        What `ParticleShapes.spheres` takes, ``number`` (n,) of the particle, and ``turn`` (n,): the order is by turn,
+        then by radius, the largest first, then by number. Those of a particle are on one rank in a row, in order.
+    shapes : ParticleShapes
+        What particles are made of.
     table : SphereTable
         Those that touch this rank's part of space are added to it.
     over : Exchange
         The ranks.
     """
     own = _Own(candidates, over)
-    here = _Here(own.copies(candidates, over), table)
+    here = _Here(own.copies(candidates, over), shapes, table)
     while True:
         answers, ranks = own.answer(route_in_one(over, *here.report()))
         undecided, told = over.add(np.array([own.undecided, len(ranks)])).tolist()
@@ -68,9 +74,9 @@ class _Own:
         self._rows, self._ranks = over.near(candidates["position"], candidates["radius"])
         self._copies = np.bincount(self._rows, minlength=len(number))
         self._clear = np.zeros(len(number), np.int64)
-        self._sphere = np.zeros(len(number), np.int64)
-        self._sphere[1:] = np.cumsum(number[1:] != number[:-1])
-        self._rivals = np.bincount(self._sphere)[self._sphere] > 1
+        self._particle = np.zeros(len(number), np.int64)
+        self._particle[1:] = np.cumsum(number[1:] != number[:-1])
+        self._rivals = np.bincount(self._particle)[self._particle] > 1
         self._shared = self._rivals | (self._copies > 1)
         self._first = over.rank << _ROW_BITS
 
@@ -94,12 +100,12 @@ class _Own:
         self._clear += np.bincount(rows[reports["clear"]], minlength=len(self.state))
         left = np.flatnonzero(self.state != REFUSED)
         leads = np.ones(len(left), np.bool_)
-        leads[1:] = self._sphere[left[1:]] != self._sphere[left[:-1]]
+        leads[1:] = self._particle[left[1:]] != self._particle[left[:-1]]
         self.state[left[leads & (self._clear[left] == self._copies[left])]] = PLACED
         rivals = left[self._rivals[left]]
         has_place = np.zeros(len(self._copies), np.bool_)
-        has_place[self._sphere[rivals[self.state[rivals] == PLACED]]] = True
-        self.state[rivals[has_place[self._sphere[rivals]] & (self.state[rivals] != PLACED)]] = REFUSED
+        has_place[self._particle[rivals[self.state[rivals] == PLACED]]] = True
+        self.state[rivals[has_place[self._particle[rivals]] & (self.state[rivals] != PLACED)]] = REFUSED
         told = ((self.state != before) & self._shared)[self._rows]
         some = self._rows[told]
         return {"ticket": self._first + some, "placed": self.state[some] == PLACED}, self._ranks[told]
@@ -108,24 +114,21 @@ class _Own:
 class _Here:
     """Candidates that touch this rank's part of space, in their order."""
 
-    def __init__(self, copies: Columns, table: SphereTable) -> None:
+    def __init__(self, copies: Columns, shapes: ParticleShapes, table: SphereTable) -> None:
         order = np.lexsort((copies["number"], -copies["radius"], copies["turn"]))
         self._tickets = copies["ticket"]  # rising: they come in the order of ranks
         self._place = np.empty_like(order)
         self._place[order] = np.arange(len(order))
         self._columns = {name: column[order] for name, column in copies.items()}
+        self._spheres = shapes.spheres(self._columns)
         self._state = np.full(len(order), UNDECIDED, np.int8)
         self._table = table
-
-    def _spheres(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        columns = self._columns
-        return columns["position"][rows], columns["radius"][rows], columns["number"][rows]
 
     def report(self) -> Message:
         """Place what only this rank has to do with; return what is new of candidates, and the ranks they are from."""
         rows = np.flatnonzero((self._state == UNDECIDED) | (self._state == CLEAR))
         before, shared = self._state[rows], self._columns["shared"][rows]
-        after = self._table.settle(*self._spheres(rows), shared, before)
+        after = self._table.settle(self._spheres.of(rows), self._columns["number"][rows], shared, before)
         self._state[rows] = after
         new = rows[after != before]
         clear = self._state[new] != REFUSED
@@ -135,5 +138,5 @@ class _Here:
         """Take note of candidates that are decided elsewhere."""
         rows = self._place[np.searchsorted(self._tickets, answers["ticket"])]
         self._state[rows] = np.where(answers["placed"], PLACED, REFUSED)
-        if len(rows):
-            self._table.add(*self._spheres(rows[answers["placed"]]))
+        some = rows[answers["placed"]]
+        self._table.add(self._spheres.of(some), self._columns["number"][some])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.particles.faces import Face
+    from pdem.particles.particle_spheres import SphereGroups
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
@@ -40,12 +41,17 @@ class Inlet(Protocol):
     def bounds(self) -> regions.Bounds:
         """Corners of a box around all places, (3,) each [m]."""
 
-    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
-        """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken."""
+    def places(
+        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+    ) -> tuple[Floats, Booleans]:
+        """Return a random place (n, 3) [m] for an attempt of each particle, and whether it may be taken.
+
+        `spheres` are those of the particles about 0.
+        """
 
 
 class RegionInlet:
-    """Places in a region, in which spheres lie wholly.
+    """Places in a region, in which particles lie wholly.
 
     Parameters
     ----------
@@ -65,17 +71,20 @@ class RegionInlet:
         """Corners of the box around the region."""
         return regions.bounds(self._region)
 
-    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
+    def places(
+        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+    ) -> tuple[Floats, Booleans]:
         """Return a random place in the region for each particle, and whether it lies wholly inside."""
-        positions = random_places(self._region, self._domain, seed, numbers, radii, attempt)
-        inside = regions.contains(self._region, positions, radii, self._unbounded)
+        positions = random_places(self._region, self._domain, seed, numbers, spheres.extents(), attempt)
+        there = spheres.about(positions)
+        inside = there.every(regions.contains(self._region, there.centre, there.radius, self._unbounded))
         return wrap_positions(positions, self._domain), inside
 
 
 class FaceInlet:
     """Places in the layer that particles fill that have come through a face within some time.
 
-    A sphere begins to exist when it has passed the plane wholly. Its place on the face and the time since are random.
+    A particle begins to exist when it has passed the plane wholly. Its place on the face and the time since are random.
 
     Parameters
     ----------
@@ -86,7 +95,7 @@ class FaceInlet:
     time : float
         Time in which the layer is filled [s].
     largest : float
-        Largest radius [m].
+        How far the largest particle reaches [m].
     domain : Domain
         The box of the particles.
     """
@@ -107,12 +116,18 @@ class FaceInlet:
         both = np.concatenate((near, far))
         return both.min(axis=0), both.max(axis=0)
 
-    def places(self, seed: int, numbers: Indices, radii: Floats, attempt: Indices) -> tuple[Floats, Booleans]:
+    def places(
+        self, seed: int, numbers: Indices, spheres: SphereGroups, attempt: Indices
+    ) -> tuple[Floats, Booleans]:
         """Return a random place in the layer for each particle, and whether it has come through the face wholly."""
         uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
         low, high = self._face.bounds
-        inset = np.minimum(radii[:, None], 0.5 * (high - low))
-        flat = low + inset + uniform[:, :2] * (high - low - 2.0 * inset)
-        positions = self._face.points(flat) + radii[:, None] * self._ahead
+        across = np.stack([regions.along(spheres.centre, axis) for axis in self._face.axes], 1)
+        below, above = (np.minimum(one, 0.5 * (high - low)) for one in spheres.extents(across))
+        flat = low + below + uniform[:, :2] * (high - low - (below + above))
+        behind = spheres.reach(-regions.along(spheres.centre, self._ahead))
+        positions = self._face.points(flat) + behind[:, None] * self._ahead
         positions += (self._time * uniform[:, 2:]) * self._velocity
-        return wrap_positions(positions, self._domain), self._face.holds(flat, radii)
+        there = spheres._replace(centre=across).about(flat)
+        passed = there.every(self._face.holds(there.centre, there.radius))
+        return wrap_positions(positions, self._domain), passed

@@ -15,6 +15,7 @@ from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs
 from pdem.particles.filling import PlacedGroup, fill_count, reaches, require_memory
 from pdem.particles.lattice import LatticeSites, height_keys
+from pdem.particles.particle_spheres import single_spheres
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +69,15 @@ def lattice_group(
         )
     begin = over.before(len(sites))
     sites = sites[: max(wanted - begin, 0)]
-    begin = min(begin, wanted)
-    return PlacedGroup(first_id + begin, reaches(request, first_id + begin, len(sites)), sites)
+    first = first_id + min(begin, wanted)
+    ids = np.arange(first, first + len(sites))
+    return PlacedGroup(
+        first,
+        reaches(request, first, len(sites)),
+        sites,
+        shape=request.shape,
+        orientation=request.oriented(ids),
+    )
 
 
 def _free_sites(
@@ -96,7 +104,8 @@ def _free_sites(
     limited = np.clip(moved, np.minimum(lower, sites), np.maximum(upper, sites))
     sites = np.where(bounded, limited, moved)
     radii = np.full(len(sites), radius)
-    usable = on_each_rank(over, lambda: surroundings.free(request, sites, radii * (1.0 - _ROUNDING)))
+    balls = single_spheres(sites, radii * (1.0 - _ROUNDING))
+    usable = on_each_rank(over, lambda: surroundings.free(request, balls))
     usable[_blocked(domain, sites, radii, placed, over)] = False
     return sites[usable]
 

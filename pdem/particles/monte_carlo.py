@@ -22,7 +22,7 @@ _MOVE_STREAM = 1 << 40
 
 
 def monte_carlo_sweep(filling: Any, number: int) -> None:
-    """Move each placed sphere of a fill to a random position nearby, if it overlaps nothing there. Collective.
+    """Move each placed particle of a fill to a random position nearby, if it overlaps nothing there. Collective.
 
     They move one after the other, in the order of their numbers; none moves to where another was before the sweep.
 
@@ -33,17 +33,18 @@ def monte_carlo_sweep(filling: Any, number: int) -> None:
     number : int
         Number of the sweep, which keys random numbers together with ids.
     """
-    domain, spheres = filling.domain, np.flatnonzero(filling.is_placed)
-    radii, numbers, old = (column[spheres] for column in (filling.radii, filling.numbers, filling.positions))
-    moves = np.zeros((len(spheres), 3))
-    for request, ids, mine in filling.by_group(numbers):
-        moves[mine] = 2.0 * keyed_vectors(request.fill.seed, _MOVE_STREAM + 3 * number, ids) - 1.0
+    domain, placed = filling.domain, np.flatnonzero(filling.is_placed)
+    here = {name: column[placed] for name, column in filling.particles.items()}
+    moves = np.zeros((len(placed), 3))
+    for request, ids, mine in filling.by_group(here["number"]):
+        way = 2.0 * keyed_vectors(request.fill.seed, _MOVE_STREAM + 3 * number, ids) - 1.0
+        moves[mine] = (here["radius"][mine] / request.reach)[:, None] * way
     moves[:, domain.dimension :] = 0.0
-    reach = REACHES[number % len(REACHES)] * radii[:, None]
-    positions = wrap_positions(old + reach * moves, domain)
-    some = np.flatnonzero(filling.places.clear(positions, radii, numbers))
-    some = some[filling.free(positions[some], radii[some], numbers[some])]
-    candidates = {"position": positions, "radius": radii, "number": numbers, "turn": numbers}
-    some = some[filling.places.movable({name: column[some] for name, column in candidates.items()})]
-    filling.positions[spheres[some]] = positions[some]
-    filling.places.renew(filling.positions[spheres], radii, numbers)
+    moves *= REACHES[number % len(REACHES)]
+    tried = {**here, "position": wrap_positions(here["position"] + moves, domain), "turn": here["number"]}
+    some = np.flatnonzero(filling.places.clear(tried))
+    some = some[filling.free({name: column[some] for name, column in tried.items()})]
+    some = some[filling.places.movable({name: column[some] for name, column in tried.items()})]
+    here["position"][some] = tried["position"][some]
+    filling.particles["position"][placed] = here["position"]
+    filling.places.renew(here)

@@ -1,9 +1,9 @@
 """Random positions without overlap for the particles of ``fill`` groups.
 
-First, random sequential addition: random positions are tried for each sphere, the largest spheres first. It ends far
-below the density of a fluid of hard spheres. Then Monte Carlo sweeps (`pdem.particles.monte_carlo`) move the placed
-spheres, and between sweeps the others are tried again. Limits are numbers of attempts and candidates, never the time:
-success, and every position, is the same on any machine.
+First, random sequential addition: random positions are tried for each particle, the largest first; clusters are turned
+anew for each. It ends far below the density of a fluid of hard particles. Then Monte Carlo sweeps
+(`pdem.particles.monte_carlo`) move the placed ones, and between sweeps the others are tried again. Limits are numbers
+of attempts and candidates, never the time: success, and every position, is the same on any machine.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from pdem.particles.clearance import octaves
 from pdem.particles.fill_limits import require_volume
 from pdem.particles.filling import unplaced_error
 from pdem.particles.monte_carlo import monte_carlo_sweep
+from pdem.particles.particle_spheres import SINGLE, ParticleShapes
 from pdem.particles.random_places import random_places
 from pdem.particles.regions import wrap_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
     from pdem.foundation.errors import CaseError
     from pdem.particles.filling import FillGroup, FillRequest, PlacedGroup, Surroundings
+    from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.sphere_places import SpherePlaces
 
     Floats = NDArray[np.float64]
@@ -115,10 +117,9 @@ class _Filling:
 
     Attributes
     ----------
-    radii, numbers : (n,) arrays
-        Of this rank's particles, radii in m.
-    positions : (n, 3) array
-        In m, NaN for those that are not placed.
+    particles : columns
+        Of this rank's particles ``number``, ``radius``, how far each reaches [m], ``position`` [m], NaN for those that
+        are not placed; where there are clusters ``shape`` and ``orientation``, see `ParticleShapes`.
     is_placed : (n,) array of bool
         Whether they are.
     places : SpherePlaces
@@ -143,46 +144,68 @@ class _Filling:
             one.first_id - begin if len(one.radius) else -1 for one, begin in zip(groups, begins, strict=True)
         ]
         self._first_ids = over.largest(np.array(firsts, np.int64))
-        self.radii = np.concatenate([one.radius for one in groups])
-        self.numbers = np.concatenate([np.arange(count) for count in counts]) + np.repeat(
-            self._begins + begins, counts
-        )
-        self.positions = np.full((len(self.radii), 3), np.nan)
-        self.is_placed = np.zeros(len(self.radii), np.bool_)
+        numbers = np.concatenate([np.arange(count) for count in counts])
+        numbers += np.repeat(self._begins + begins, counts)
+        kinds = {one.shape: None for one in (*groups, *placed) if one.shape is not None}
+        self._shapes, self._kinds = ParticleShapes(kinds), list(kinds)
+        self.particles = {"number": numbers, **self._columns(groups)}
+        self.particles["position"] = np.full((len(numbers), 3), np.nan)
+        self.is_placed = np.zeros(len(numbers), np.bool_)
         self._work = self._tested = 0
         self.places = self._prepared(placed)
 
+    def _columns(self, groups: Sequence[PlacedGroup]) -> Columns:
+        """Return radius, position, and with clusters shape and orientation of this rank's particles of some groups."""
+        columns: Columns = {
+            "radius": np.concatenate([np.zeros(0), *(one.radius for one in groups)]),
+            "position": np.concatenate([np.zeros((0, 3)), *(one.position for one in groups)]),
+        }
+        if self._kinds:
+            kind = [SINGLE if one.shape is None else self._kinds.index(one.shape) for one in groups]
+            columns["shape"] = np.repeat(np.array(kind, np.int64), [len(one.radius) for one in groups])
+            turns = [
+                one.orientation if len(one.orientation) else np.zeros((len(one.radius), 4)) for one in groups
+            ]
+            columns["orientation"] = np.concatenate([np.zeros((0, 4)), *turns])
+        return columns
+
     def _prepared(self, placed: list[PlacedGroup]) -> SpherePlaces:
-        """Divide space among the ranks, and return the places of spheres, of which those of some groups are known."""
+        """Divide space among the ranks, and return the places of particles, of which those of some groups are known."""
         from pdem.particles.sphere_places import SpherePlaces  # imported late: it needs the compiler
 
-        ends = self._over.largest(np.array([self.radii.max(initial=0.0), -self.radii.min(initial=np.inf)]))
-        self._largest = float(ends[0])
-        joined = np.concatenate([np.zeros((0, 3)), *(one.position for one in placed)])
-        radii = np.concatenate([np.zeros(0), *(one.radius for one in placed)])
-        joined = wrap_positions(joined, self.domain)
+        radius, (low, high) = self.particles["radius"], self._shapes.limits(self.particles)
+        ends = np.array([radius.max(initial=0.0), high.max(initial=0.0), -low.min(initial=np.inf)])
+        self._largest, largest, smallest = np.abs(self._over.largest(ends)).tolist()
+        fixed = self._columns(placed)
+        fixed["position"] = wrap_positions(fixed["position"], self.domain)
+        fixed["number"] = np.full(len(fixed["radius"]), -1)
         every = max(1, self._total // (_SAMPLES * self._over.size))
-        first, inside = self._tries(self.numbers[::every], self.radii[::every], 0)
-        self._over.divide(np.concatenate((first[inside], joined[::every])))
+        sample = {name: column[::every] for name, column in self.particles.items()}
+        tried, inside = self._tries({**sample, "turn": np.zeros(len(sample["number"]), np.int64)})
+        self._over.divide(np.concatenate((tried["position"][inside], fixed["position"][::every])))
         share = -(-self._total // self._over.size)
-        places = SpherePlaces(self.domain, -float(ends[1]), self._largest, share, self._over)
-        places.fix(joined, radii)
+        places = SpherePlaces(self.domain, self._shapes, (smallest, largest), share, self._over)
+        places.fix(fixed)
         return places
 
     def fill(self) -> None:
         """Place all particles, one class of sizes after the other."""
-        octave = octaves(self.radii, self._largest)
+        radius = self.particles["radius"]
+        octave = octaves(radius, self._largest)
         highest = int(self._over.largest(np.array([octave.max(initial=0)]))[0])
         for number in range(highest + 1):
             members = np.flatnonzero(octave == number)
-            self._pending = members[np.argsort(-self.radii[members], kind="stable")]
+            self._pending = members[np.argsort(-radius[members], kind="stable")]
             self._count()
             first = self._add_sequentially()
             if self._pending_count:
                 self._add_between_sweeps(first)
         begin = 0
         for one in self._groups:
-            one.position[:] = self.positions[begin : begin + len(one.radius)]
+            mine = slice(begin, begin + len(one.radius))
+            one.position[:] = self.particles["position"][mine]
+            if one.shape is not None:
+                one.orientation = self.particles["orientation"][mine].copy()
             begin += len(one.radius)
 
     def _count(self) -> None:
@@ -208,7 +231,7 @@ class _Filling:
 
     def _fewest_attempts(self) -> int:
         """Return the least attempts that a group with pending spheres on any rank allows, 0 if none is pending."""
-        which = self._groups_of(self.numbers[self._pending])
+        which = self._groups_of(self.particles["number"][self._pending])
         counts = self._over.add(np.bincount(which, minlength=len(self._groups)))
         return min(
             (self._groups[number].request.fill.attempts for number in np.flatnonzero(counts)), default=0
@@ -237,12 +260,12 @@ class _Filling:
 
     def _unplaced(self) -> CaseError:
         """Return the error for the group of the first sphere that is pending on any rank."""
-        radius = self.radii[self._pending].max(initial=0.0)
-        largest = float(self._over.largest(np.array([radius]))[0])
-        numbers = self.numbers[self._pending[self.radii[self._pending] == largest]]
+        radius, numbers = (self.particles[name][self._pending] for name in ("radius", "number"))
+        largest = float(self._over.largest(np.array([radius.max(initial=0.0)]))[0])
+        numbers = numbers[radius == largest]
         first = -self._over.largest(-np.array([numbers.min(initial=self._total)]))
         which = int(self._groups_of(first)[0])
-        mine = self._groups_of(self.numbers) == which
+        mine = self._groups_of(self.particles["number"]) == which
         counts = self._over.add(np.array([(self.is_placed & mine).sum(), mine.sum()]))
         return unplaced_error(self._groups[which].request, int(counts[0]), int(counts[1]))
 
@@ -261,20 +284,21 @@ class _Filling:
         candidates = self._free_candidates(first, number)
         row = candidates.pop("row")
         won = self.places.place(candidates)
-        spheres = self._pending[row[won]]
-        self.positions[spheres] = candidates["position"][won]
-        self.is_placed[spheres] = True
+        rows = self._pending[row[won]]
+        for name in ("position", "orientation"):
+            if name in candidates:
+                self.particles[name][rows] = candidates[name][won]
+        self.is_placed[rows] = True
         self._pending = self._pending[~self.is_placed[self._pending]]
         self._count()
 
     def _free_candidates(self, first: int, number: int) -> Columns:
-        """Return random positions of this rank's pending spheres that are free, each sphere's in a row by attempt."""
-        tried = self._tried(first, number)
-        tried["position"], free = self._tries(tried["number"], tried["radius"], tried["turn"])
+        """Return random places of this rank's pending particles that are free, those of each in a row by attempt."""
+        tried, free = self._tries(self._tried(first, number))
         # The cheaper tests, which reject most, come before that of walls.
         for test in (self.places.clear, self.free):
             some = np.flatnonzero(free)
-            free[some] = test(*(tried[name][some] for name in ("position", "radius", "number")))
+            free[some] = test({name: tried[name][some] for name in self.particles})
         found = {name: column[free] for name, column in tried.items()}
         rank = found.pop("rank")
         if number == 1:
@@ -284,9 +308,10 @@ class _Filling:
         return {name: column[order] for name, column in found.items()}
 
     def _tried(self, first: int, number: int) -> Columns:
-        """Return the spheres and attempts that this rank is to try; several attempts are divided among the ranks."""
+        """Return the particles and attempts that this rank is to try; several attempts are divided among the ranks."""
         size, rows = self._over.size, np.arange(len(self._pending))
-        columns = {"number": self.numbers[self._pending], "radius": self.radii[self._pending], "row": rows}
+        names = [name for name in ("number", "radius", "shape") if name in self.particles]
+        columns: Columns = {"row": rows, **{name: self.particles[name][self._pending] for name in names}}
         columns["rank"], columns["turn"] = np.full(len(rows), self._over.rank), np.full(len(rows), first)
         if number == 1:
             return columns
@@ -304,29 +329,42 @@ class _Filling:
     def _groups_of(self, numbers: Indices) -> Indices:
         return np.searchsorted(self._begins, numbers, side="right") - 1
 
-    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices]]:
-        """Yield the request of each group that has some of these spheres, their ids, and which they are."""
+    def by_group(self, numbers: Indices) -> Iterator[tuple[FillRequest, Indices, Indices | slice]]:
+        """Yield the request of each group that has some of these particles, their ids, and which they are."""
         which = self._groups_of(numbers)
         for group, one in enumerate(self._groups):
-            mine = np.flatnonzero(which == group)
-            if len(mine):
+            belongs = which == group
+            if belongs.any():
+                mine = slice(None) if belongs.all() else np.flatnonzero(belongs)
                 yield one.request, numbers[mine] - self._begins[group] + self._first_ids[group], mine
 
-    def _tries(self, numbers: Indices, radii: Floats, attempts: Any) -> tuple[Floats, Booleans]:
-        """Return a random position for each sphere, shape (n, 3) [m], and whether it is inside its region."""
-        positions, inside = np.zeros((len(numbers), 3)), np.zeros(len(numbers), np.bool_)
-        attempts = np.broadcast_to(attempts, len(numbers))
-        for request, ids, mine in self.by_group(numbers):
-            keys = request.fill.seed, ids, radii[mine], attempts[mine]
+    def _tries(self, columns: Columns) -> tuple[Columns, Booleans]:
+        """Return particles at random places [m], turned at random for the attempt of each; which are inside."""
+        count = len(columns["number"])
+        tried = {**columns, "position": np.zeros((count, 3))}
+        if self._kinds:
+            tried["orientation"] = np.zeros((count, 4))
+        inside = np.zeros(count, np.bool_)
+        for request, ids, mine in self.by_group(columns["number"]):
+            turn = columns["turn"][mine]
+            if self._kinds:
+                tried["orientation"][mine] = request.oriented(ids, turn)
+            spheres = self._spheres(tried, mine)
+            keys = request.fill.seed, ids, spheres.extents(), turn
             own = wrap_positions(random_places(request.region, self.domain, *keys), self.domain)
-            positions[mine] = own
-            inside[mine] = self._surroundings.inside(request, own, radii[mine])
-        return positions, inside
+            tried["position"][mine] = own
+            inside[mine] = self._surroundings.inside(request, spheres.about(own))
+        return tried, inside
 
-    def free(self, positions: Floats, radii: Floats, numbers: Indices) -> Booleans:
-        """Return which spheres would be inside their regions and clear of walls at positions (k, 3) [m]."""
-        free = np.zeros(len(numbers), np.bool_)
-        self._tested += len(numbers)
-        for request, _, mine in self.by_group(numbers):
-            free[mine] = self._surroundings.free(request, positions[mine], radii[mine])
+    def _spheres(self, particles: Columns, some: Indices | slice) -> SphereGroups:
+        """Return the spheres of some of the particles."""
+        names = [name for name in self.particles if name != "number"]
+        return self._shapes.spheres({name: particles[name][some] for name in names})
+
+    def free(self, particles: Columns) -> Booleans:
+        """Return which particles would be inside their regions and clear of walls at their positions."""
+        free = np.zeros(len(particles["number"]), np.bool_)
+        self._tested += len(free)
+        for request, _, mine in self.by_group(particles["number"]):
+            free[mine] = self._surroundings.free(request, self._spheres(particles, mine))
         return free

@@ -1,4 +1,4 @@
-"""Random places of spheres in a region, keyed by their numbers and those of the attempts."""
+"""Random places of particles in a region, keyed by their numbers and those of the attempts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,19 @@ def random_places(
     domain: regions.Domain,
     seed: int,
     numbers: Indices,
-    radii: Floats,
+    extents: tuple[Floats, Floats],
     attempt: Indices,
 ) -> Floats:
-    """Return a random place (n, 3) [m] in the box around a region for each sphere; not wrapped into the domain."""
+    """Return a random place (n, 3) [m] in the box around a region for each particle; not wrapped into the domain.
+
+    `extents` (n, 3), or (n, 1), say how far each reaches to the lower and to the upper side of each axis [m].
+    """
     lower, upper = regions.bounds(region)
-    inset = np.where(regions.unbounded_axes(region, domain), 0.0, radii[:, None])
-    low, high = lower + inset, np.maximum(lower + inset, upper - inset)
+    unbounded = regions.unbounded_axes(region, domain)
+    below = np.where(unbounded, 0.0, extents[0])
+    above = below if extents[0] is extents[1] else np.where(unbounded, 0.0, extents[1])
+    low = lower + below
+    high = np.maximum(low, upper - above)
     uniform = keyed_vectors(seed, PLACE_STREAM + 3 * attempt, numbers)
     if domain.dimension == 2:
         uniform[:, 2] = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pdem.containers.clusters import ShapeArrays
 from pdem.containers.principal_axes import principal_axes
+from pdem.containers.sphere_union import slice_area
 from pdem.foundation.random import keyed_vectors
 
 if TYPE_CHECKING:
@@ -20,9 +22,12 @@ if TYPE_CHECKING:
     from pdem.containers.solid import Solid
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
-_ORIENTATION_STREAM = 64
-_ATTEMPTS = 200
+_ORIENTATION_STREAM = 1 << 60
+_POINTS = 200
+_STREAMS = 1024
+"""Of an orientation: two for each of `_POINTS` in each of two discs, and some to spare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,11 @@ class ClusterShape:
         return float((0.75 / np.pi * self.solid.volume) ** (1.0 / 3.0))
 
     @property
+    def disc_radius(self) -> float:
+        """Radius of the disc of the same area as the cut across z through the centre of mass [m]."""
+        return math.sqrt(slice_area(self.centre, self.radius, float(self.solid.centre[2])) / math.pi)
+
+    @property
     def mass_share(self) -> float:
         """Volume over that of all its spheres, at most 1: by how much a sphere may show less than its own mass."""
         return min(1.0, self.solid.volume / float((4.0 / 3.0 * np.pi * self.radius**3).sum()))
@@ -108,52 +118,29 @@ def shape_arrays(shapes: Sequence[ClusterShape]) -> ShapeArrays:
     )  # fmt: skip
 
 
-def product(first: Floats, second: Floats) -> Floats:
-    """Return products (n, 4) of quaternions, w first: the turn of the second, then that of the first."""
-    (a, b, c, d), (e, f, g, h) = np.moveaxis(np.asarray(first), -1, 0), np.moveaxis(np.asarray(second), -1, 0)
-    parts = a * e - b * f - c * g - d * h, a * f + b * e + c * h - d * g, a * g - b * h + c * e + d * f
-    return np.stack((*parts, a * h + b * g - c * f + d * e), axis=-1)
-
-
-def conjugate(quaternion: Floats) -> Floats:
-    """Return the turns back (n, 4)."""
-    return np.asarray(quaternion) * np.array((1.0, -1.0, -1.0, -1.0))
-
-
-def rotated(quaternion: Floats, vector: Floats) -> Floats:
-    """Return vectors (n, 3) turned by unit quaternions (n, 4).
-
-    By products and sums of single numbers alone, so that bits do not depend on how many there are.
-    """
-    w, x, y, z = np.moveaxis(np.asarray(quaternion), -1, 0)
-    a, b, c = np.moveaxis(np.asarray(vector), -1, 0)
-    p, q, r = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
-    parts = a + w * p + (y * r - z * q), b + w * q + (z * p - x * r), c + w * r + (x * q - y * p)
-    return np.stack(parts, axis=-1)
-
-
-def random_orientations(seed: int, ids: NDArray[np.int64], dimension: int) -> Floats:
-    """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids.
+def random_orientations(seed: int, ids: Integers, dimension: int, attempts: Integers | int = 0) -> Floats:
+    """Return unit quaternions (n, 4), uniform over all turns, in 2D over turns about z; keyed by ids and attempts.
 
     Points in two discs, found by rejection (G. Marsaglia, Ann. Math. Stat. 43 (1972) 645): products and roots alone, so
     that bits are the same on all processors.
     """
-    (a, b), one = _points_in_disc(seed, _ORIENTATION_STREAM, ids)
+    stream = _ORIENTATION_STREAM + _STREAMS * np.broadcast_to(attempts, len(ids))
+    (a, b), one = _points_in_disc(seed, stream, ids)
     if dimension == 2:
         scale = 1.0 / np.sqrt(one)
         return np.column_stack((a * scale, np.zeros((len(ids), 2)), b * scale))
-    (c, d), two = _points_in_disc(seed, _ORIENTATION_STREAM + 2 * _ATTEMPTS, ids)
+    (c, d), two = _points_in_disc(seed, stream + 2 * _POINTS, ids)
     scale = np.sqrt((1.0 - one) / two)
     return np.column_stack((a, b, c * scale, d * scale))
 
 
-def _points_in_disc(seed: int, stream: int, ids: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _points_in_disc(seed: int, stream: Integers, ids: Integers) -> tuple[Floats, Floats]:
     """Return points (2, n) in the unit disc, keyed by ids, and the squares of their distances from its centre (n,)."""
     found, pending = np.full((2, len(ids)), 0.5), np.arange(len(ids))
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_POINTS):
         if not len(pending):
             break
-        place = 2.0 * keyed_vectors(seed, stream + 2 * attempt, ids[pending], 2).T - 1.0
+        place = 2.0 * keyed_vectors(seed, stream[pending] + 2 * attempt, ids[pending], 2).T - 1.0
         inside = place[0] * place[0] + place[1] * place[1] < 1.0
         found[:, pending[inside]] = place[:, inside]
         pending = pending[~inside]

@@ -1,7 +1,7 @@
-"""Placed spheres over many ranks, and the test whether others overlap them.
+"""Places of particles over many ranks, and the test whether others overlap them.
 
-Each is known to all ranks whose parts of space it touches. Two spheres that overlap have a point in common, and the
-rank whose part that point is in knows both.
+Each is known to all ranks whose parts of space the ball about it touches. Two particles that overlap have a point in
+common, and the rank whose part that point is in knows both.
 """
 
 from __future__ import annotations
@@ -18,22 +18,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.exchange import Exchange
+    from pdem.particles.particle_spheres import ParticleShapes, SphereGroups
     from pdem.particles.regions import Domain
 
     Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
     Columns = dict[str, NDArray[Any]]
 
 
 class SpherePlaces:
-    """Spheres that are placed. Every method is collective.
+    """Particles that are placed. Every method is collective.
+
+    They are given as columns: ``number`` (n,), and what `ParticleShapes.spheres` takes.
 
     Parameters
     ----------
     domain : Domain
         The box, for its corners and periodic axes.
-    smallest, largest : float
+    shapes : ParticleShapes
+        What particles are made of.
+    ends : (float, float)
         Range of the radii of all spheres that are placed or moved [m].
     capacity : int
         About how many this rank will know.
@@ -47,50 +51,51 @@ class SpherePlaces:
     """
 
     def __init__(
-        self, domain: Domain, smallest: float, largest: float, capacity: int, over: Exchange
+        self, domain: Domain, shapes: ParticleShapes, ends: tuple[float, float], capacity: int, over: Exchange
     ) -> None:
         self._domain = np.asarray(domain.lower), np.asarray(domain.upper), np.asarray(domain.periodic)
-        self.table = SphereTable(capacity, smallest, largest, *self._domain)
+        self._shapes, self._over = shapes, over
+        self.table = SphereTable(capacity, *ends, *self._domain)
         self._fixed: SphereTable | None = None
-        self._over = over
 
-    def fix(self, position: Floats, radius: Floats) -> None:
-        """Keep spheres, positions (n, 3) and radii (n,) in m, that stay where they are."""
-        here = self._known(position, radius, np.full(len(radius), NOBODY))
+    def fix(self, particles: Columns) -> None:
+        """Keep particles that stay where they are."""
+        here, spheres = self._known(particles)
         if len(here["radius"]):
-            ends = float(here["radius"].min()), float(here["radius"].max())
-            self._fixed = SphereTable(len(here["radius"]), *ends, *self._domain)
-            self._fixed.add(here["position"], here["radius"], here["number"])
+            ends = float(spheres.radius.min()), float(spheres.radius.max())
+            self._fixed = SphereTable(len(spheres.radius), *ends, *self._domain)
+            self._fixed.add(spheres, np.full(len(here["radius"]), NOBODY))
 
-    def _known(self, position: Floats, radius: Floats, number: Indices, **more: NDArray[Any]) -> Columns:
-        """Return the spheres of all ranks that touch this rank's part of space."""
-        rows, ranks = self._over.near(position, radius)
-        columns = {"position": position, "radius": radius, "number": number, **more}
-        return route_in_one(self._over, {name: column[rows] for name, column in columns.items()}, ranks)
+    def _known(self, particles: Columns, **more: NDArray[Any]) -> tuple[Columns, SphereGroups]:
+        """Return the particles of all ranks that touch this rank's part of space, and their spheres."""
+        rows, ranks = self._over.near(particles["position"], particles["radius"])
+        columns = {**particles, **more}
+        here = route_in_one(self._over, {name: column[rows] for name, column in columns.items()}, ranks)
+        return here, self._shapes.spheres(here)
 
-    def clear(self, position: Floats, radius: Floats, number: Indices) -> Booleans:
-        """Return which spheres of these numbers overlap no other there, positions (n, 3) and radii (n,) in m."""
-        rank = np.full(len(radius), self._over.rank)
-        here = self._known(position, radius, number, row=np.arange(len(radius)), rank=rank)
-        spheres = here["position"], here["radius"], here["number"]
-        free = self.table.clear(*spheres)
+    def clear(self, particles: Columns) -> Booleans:
+        """Return which particles overlap no other there."""
+        count = len(particles["radius"])
+        rank = np.full(count, self._over.rank)
+        here, spheres = self._known(particles, row=np.arange(count), rank=rank)
+        free = self.table.clear(spheres, here["number"])
         if self._fixed is not None:
             some = np.flatnonzero(free)
-            free[some] = self._fixed.clear(*(column[some] for column in spheres))
-        result = np.ones(len(radius), np.bool_)
+            free[some] = self._fixed.clear(spheres.of(some), here["number"][some])
+        result = np.ones(count, np.bool_)
         result[self._over.route({"row": here["row"][~free]}, here["rank"][~free])["row"]] = False
         return result
 
     def place(self, candidates: Columns) -> Booleans:
         """Place candidates that are clear of what is placed; return which, see `pdem.particles.first_come`."""
-        return place_first_come(candidates, self.table, self._over)
+        return place_first_come(candidates, self._shapes, self.table, self._over)
 
     def movable(self, candidates: Columns) -> Booleans:
-        """Return which spheres can move one after the other to places that are clear of all present ones."""
-        return place_first_come(candidates, self.table.empty_like(0), self._over)
+        """Return which particles can move one after the other to places that are clear of all present ones."""
+        return place_first_come(candidates, self._shapes, self.table.empty_like(0), self._over)
 
-    def renew(self, position: Floats, radius: Floats, number: Indices) -> None:
-        """Know all spheres that are placed, but for those that stay, at new positions (n, 3) [m]."""
-        here = self._known(position, radius, number)
-        self.table = self.table.empty_like(len(here["number"]))
-        self.table.add(here["position"], here["radius"], here["number"])
+    def renew(self, particles: Columns) -> None:
+        """Know all particles that are placed, but for those that stay, at new positions."""
+        here, spheres = self._known(particles)
+        self.table = self.table.empty_like(len(spheres.radius))
+        self.table.add(spheres, here["number"])

@@ -1,8 +1,9 @@
-"""Table of placed spheres, with the test whether a candidate overlaps any of them.
+"""Table of placed spheres, with the test whether those of a candidate overlap any of them.
 
-It is a hash table of cells, with one cell size per class of radii, so that the work per candidate does not grow with
-the number of spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that
-tables of a part of the spheres say of these what a table of all would.
+A candidate is one particle, of one sphere or of several, which are tested and placed together. The table is a hash
+table of cells, with one cell size per class of radii, so that the work per candidate does not grow with the number of
+spheres or with their size ratio. What it answers does not depend on its cells or on its room, so that tables of a part
+of the spheres say of these what a table of all would.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pdem.particles.clearance import octaves
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.particles.particle_spheres import SphereGroups
+
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
@@ -26,11 +29,11 @@ UNDECIDED, CLEAR, PLACED, REFUSED = range(4)
 """States of candidates: nothing is known; clear of all that could come before; placed; overlaps one placed before."""
 
 _GROWTH = 1.25
+_NO_LEVELS = np.zeros(0, np.int64)
 _WIDER = 1.0 + 1e-6  # a search that is wider than it has to be misses nothing by rounding
 
-
 NOBODY = -1
-"""Key of a sphere that is not in a table."""
+"""Key of a particle that is not in a table."""
 
 
 @inlined
@@ -60,7 +63,7 @@ class Table(NamedTuple):
     heads : int64 array
         First sphere of each bucket, -1 for none.
     links : (n, 2) int64 array
-        The next sphere after each, -1 for none, and its key, which says whose place it is: no sphere is in its own way.
+        The next sphere after each, -1 for none, and its key, which says whose it is: no particle is in its own way.
     rows : (n, 4) array
         Offsets from the corner of the domain, and radii [m].
     """
@@ -74,13 +77,24 @@ class Table(NamedTuple):
     rows: Floats
 
 
-class Spheres(NamedTuple):
-    """Spheres as kernels take them: offsets from the corner of the domain (n, 3) [m], radii [m], levels, keys (n,)."""
+class Candidates(NamedTuple):
+    """Particles as kernels take them.
 
+    Attributes
+    ----------
+    begin : (n + 1,) int64 array
+        Particle p has the spheres ``begin[p]`` to ``begin[p + 1]``.
+    keys : (n,) int64 array
+        Of the particles.
+    offsets, radii, levels : (m, 3), (m,) and (m,) arrays
+        Of the spheres: offsets from the corner of the domain [m], radii [m].
+    """
+
+    begin: Indices
+    keys: Indices
     offsets: Floats
     radii: Floats
     levels: Indices
-    keys: Indices
 
 
 @inlined
@@ -135,8 +149,10 @@ def _is_free(key: int, place: tuple[float, float, float], radius: float, level: 
 
 
 @kernel
-def _is_clear(key: int, place: tuple[float, float, float], radius: float, table: Table) -> bool:
-    """Whether a sphere overlaps none of any level but that of its key."""
+def _sphere_is_clear(key: int, sphere: int, candidates: Candidates, table: Table) -> bool:
+    """Whether a sphere overlaps none of any level but those of a key."""
+    radius, offsets = candidates.radii[sphere], candidates.offsets
+    place = offsets[sphere, 0], offsets[sphere, 1], offsets[sphere, 2]
     free = True
     for level in range(table.cells.shape[0]):
         if free and table.largest_radii[level] > 0.0:
@@ -144,40 +160,53 @@ def _is_clear(key: int, place: tuple[float, float, float], radius: float, table:
     return free
 
 
+@inlined
+def _is_clear(row: int, key: int, candidates: Candidates, table: Table) -> bool:
+    """Whether no sphere of a candidate overlaps one in the table but those of a key."""
+    for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
+        if not _sphere_is_clear(key, sphere, candidates, table):
+            return False
+    return True
+
+
 @kernel
-def _find_free(offsets: Floats, radii: Floats, keys: Indices, free: Booleans, table: Table) -> None:
-    """Write which spheres overlap none in the table but those of their keys."""
-    for new in range(offsets.shape[0]):
-        place = offsets[new, 0], offsets[new, 1], offsets[new, 2]
-        free[new] = _is_clear(keys[new], place, radii[new], table)
+def _find_free(candidates: Candidates, free: Booleans, table: Table) -> None:
+    """Write which candidates overlap none in the table but those of their keys."""
+    for row in range(candidates.keys.shape[0]):
+        free[row] = _is_clear(row, candidates.keys[row], candidates, table)
 
 
 @inlined
-def _insert(sphere: int, row: int, spheres: Spheres, table: Table) -> None:
-    """Write row `row` of some spheres into the table, as its sphere `sphere`."""
-    level, mask = spheres.levels[row], table.heads.shape[0] - 1
-    cell_x = _cell(spheres.offsets[row, 0], table.cells[level, 0], table.wraps[level, 0])
-    cell_y = _cell(spheres.offsets[row, 1], table.cells[level, 1], table.wraps[level, 1])
-    cell_z = _cell(spheres.offsets[row, 2], table.cells[level, 2], table.wraps[level, 2])
-    bucket = _bucket(level, cell_x, cell_y, cell_z, mask)
-    for axis in range(3):
-        table.rows[sphere, axis] = spheres.offsets[row, axis]
-    table.rows[sphere, 3] = spheres.radii[row]
-    table.largest_radii[level] = max(table.largest_radii[level], spheres.radii[row])
-    table.links[sphere, 0], table.links[sphere, 1] = table.heads[bucket], spheres.keys[row]
-    table.heads[bucket] = sphere
+def _insert(row: int, candidates: Candidates, table: Table, count: int) -> int:
+    """Write a candidate into a table of `count` spheres; return how many it has then."""
+    mask = table.heads.shape[0] - 1
+    for sphere in range(candidates.begin[row], candidates.begin[row + 1]):
+        level = candidates.levels[sphere]
+        cell_x = _cell(candidates.offsets[sphere, 0], table.cells[level, 0], table.wraps[level, 0])
+        cell_y = _cell(candidates.offsets[sphere, 1], table.cells[level, 1], table.wraps[level, 1])
+        cell_z = _cell(candidates.offsets[sphere, 2], table.cells[level, 2], table.wraps[level, 2])
+        bucket = _bucket(level, cell_x, cell_y, cell_z, mask)
+        for axis in range(3):
+            table.rows[count, axis] = candidates.offsets[sphere, axis]
+        table.rows[count, 3] = candidates.radii[sphere]
+        table.largest_radii[level] = max(table.largest_radii[level], candidates.radii[sphere])
+        table.links[count, 0], table.links[count, 1] = table.heads[bucket], candidates.keys[row]
+        table.heads[bucket] = count
+        count += 1
+    return count
 
 
 @kernel
-def _insert_all(spheres: Spheres, table: Table, count: int) -> None:
-    """Insert spheres into a table that has `count`."""
-    for row in range(spheres.radii.shape[0]):
-        _insert(count + row, row, spheres, table)
+def _insert_all(candidates: Candidates, table: Table, count: int) -> int:
+    """Insert candidates into a table of `count` spheres; return how many it has then."""
+    for row in range(candidates.keys.shape[0]):
+        count = _insert(row, candidates, table, count)
+    return count
 
 
 @kernel
 def _settle(
-    spheres: Spheres, is_shared: Booleans, state: States, table: Table, count: int, waiting: Table
+    candidates: Candidates, is_shared: Booleans, state: States, table: Table, count: int, waiting: Table
 ) -> int:
     """Decide on candidates one after the other, as far as is known; return the number of spheres in the table.
 
@@ -185,37 +214,32 @@ def _settle(
     it is known whether they are placed. `waiting` is an empty table for these.
     """
     held = 0
-    for row in range(spheres.radii.shape[0]):
-        place = spheres.offsets[row, 0], spheres.offsets[row, 1], spheres.offsets[row, 2]
-        key, radius = spheres.keys[row], spheres.radii[row]
+    for row in range(candidates.keys.shape[0]):
+        key = candidates.keys[row]
         if state[row] == UNDECIDED:
-            if not _is_clear(key, place, radius, table):
+            if not _is_clear(row, key, candidates, table):
                 state[row] = REFUSED
                 continue
-            if held == 0 or _is_clear(key, place, radius, waiting):
+            if held == 0 or _is_clear(row, key, candidates, waiting):
                 state[row] = CLEAR if is_shared[row] else PLACED
         if state[row] == PLACED:
-            _insert(count, row, spheres, table)
-            count += 1
+            count = _insert(row, candidates, table, count)
         else:
-            _insert(held, row, spheres, waiting)
-            held += 1
+            held = _insert(row, candidates, waiting, held)
     return count
 
 
 @kernel
 def _take_first(
-    spheres: Spheres, allowed: Booleans, owners: Indices, accepted: Indices, table: Table, count: int
+    candidates: Candidates, allowed: Booleans, owners: Indices, accepted: Indices, table: Table, count: int
 ) -> int:
     """Insert the first allowed candidate of each owner that is clear; return the number of spheres in the table."""
-    for row in range(spheres.radii.shape[0]):
+    for row in range(candidates.keys.shape[0]):
         if not allowed[row] or accepted[owners[row]] >= 0:
             continue
-        place = spheres.offsets[row, 0], spheres.offsets[row, 1], spheres.offsets[row, 2]
-        if _is_clear(NOBODY, place, spheres.radii[row], table):
+        if _is_clear(row, NOBODY, candidates, table):
             accepted[owners[row]] = row
-            _insert(count, row, spheres, table)
-            count += 1
+            count = _insert(row, candidates, table, count)
     return count
 
 
@@ -231,7 +255,7 @@ class SphereTable:
     lower, upper : ndarray, shape (3,)
         The domain, in m.
     periodic : ndarray of bool, shape (3,)
-        Its periodic axes. Centres must be inside the domain along them.
+        Its periodic axes. Centres of single spheres must be inside the domain along them.
     """
 
     def __init__(
@@ -286,44 +310,48 @@ class SphereTable:
         if count + more <= self.capacity:
             return
         self._table = self._empty(max(count + more, int(_GROWTH * self.capacity)))
-        offsets, radii = np.ascontiguousarray(old.rows[:count, :3]), old.rows[:count, 3]
-        held = self._spheres(offsets, radii, old.links[:count, 1])
-        _insert_all(held, self._table, 0)
+        offsets, radii = np.ascontiguousarray(old.rows[:count, :3]), np.ascontiguousarray(old.rows[:count, 3])
+        levels, keys = octaves(radii, self._largest), np.ascontiguousarray(old.links[:count, 1])
+        _insert_all(Candidates(np.arange(count + 1), keys, offsets, radii, levels), self._table, 0)
 
-    def _spheres(self, offsets: Floats, radii: Floats, keys: Indices) -> Spheres:
-        return Spheres(
-            offsets, np.ascontiguousarray(radii), octaves(radii, self._largest), np.ascontiguousarray(keys)
-        )
+    def _candidates(self, spheres: SphereGroups, keys: Indices, *, levels: bool = True) -> Candidates:
+        """Return particles as kernels take them, without levels if they are only tested."""
+        radii = np.ascontiguousarray(spheres.radius)
+        level = octaves(radii, self._largest) if levels else _NO_LEVELS
+        return Candidates(spheres.begin, np.ascontiguousarray(keys), self._offsets(spheres), radii, level)
 
-    def _offsets(self, centres: Floats) -> Floats:
-        return np.ascontiguousarray(centres - self._lower)
+    def _offsets(self, spheres: SphereGroups) -> Floats:
+        """Return offsets from the corner of the domain (m, 3) [m], within it along periodic axes."""
+        period, offsets = self._table.period, spheres.centre - self._lower
+        if not spheres.are_single:
+            periods = np.divide(offsets, period, out=np.zeros_like(offsets), where=period > 0.0)
+            offsets -= period * np.floor(periods)
+        return np.ascontiguousarray(offsets)
 
-    def add(self, centres: Floats, radii: Floats, keys: Indices) -> None:
-        """Add spheres, centres (n, 3) and radii (n,) in m, keys (n,), without a test of overlaps."""
-        if not len(radii):
+    def add(self, spheres: SphereGroups, keys: Indices) -> None:
+        """Add particles of some spheres and keys (n,), without a test of overlaps."""
+        if not len(keys):
             return
-        self._reserve(len(radii))
-        _insert_all(self._spheres(self._offsets(centres), radii, keys), self._table, self._count)
-        self._count += len(radii)
+        self._reserve(len(spheres.radius))
+        self._count = _insert_all(self._candidates(spheres, keys), self._table, self._count)
 
-    def clear(self, centres: Floats, radii: Floats, keys: Indices) -> Booleans:
-        """Return which spheres, centres (n, 3) and radii (n,) in m, overlap none in the table of other keys (n,)."""
-        free = np.zeros(len(radii), np.bool_)
-        arrays = np.ascontiguousarray(radii), np.ascontiguousarray(keys)
-        _find_free(self._offsets(centres), *arrays, free, self._table)
+    def clear(self, spheres: SphereGroups, keys: Indices) -> Booleans:
+        """Return which particles of some spheres and keys (n,) overlap none in the table but those of their keys."""
+        free = np.zeros(len(keys), np.bool_)
+        _find_free(self._candidates(spheres, keys, levels=False), free, self._table)
         return free
 
-    def take_first(self, centres: Floats, radii: Floats, allowed: Booleans, owners: Indices) -> Indices:
+    def take_first(self, spheres: SphereGroups, allowed: Booleans, owners: Indices) -> Indices:
         """Add the first candidate of each owner that is allowed and overlaps none in the table, one after the other.
 
         Parameters
         ----------
-        centres, radii : ndarray
-            Of the candidates, shapes (n, 3) and (n,), in m.
+        spheres : SphereGroups
+            Of the candidates.
         allowed : ndarray of bool, shape (n,)
             Those that may be added.
         owners : ndarray of int64, shape (n,)
-            Number from 0 of the sphere of each candidate.
+            Number from 0 of the particle that each candidate is a place of.
 
         Returns
         -------
@@ -331,19 +359,17 @@ class SphereTable:
             The candidate of each owner, -1 without one; shape ``(owners.max() + 1,)``.
         """
         accepted = np.full(int(owners.max(initial=-1)) + 1, -1, dtype=np.int64)
-        self._reserve(len(accepted))
-        spheres = self._spheres(self._offsets(centres), radii, np.arange(len(radii)))
-        self._count = _take_first(spheres, allowed, owners, accepted, self._table, self._count)
+        self._reserve(len(accepted) * int(np.diff(spheres.begin).max(initial=0)))
+        candidates = self._candidates(spheres, np.arange(len(owners)))
+        self._count = _take_first(candidates, allowed, owners, accepted, self._table, self._count)
         return accepted
 
-    def settle(
-        self, centres: Floats, radii: Floats, keys: Indices, shared: Booleans, states: States
-    ) -> States:
+    def settle(self, spheres: SphereGroups, keys: Indices, shared: Booleans, states: States) -> States:
         """Decide on candidates in their order, as far as the table and the candidates tell, and add those placed.
 
         Parameters
         ----------
-        centres, radii, keys : ndarray
+        spheres, keys
             Of the candidates, as for `clear`.
         shared : ndarray of bool, shape (n,)
             Those that are not placed here, but only found to be clear.
@@ -355,10 +381,12 @@ class SphereTable:
         ndarray of int8
             States after that, shape (n,).
         """
-        after, count = states.copy(), len(radii)
-        self._reserve(count - int(np.count_nonzero(shared)))
+        after, count = states.copy(), len(spheres.radius)
+        self._reserve(int(np.diff(spheres.begin)[~shared].sum()))
         # Without shared ones none waits.
         waiting = self._empty(count) if shared.any() else self._nothing
-        spheres = self._spheres(self._offsets(centres), radii, keys)
-        self._count = _settle(spheres, np.ascontiguousarray(shared), after, self._table, self._count, waiting)
+        candidates = self._candidates(spheres, keys)
+        self._count = _settle(
+            candidates, np.ascontiguousarray(shared), after, self._table, self._count, waiting
+        )
         return after

@@ -82,21 +82,8 @@ def origin_of(folder: Path | str) -> Origin:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name the output folder of a run")
-    paths, files = CheckpointFolder(folder), dict[int, Path]()
-    readers, notes = dict[int, CheckpointReader](), []
-    for path in (*paths.of_stages(), *paths.paths()):
-        try:
-            reader = CheckpointReader(path)
-        except CheckpointError as error:
-            notes.append(str(error))
-            continue
-        step = int(str(reader.attributes["step"]))
-        if step in readers and readers[step].digest(OBSERVING) != reader.digest(OBSERVING):
-            notes.append(
-                f"{path.name} and {files[step].name}, of the same step {step}, hold different states"
-            )
-        readers[step], files[step] = reader, path
-    if not files:
+    readers, notes = states_in(folder)
+    if not readers:
         detail = f" ({'; '.join(notes)})" if notes else ""
         raise InputError(
             f"{folder}: holds no readable checkpoint{detail}; a replay needs one, be it only for the case: run it again"
@@ -107,9 +94,29 @@ def origin_of(folder: Path | str) -> Origin:
     rows = read_series_head(folder).last_time or 0.0
     reached = max(round(rows / length), *digests)
     return Origin(
-        folder, dict(sorted(files.items())), dict(sorted(digests.items())), written, length, reached, paths.begin,
-        tuple(notes),
+        folder, {step: reader.path for step, reader in sorted(readers.items())}, dict(sorted(digests.items())), written,
+        length, reached, CheckpointFolder(folder).begin, tuple(notes),
     )  # fmt: skip
+
+
+def states_in(folder: Path) -> tuple[dict[int, CheckpointReader], list[str]]:
+    """Return the readable states in a folder by step, and what is wrong with others, or contradicts itself."""
+    readers, notes = dict[int, CheckpointReader](), list[str]()
+    paths = CheckpointFolder(folder)
+    for path in (*paths.of_stages(), *paths.paths()):
+        try:
+            reader = CheckpointReader(path)
+        except CheckpointError as error:
+            notes.append(str(error))
+            continue
+        step = int(str(reader.attributes["step"]))
+        before = readers.get(step)
+        if before is not None and before.digest(OBSERVING) != reader.digest(OBSERVING):
+            notes.append(
+                f"{path.name} and {before.path.name}, of the same step {step}, hold different states"
+            )
+        readers[step] = reader
+    return readers, notes
 
 
 def case_in(reader: CheckpointReader) -> Case:

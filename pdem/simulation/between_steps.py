@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pdem.simulation import step as time_step
 from pdem.simulation.box_events import look_at_box, next_box_step
+from pdem.simulation.collision_energies import collision_counts_of
 from pdem.simulation.field_averages import field_averages_of
 from pdem.simulation.field_sampling import sample_fields
 from pdem.simulation.gravity import gravity_of
@@ -16,6 +17,7 @@ from pdem.simulation.insertions import insertions_of
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
+from pdem.simulation.wall_wear import wear_of
 
 if TYPE_CHECKING:
     from pdem.simulation.phases import Phases
@@ -35,6 +37,8 @@ def add_events(system: System, stages: Stages) -> None:
     system.insertions = insertions_of(case, exchange, step, stages.clocks)
     system.sensors = sensors_of(case, exchange, step)
     system.field_averages = field_averages_of(case, step)
+    system.wear, system.collisions = wear_of(system), collision_counts_of(system)
+    system.pair_contacts.collisions = system.collisions
     system.stages, system.gravity = stages, gravity_of(case, exchange, step)
 
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from pdem.containers.mesh_topology import members_of
 from pdem.particles.clearance import touching_walls
+from pdem.particles.particle_spheres import single_spheres
 from pdem.particles.sphere_table import NOBODY, SphereTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.regions import Bounds
     from pdem.simulation.system import System
 
@@ -57,8 +59,20 @@ def wall_overlaps(system: System, position: Floats, radius: Floats) -> WallOverl
     return rows[deep], depth[deep], near[facet[deep]]
 
 
+def clear_of_walls(system: System, spheres: SphereGroups) -> Booleans:
+    """Return which particles, whose spheres may be across a periodic side, overlap no wall, see `wall_overlaps`."""
+    period, lower = system.constants.period, system.constants.lower
+    periods = np.divide(
+        spheres.centre - lower, period, out=np.zeros(spheres.centre.shape), where=period > 0.0
+    )
+    hit, _, _ = wall_overlaps(system, spheres.centre - period * np.floor(periods), spheres.radius)
+    clear = np.ones(len(spheres.radius), np.bool_)
+    clear[hit] = False
+    return spheres.every(clear)
+
+
 class SpheresNear:
-    """Spheres near some places, and the test whether another one overlaps any of them.
+    """Particles near some places, and the test whether another one overlaps any of them.
 
     Parameters
     ----------
@@ -72,39 +86,33 @@ class SpheresNear:
 
     def __init__(self, system: System, capacity: int, smallest: float, largest: float) -> None:
         constants = system.constants
-        self._flat = system.dimension == 2
-        self._lower, self._period = constants.lower, constants.period
+        self._flat, self._lower = system.dimension == 2, constants.lower
         upper = constants.lower + np.where(constants.period > 0.0, constants.period, 1.0)
         self._table = SphereTable(capacity, smallest, largest, constants.lower, upper, constants.period > 0.0)
 
-    def add(self, position: Floats, radius: Floats) -> None:
-        """Add spheres (n, 3), (n,) [m]."""
-        self._table.add(self._places(position), radius, np.arange(len(radius)))
+    def add(self, spheres: SphereGroups) -> None:
+        """Add particles of some spheres."""
+        self._table.add(self._in_plane(spheres), np.arange(len(spheres.begin) - 1))
 
-    def clear(self, position: Floats, radius: Floats) -> Booleans:
-        """Return which spheres (n, 3), (n,) [m] overlap none of those that were added."""
-        return self._table.clear(self._places(position), radius, np.full(len(radius), NOBODY))
+    def clear(self, spheres: SphereGroups) -> Booleans:
+        """Return which particles of some spheres overlap none of those that were added."""
+        return self._table.clear(self._in_plane(spheres), np.full(len(spheres.begin) - 1, NOBODY))
 
-    def take(
-        self, position: Floats, radius: Floats, allowed: Booleans, owner: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def take(self, spheres: SphereGroups, allowed: Booleans, owner: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add the first free and allowed place of each owner, one after the other; return it by owner, or -1."""
-        return self._table.take_first(self._places(position), radius, allowed, owner)
+        return self._table.take_first(self._in_plane(spheres), allowed, owner)
 
-    def _places(self, position: Floats) -> Floats:
-        """Return positions within the box along periodic axes; in 2D all at the same height."""
-        inside = position - self._period * np.floor(
-            np.divide(
-                position - self._lower, self._period, out=np.zeros(position.shape), where=self._period > 0.0
-            )
-        )
-        if self._flat:
-            inside[:, 2] = self._lower[2]
-        return inside
+    def _in_plane(self, spheres: SphereGroups) -> SphereGroups:
+        """Return spheres, in 2D all at the same height."""
+        if not self._flat:
+            return spheres
+        centre = spheres.centre.copy()
+        centre[:, 2] = self._lower[2]
+        return spheres._replace(centre=centre)
 
 
 def own_particles_near(system: System, bounds: Bounds, largest: float) -> SpheresNear | None:
-    """Return the particles of this rank that spheres with centres in a box may overlap; None if there are none.
+    """Return the spheres of this rank that particles with centres in a box may overlap; None if there are none.
 
     Parameters
     ----------
@@ -113,7 +121,7 @@ def own_particles_near(system: System, bounds: Bounds, largest: float) -> Sphere
     bounds : tuple of (3,) arrays
         Corners of the box [m].
     largest : float
-        Largest radius of those spheres [m].
+        How far the largest of those particles reaches [m].
     """
     own, period = system.particles, system.constants.period
     lower, upper = bounds
@@ -125,5 +133,5 @@ def own_particles_near(system: System, bounds: Bounds, largest: float) -> Sphere
         return None
     radius = own.radius[near]
     found = SpheresNear(system, len(near), float(radius.min()), float(radius.max()))
-    found.add(own.position[near], radius)
+    found.add(single_spheres(own.position[near], radius))
     return found

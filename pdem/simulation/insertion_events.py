@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.simulation.carried_liquid import liquid_in_quanta
-from pdem.simulation.free_places import SpheresNear, own_particles_near, wall_overlaps
+from pdem.simulation.free_places import SpheresNear, clear_of_walls, own_particles_near
 from pdem.simulation.insertion_source import MOST_AT_ONCE
 from pdem.simulation.population import insert_particles
 from pdem.simulation.step import migrate_and_rebuild_lists
@@ -52,8 +52,7 @@ def act_insertions(system: System, phases: Phases) -> None:
 
 def _taken(system: System, due: Sequence[InsertionSource]) -> SpheresNear:
     """Return a table for the places that are taken at this event."""
-    smallest = min(one.reach * one.sizes.smallest for one in due)
-    largest = max(one.reach * one.sizes.largest for one in due)
+    smallest, largest = min(one.limits[0] for one in due), max(one.limits[1] for one in due)
     room = sum(min(MOST_AT_ONCE, one.most_at_once() + len(one.state.skipped)) for one in due)
     return SpheresNear(system, room, smallest, largest)
 
@@ -75,8 +74,9 @@ def _let_in(system: System, source: InsertionSource, taken: SpheresNear | None) 
         if isinstance(step, _Done):
             source.state = step.state
             return step.columns
-        position, radius = step
-        is_free = np.ones(len(radius), np.bool_) if own is None else own.clear(position, radius)
+        is_free = np.ones(len(step["radius"]), np.bool_)
+        if own is not None:
+            is_free = own.clear(source.shapes.spheres(step))
         blocked = exchange.largest((~is_free).astype(np.int64))
         if event is not None:
             event.take(blocked == 0)
@@ -97,12 +97,13 @@ class _Event:
         self._numbers = source.candidates()
         self._radii = source.radii(self._numbers)
         self._reaches = source.reach * self._radii
-        self._positions = np.full((len(self._numbers), 3), np.nan)
+        self._columns = source.turns(self._numbers, np.zeros_like(self._numbers))
+        self._columns["position"] = np.full((len(self._numbers), 3), np.nan)
         self.pending = np.arange(len(self._numbers))
         self._tried, self._hopeless = 0, False
 
-    def next(self) -> tuple[Floats, Floats] | _Done:
-        """Return the next places to be looked at, or the result if there are none."""
+    def next(self) -> Columns | _Done:
+        """Return particles at the next places to be looked at, or the result if there are none."""
         left = self._source.attempts - self._tried
         if not len(self.pending) or left <= 0 or self._hopeless:
             return self._result()
@@ -111,33 +112,38 @@ class _Event:
         self._tried += at_once
         # the first attempt of all, then the second: the first free place of each is the one that counts
         self._owner = np.tile(np.arange(len(self.pending)), at_once)
-        rows, attempt = (
-            self.pending[self._owner],
-            np.repeat(np.arange(first, first + at_once), len(self.pending)),
-        )
-        position, allowed = self._source.inlet.places(
-            self._source.seed, self._numbers[rows], self._reaches[rows], attempt
-        )
-        radius = self._reaches[rows]
-        allowed[allowed] = self._taken.clear(position[allowed], radius[allowed])
-        self._owner, self._places, self._sizes = self._owner[allowed], position[allowed], radius[allowed]
-        return self._places, self._sizes
+        rows = self.pending[self._owner]
+        attempt = np.repeat(np.arange(first, first + at_once), len(self.pending))
+        self._propose(self._numbers[rows], self._reaches[rows], attempt)
+        return self._places
+
+    def _propose(self, numbers: Indices, reaches: Floats, attempt: Indices) -> None:
+        """Find the places of some attempts that are inside, and clear of what has come in at this event."""
+        shapes, source = self._source.shapes, self._source
+        tried = {"radius": reaches, **source.turns(numbers, attempt), "position": np.zeros((len(numbers), 3))}
+        spheres = shapes.spheres(tried)
+        tried["position"], allowed = source.inlet.places(source.seed, numbers, spheres, attempt)
+        some = np.flatnonzero(allowed)
+        tried = {name: column[some] for name, column in tried.items()}
+        clear = self._taken.clear(shapes.spheres(tried))
+        self._owner = self._owner[some[clear]]
+        self._places = {name: column[clear] for name, column in tried.items()}
 
     def take(self, free: NDArray[np.bool_]) -> None:
         """Take the first free place of each candidate; `free` says which are clear of particles."""
-        rows = np.flatnonzero(free)
-        hit, _, _ = wall_overlaps(self._system, self._places[rows], self._sizes[rows])
-        free[rows[hit]] = False
-        won = self._taken.take(self._places, self._sizes, free, self._owner)
+        rows, spheres = np.flatnonzero(free), self._source.shapes.spheres(self._places)
+        free[rows] = clear_of_walls(self._system, spheres.of(rows))
+        won = self._taken.take(spheres, free, self._owner)
         won = np.concatenate((won, np.full(len(self.pending) - len(won), -1)))
         found = np.flatnonzero(won >= 0)
-        self._positions[self.pending[found]] = self._places[won[found]]
+        for name, column in self._columns.items():
+            column[self.pending[found]] = self._places[name][won[found]]
         self._hopeless = not len(found) and len(free) >= PLACES_AT_ONCE // 2
         self.pending = self.pending[won < 0]
 
     def _result(self) -> _Done:
         source, state = self._source, self._source.state
-        came = np.isfinite(self._positions[:, 0])
+        came = np.isfinite(self._columns["position"][:, 0])
         numbers, radius = self._numbers[came], self._radii[came]
         state.tried += len(self._numbers) - len(state.skipped)
         state.skipped = self._numbers[~came]
@@ -145,7 +151,7 @@ class _Event:
         state.mass.add("mass", source.masses(radius))
         state.last, state.events = self._system.step, state.events + 1
         columns = {
-            "position": self._positions[came], "radius": self._reaches[came], **source.turns(numbers),
+            **{name: column[came] for name, column in self._columns.items()}, "radius": self._reaches[came],
             "material": np.full(len(numbers), source.material, np.int32),
             "velocity": source.velocities(numbers), "angular_velocity": source.angular_velocities(numbers),
             "liquid": liquid_in_quanta(self._system, source.liquid(radius)),

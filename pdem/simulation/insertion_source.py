@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.group_sizes import insertion_sizes, reach_of
+from pdem.case.group_sizes import insertion_sizes, mean_room, reach_of, sphere_limits
 from pdem.case.initial_clusters import orientations
 from pdem.case.inlets import face_of, inlet_of, interval_of, mean_velocity, rate_of
-from pdem.case.shapes import has_clusters
+from pdem.case.shapes import shapes_of
 from pdem.contact.law.carried_liquid import carried_by
 from pdem.foundation.random import keyed_bits, keyed_uniform, keyed_vectors
 from pdem.foundation.sums import ExactSums
 from pdem.motion.courses import Clock
+from pdem.particles.particle_spheres import SINGLE, ParticleShapes
 from pdem.particles.perturbed_radii import radius_factors
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.case.insertion_sections import Insertion
     from pdem.case.model import Case
 
     Floats = NDArray[np.float64]
@@ -41,6 +43,13 @@ FILLED = 0.7
 _SPARE = 16
 _DRAWN_AT_ONCE = 65536
 _RADIUS_STREAM, _VELOCITY_STREAM, _NAME_STREAM = 0, 16, 48
+
+
+def _limits(case: Case, insertion: Insertion) -> tuple[float, float]:
+    """Return the smallest and the largest radius [m] of the spheres of an insertion."""
+    limits = sphere_limits(case, insertion)
+    assert limits is not None, "a checked insertion has a radius or a shape"
+    return limits
 
 
 def _no_numbers() -> Indices:
@@ -129,7 +138,10 @@ class InsertionSource:
         self.name, self.key = insertion.name, name_key(insertion.name)
         self.material = case.material_index(insertion.material)
         self.attempts, self.sizes = insertion.attempts, insertion_sizes(case, insertion)
-        self.reach, self._shapes = reach_of(case, insertion), list(case.shapes) if has_clusters(case) else []
+        shapes = shapes_of(case)
+        self.reach, self._names = reach_of(case, insertion), list(shapes)
+        self.shapes, self.limits = ParticleShapes(shapes.values()), _limits(case, insertion)
+        self.room = mean_room(case, insertion, self.sizes)
         self.mean_mass = 4.0 / 3.0 * math.pi * density * self.sizes.mean_cube
         self._density, self._dimension, self._step = density, case.domain.dimension, step
         self._insertion, self._rate, self._perturbation = (
@@ -204,13 +216,13 @@ class InsertionSource:
         """Return the angular velocities of particles by number (n, 3) [rad/s]."""
         return np.tile(self._insertion.angular_velocity, (len(numbers), 1))
 
-    def turns(self, numbers: Indices) -> dict[str, NDArray[Any]]:
-        """Return shapes, -1 for spheres, and orientations of particles by number; nothing if the case has no shapes."""
-        if not self._shapes:
+    def turns(self, numbers: Indices, attempt: Indices) -> dict[str, NDArray[Any]]:
+        """Return shapes and orientations of particles by number and attempt; nothing if the case has no shapes."""
+        if not self._names:
             return {}
         name = self._insertion.shape
-        shape = -1 if name is None else self._shapes.index(name)
-        orientation = orientations(self._insertion, self.seed, numbers, self._dimension)
+        shape = SINGLE if name is None else self._names.index(name)
+        orientation = orientations(self._insertion, self.seed, numbers, attempt, self._dimension)
         return {"shape": np.full(len(numbers), shape), "orientation": orientation}
 
     def ask(self, step: int) -> None:
@@ -260,9 +272,7 @@ class InsertionSource:
 
     def most_at_once(self) -> int:
         """Return how many particles are tried at one event at most, but for those that wait already."""
-        cube = self.reach**3 * self.sizes.mean_cube
-        each = 4.0 / 3.0 * math.pi * cube if self._dimension == 3 else math.pi * cube ** (2.0 / 3.0)
-        return int(min(FILLED * self.inlet.room / each + _SPARE, MOST_AT_ONCE))
+        return int(min(FILLED * self.inlet.room / self.room + _SPARE, MOST_AT_ONCE))
 
 
 def name_key(name: str) -> int:

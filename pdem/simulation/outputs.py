@@ -23,9 +23,11 @@ from pdem.output.digest_file import record_digest, state_digest
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
+from pdem.output.run_folder import COLLISION_FILE
 from pdem.output.series import TABLE, Series, read_series_head
 from pdem.output.summary import counted
 from pdem.simulation.carried_liquid import liquid_columns, liquid_values
+from pdem.simulation.collision_energies import collisions_of, write_collisions
 from pdem.simulation.contact_columns import contact_columns, contact_file_of
 from pdem.simulation.energy import terms_of_run
 from pdem.simulation.field_files import FieldFiles
@@ -272,9 +274,13 @@ class Outputs:
         )  # fmt: skip
 
     def write_snapshot(self) -> None:
-        """Write a snapshot of particles and walls. Collective."""
+        """Write a snapshot of particles and walls, and the collisions until now. Collective."""
         self._particles.write()
         self._walls.write()
+        if self._simulation.system.collisions is not None:
+            found = collisions_of(self._simulation.system)
+            if self._root:
+                write_collisions(self._folder / COLLISION_FILE, found)
 
     def write_fields(self) -> None:
         """Write the continuum fields whose averages are finished at the present step."""

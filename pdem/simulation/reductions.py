@@ -14,6 +14,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.sums import LIMBS, add_rows, exact_values, normalise
 from pdem.simulation.bodies import sphere_masses
 from pdem.simulation.coarse_graining import checked_grid
+from pdem.simulation.collision_energies import collisions_of
 from pdem.simulation.contact_columns import gathered_contacts
 from pdem.simulation.field_sampling import present_sums
 from pdem.simulation.stress import stress_of
@@ -21,6 +22,7 @@ from pdem.simulation.stress import stress_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from pdem.simulation.collision_energies import CollisionEnergies
     from pdem.simulation.stress import Stress
     from pdem.simulation.system import System
 
@@ -220,6 +222,16 @@ class Reductions:
         At an output itself they are what is written.
         """
         return {one.name: one.present for one in self.system.field_averages.averages}
+
+    def collisions(self) -> CollisionEnergies:
+        """Return numbers of collisions by the energy they have lost until now, the same on every rank. Collective.
+
+        Raises
+        ------
+        InputError
+            On all ranks, if the case does not count them (``output.collision_energies``).
+        """
+        return collisions_of(self.system)
 
     def coarse_grain(
         self,

@@ -18,16 +18,19 @@ from pdem.output.contact_snapshots import CONTACT_FILE, read_contacts
 from pdem.output.image_series import FIELD_FILES, field_file
 from pdem.output.log import LOG_FILE
 from pdem.output.notebook import notebook_page, picture_of
-from pdem.output.run_folder import PICTURE_FILE
+from pdem.output.run_folder import COLLISION_FILE, PICTURE_FILE
 from pdem.output.series import TABLE, read_series, read_units
 from pdem.output.snapshots import PARTICLE_FILE, PRESENT, WALL_FILE, WALL_INDEX
 from pdem.particles import regions
+from pdem.simulation.collision_energies import edges_of, read_collisions
 from pdem.simulation.field_series import FieldSeries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from pdem.simulation.collision_energies import CollisionEnergies
 
 _POLYGONS = "Polygons"
 _SHOWN_COLUMNS = 12
@@ -96,6 +99,8 @@ class WallSnapshot:
         Contact force on each node [N].
     facet_force, pressure, sliding_power : (f, 3), (f,), (f,) arrays
         Contact force on each facet [N], its normal part over the area [Pa], power lost by sliding [W].
+    wear : (f,) array
+        Depth by which each facet has worn [m]; zeros for a case in which no wall wears.
     present : bool
         Whether it is there; False while a stage has taken it out.
     force, torque, power : (3,), (3,) arrays and float
@@ -114,6 +119,7 @@ class WallSnapshot:
             step.cell_data["pressure"][mine],
             step.cell_data["sliding_power"][mine],
         )
+        self.wear = step.cell_data["wear"][mine] if "wear" in step.cell_data else np.zeros(len(mine))
         self.force, self.torque = step.step_data["force"][wall], step.step_data["torque"][wall]
         self.power = float(step.step_data["power"][wall])
         self.present = PRESENT.name not in step.cell_data or bool(step.cell_data[PRESENT.name][mine].all())
@@ -334,6 +340,20 @@ class Results:
             hint = name_hint(name, self.field_names) if self.field_names else "the case has no [[fields]]"
             raise InputError(f"{self.folder}: no fields {name!r} have been written; {hint}")
         return FieldSeries(self.folder / field_file(name))
+
+    @property
+    def collisions(self) -> CollisionEnergies:
+        """Numbers of collisions by the energy they have lost until the last snapshot.
+
+        Raises
+        ------
+        InputError
+            If the case does not count them.
+        """
+        path = self.folder / COLLISION_FILE
+        if not path.exists():
+            raise InputError(f"{path}: is not there; give the case output.collision_energies = {{}}")
+        return read_collisions(path, edges_of(self.case))
 
     @cached_property
     def case(self) -> Case:

@@ -364,6 +364,8 @@ class Simulation(Scripting):
         ``body`` (f,), ``body_force`` (b, 3) [N], ``body_torque`` (b, 3) [N m], ``body_power`` (b,) [W]
             Body of each facet (-1 for a repeated facet, which is left out), and force, torque and power per body as
             in `wall_loads` per wall.
+        ``wear`` (f,) [m]
+            Depth by which each facet has worn, if any wall of the case wears.
         """
         return loads_by_wall(self)
 

@@ -14,15 +14,17 @@ from pdem.foundation.sums import ExactSums
 from pdem.output import parallel_hdf5 as parts
 from pdem.output.history_columns import columns_of, history_of
 from pdem.output.parallel_hdf5 import Table
-from pdem.simulation.box_events import BOX, box_group, load_box
+from pdem.simulation.box_events import box_group, load_box
 from pdem.simulation.carried_liquid import kept_fields
 from pdem.simulation.cluster_state import cluster_groups, load_clusters, shapes_digest
-from pdem.simulation.driven_walls import GROUP, driven_group, load_driven_state
+from pdem.simulation.collision_energies import COLLISIONS, collision_group, joined_collisions, load_collisions
+from pdem.simulation.driven_walls import driven_group, load_driven_state
 from pdem.simulation.field_averages import AVERAGES, CELLS, average_groups, load_averages
-from pdem.simulation.insertion_state import STATES, WAITING, insertion_groups, load_insertions
+from pdem.simulation.insertion_state import insertion_groups, load_insertions
 from pdem.simulation.observed import OBSERVED, OBSERVERS, ObservedState
 from pdem.simulation.sensor_state import KNOWN, SENSORS, STAYS, SUMS, load_sensors, sensor_groups
-from pdem.simulation.stage_state import STAGES, load_stages, stage_groups
+from pdem.simulation.stage_state import load_stages, stage_groups
+from pdem.simulation.wall_wear import WEAR, joined_wear, load_wear, wear_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +45,7 @@ ORDER = {
 """Columns by which the rows of a state are sorted; wall contacts of one particle keep their order."""
 
 
-OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS)
+OBSERVING = (SENSORS, SUMS, KNOWN, STAYS, OBSERVERS, OBSERVED, AVERAGES, CELLS, WEAR, COLLISIONS)
 """Groups of those who look on: what they hold does not say which motion it was."""
 
 
@@ -68,6 +70,7 @@ def local_groups(system: System) -> Groups:
         },
         **driven_group(system), **insertion_groups(system), **sensor_groups(system), **stage_groups(system.stages),
         **box_group(system), **system.observed.groups(), **average_groups(system.field_averages),
+        **wear_group(system.wear), **collision_group(system.collisions),
         "counters": {
             "step": np.array(system.step), "next_id": np.array(system.next_id),
             "ended": system.ended_energies.limbs.copy(), **_of_scripts(system), **_of_liquid(system),
@@ -95,20 +98,29 @@ def _total_of_ended(system: System, local: Groups) -> ExactSums:
     return total
 
 
+def _with_totals(system: System, local: Groups) -> Groups:
+    """Return the groups with those of all ranks in place of what is added up over ranks. Collective."""
+    total = {}
+    if WEAR in local:
+        total[WEAR] = joined_wear(system, local[WEAR])
+    if COLLISIONS in local:
+        total[COLLISIONS] = joined_collisions(system, local[COLLISIONS])
+    ended = _total_of_ended(system, local).limbs
+    return {**local, **total, "counters": {**local["counters"], "ended": ended}}
+
+
 def tables_of(system: System, local: Groups) -> dict[str, Table]:
     """Return the state of all ranks as tables, sorted by ids. Collective."""
-    total = _total_of_ended(system, local)
+    local = _with_totals(system, local)
     tables = {}
     for name, keys in ORDER.items():
         if name not in local:
             continue
         rows = system.exchange.in_order([local[name][key] for key in keys], parts.BLOCK_ROWS)
         tables[name] = Table(local[name], rows)
-    ones = GROUP, STATES, WAITING, SENSORS, SUMS, STAYS, STAGES, BOX, OBSERVERS, OBSERVED, AVERAGES, CELLS
-    for name in ones:
-        if name in local:  # of which the first rank has all
-            tables[name] = Table(local[name])
-    tables["counters"] = Table({**local["counters"], "ended": total.limbs})
+    for name, columns in local.items():
+        if name not in ORDER:  # of which the first rank has all
+            tables[name] = Table(columns)
     return tables
 
 
@@ -117,8 +129,8 @@ def kept_state(system: System, balance: float) -> StatePart:
 
     `balance` is the energy balance at time 0 [J].
     """
-    local = local_groups(system)
-    local["counters"] |= {"ended": _total_of_ended(system, local).limbs, "balance": np.array(balance)}
+    local = _with_totals(system, local_groups(system))
+    local["counters"]["balance"] = np.array(balance)
     rows = {name: local.pop(name) for name in ORDER if name in local}
     return StatePart(rows | system.exchange.share(local))
 
@@ -202,6 +214,8 @@ def load_state(system: System, groups: StatePart) -> tuple[PairRecords, WallReco
     load_averages(system.field_averages, system.step, groups)
     system.observed = ObservedState.of(groups)
     if exchange.rank == 0:
+        load_wear(system, groups)
+        load_collisions(system, groups)
         ended = counters["ended"]  # earlier versions wrote fewer terms: the first ones
         system.ended_energies.limbs[: len(ended)] = ended
     of_pairs, of_walls = history_names(system.constants.law)

@@ -26,6 +26,7 @@ from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_
 from pdem.simulation.own_force_kicks import kick_own
 from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
 from pdem.simulation.skin_tuner import Lists, Window
+from pdem.simulation.wall_wear import note_wall_contacts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -319,6 +320,7 @@ def compute_wall_forces(
     if system.wall_contacts is None:
         return NO_WALLS
     deep = system.wall_contacts.evaluate(packed, contact_parameters, system.ended_energies)
+    note_wall_contacts(system, packed, contact_parameters)
     if deep:
         system.errors.append((WALL_OVERLAP, int(system.particles.id[deep - 1]), 0))
     phases.lap("walls")

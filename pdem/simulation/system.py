@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.case.model import Case
+    from pdem.contact.collisions import CollisionCounts
+    from pdem.contact.walls.wear import WallWear
     from pdem.containers.exchange import Exchange
     from pdem.containers.records import PairRecords
     from pdem.detection.facet_tree import FacetTree
@@ -122,6 +124,10 @@ class System:
         What comes in, is counted and taken out while the case runs; to be set before the state is loaded.
     field_averages : FieldAverages
         Continuum fields that are averaged over time; likewise.
+    wear : WallWear or None
+        What particles have taken off walls, as far as this rank has seen it; likewise.
+    collisions : CollisionCounts or None
+        Collisions that have ended, as far as this rank counts them; likewise.
     stages, gravity : Stages, Gravity or None
         The parts of the run, and gravity if it changes; likewise.
     observed : ObservedState
@@ -137,6 +143,9 @@ class System:
     box_drive : BoxDrive
         How it is driven.
     """
+
+    wear: WallWear | None = None
+    collisions: CollisionCounts | None = None
 
     def __init__(
         self,

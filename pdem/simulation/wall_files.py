@@ -17,6 +17,7 @@ from pdem.simulation.wall_output import (
     bodies_of,
     summed_loads,
 )
+from pdem.simulation.wall_wear import WEAR_FIELD, wear_depths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +44,7 @@ class WallFiles:
 
     def __init__(self, simulation: Engine, folder: Path, attributes: Mapping[str, Attribute]) -> None:
         self._simulation = simulation
+        self._wear_fields = () if simulation.system.wear is None else (WEAR_FIELD,)
         self._change = any(stage.walls for stage in simulation.case.stages)
         self._bodies: Bodies | None = None
         self._file: WallWriter | None = None
@@ -53,7 +55,7 @@ class WallFiles:
         self._file = form.walls(
             folder / form.wall_file, mesh.facet_start, mesh.facet_vertices, walls.facet_wall, attributes,
             vertex_fields=NODE_FIELDS, table_fields=BODY_FIELDS,
-            facet_fields=(*FACET_FIELDS, *([PRESENT] if self._change else [])),
+            facet_fields=(*FACET_FIELDS, *self._wear_fields, *([PRESENT] if self._change else [])),
             constant={BODY_INDEX: self._bodies.of_facet, FACET_NUMBER: walls.facet_origin},
             resume_step=simulation.step or None,
         )  # fmt: skip
@@ -68,6 +70,7 @@ class WallFiles:
         simulation = self._simulation
         loads = simulation.wall_loads()
         nodal_loads = summed_loads(simulation.system, self._bodies)
+        wear = wear_depths(simulation.system)
         walls = simulation.system.moving_walls
         if self._file is None or self._bodies is None or nodal_loads is None or walls is None:
             return
@@ -81,6 +84,7 @@ class WallFiles:
             {
                 "force": nodal_loads.facet_force, "pressure": nodal_loads.pressure,
                 "sliding_power": nodal_loads.sliding_power,
+                **({} if wear is None else {WEAR_FIELD.name: wear}),
                 **({PRESENT.name: walls.present[walls.facet_wall]} if self._change else {}),
             },
         )  # fmt: skip

@@ -10,6 +10,7 @@ from pdem.contact.walls.evaluate import LOADS
 from pdem.contact.walls.nodal_loads import LOADED, Bodies, NodalLoads, nodal_loads
 from pdem.foundation.fields import Field
 from pdem.simulation.cluster_steps import contact_parameters
+from pdem.simulation.wall_wear import wear_depths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,11 +73,12 @@ def loads_by_wall(simulation: Engine) -> dict[str, dict[str, NDArray[Any]]] | No
     if walls is None:
         return {}
     bodies = bodies_of(walls) if system.exchange.rank == 0 else None
-    loads = summed_loads(system, bodies)
+    loads, wear = summed_loads(system, bodies), wear_depths(system)
     if loads is None or bodies is None:
         return None
     return {
         wall.name: _of_wall(simulation, walls, bodies, loads, number)
+        | _wear_of_wall(simulation, wear, number)
         for number, wall in enumerate(simulation.case.walls)
     }
 
@@ -104,6 +106,18 @@ def _of_wall(
         result[name][walls.facet_origin[facets]] = getattr(loads, name)[facets]
     result["body"][walls.facet_origin[facets]] = bodies.of_facet[facets] - (own[0] if len(own) else 0)
     return result
+
+
+def _wear_of_wall(
+    simulation: Engine, wear: NDArray[np.float64] | None, number: int
+) -> dict[str, NDArray[Any]]:
+    """Return the depth of wear of the facets of one wall, if any wall wears."""
+    walls = simulation.system.moving_walls
+    if wear is None or walls is None:
+        return {}
+    own, facets = np.zeros(simulation.meshes[number].facet_count), walls.facets_of(number)
+    own[walls.facet_origin[facets]] = wear[facets]
+    return {"wear": own}
 
 
 def loads_of_walls(system: System) -> dict[str, dict[str, Any]]:

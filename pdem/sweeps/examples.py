@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from pdem.case.example_cases import title_of, write_example
 from pdem.case.explain import Root
-from pdem.sweeps.sections import SweepPlan
+from pdem.sweeps.sections import CalibrationPlan, RunsPlan, SweepPlan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_COMMANDS = {"repose_sweep": "sweep"}
+_OWN_FILE = re.compile(r'^kind = "python:([^:]+):', re.MULTILINE)
+
+_COMMANDS = {"repose_sweep": "sweep", "sliding_calibration": "calibrate"}
 """Commands by the names of the examples that they run."""
 
 
@@ -24,7 +27,11 @@ def study_names() -> list[str]:
 
 def study_text(name: str) -> str:
     """Return the file of an example with many runs."""
-    return (resources.files("pdem.sweeps") / "example_files" / f"{name}.toml").read_text(encoding="utf-8")
+    return _text(f"{name}.toml")
+
+
+def _text(file: str) -> str:
+    return (resources.files("pdem.sweeps") / "example_files" / file).read_text(encoding="utf-8")
 
 
 def study_title(name: str) -> str:
@@ -40,7 +47,7 @@ def study_command(name: str) -> str:
 def study_roots() -> dict[str, Root]:
     """Return what files with many runs may hold, by the names of their commands."""
     texts = {name: study_text(name) for name in _COMMANDS}
-    kinds = {"sweep": SweepPlan}
+    kinds: dict[str, type[RunsPlan]] = {"sweep": SweepPlan, "calibrate": CalibrationPlan}
     return {
         kind: Root(model, {name: text for name, text in texts.items() if _COMMANDS[name] == kind})
         for kind, model in kinds.items()
@@ -51,4 +58,5 @@ def write_study(name: str, folder: str | Path) -> dict[Path, bool]:
     """Write an example with many runs and the case that it changes; see `write_example`."""
     text = study_text(name)
     case = str(tomllib.loads(text)["case"]).removesuffix(".toml")
-    return write_example(case, folder, {f"{name}.toml": text.encode("utf-8")})
+    files = {f"{name}.toml": text} | {file: _text(f"{file}.txt") for file in _OWN_FILE.findall(text)}
+    return write_example(case, folder, {file: content.encode("utf-8") for file, content in files.items()})

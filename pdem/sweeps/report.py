@@ -126,7 +126,7 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
 
 def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
     yield f"# {title}\n"
-    yield from _markdown(point_rows(table))
+    yield from markdown(point_rows(table))
     yield "\nValues are means over the runs of a point, with the standard error by chance."
     for analysis in table.analyses:
         yield f"\n## {analysis.measure}\n\n{_head(analysis)}.\n"
@@ -134,7 +134,7 @@ def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
             ["quantity", "effect", "beside chance"],
             *(_effect_row(one, analysis) for one in analysis.effects),
         ]
-        yield from _markdown(rows)
+        yield from markdown(rows)
     if table.analyses:
         yield (
             "\nThe effect of a quantity is the largest less the smallest mean over its values; `rest` is what the "
@@ -148,7 +148,8 @@ def _page(table: Table, title: str, *, has_picture: bool) -> Iterator[str]:
         yield from (f"* `{row.folder}`: {' '.join(row.message.split())}" for row in failed)
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table of Markdown; the first row is its head."""
     head, *rest = rows
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from pdem.case.base import Name, Section, Seed
+from pdem.case.base import Name, Positive, Section, Seed
 from pdem.case.messages import problems_of
 from pdem.foundation.errors import CaseError
 from pdem.sweeps.measure_sections import Measure
 
-Plan = TypeVar("Plan", bound="SweepPlan")
+Plan = TypeVar("Plan", bound="RunsPlan")
 
 MOST_RUNS = 100_000
 """Runs of one sweep that are accepted."""
@@ -72,8 +72,8 @@ class Varied(Section):
         return self.keys or (self.key or name,)
 
 
-class SweepPlan(Section):
-    """A sweep: one case, what is varied, what is measured.
+class RunsPlan(Section):
+    """Many runs of one case: what is varied, what is measured.
 
     Attributes
     ----------
@@ -81,12 +81,6 @@ class SweepPlan(Section):
         Case file, relative to the folder of this file.
     folder : str
         Where everything is written, relative to the present folder.
-    design : str
-        ``"grid"`` of all combinations, ``"latin-hypercube"`` or ``"sobol"``.
-    points : int or None
-        Of the last two, of Sobol a power of 2.
-    seed : int
-        Of the last two.
     replicas : int
         Runs of each point: the first as it is, the others with radii that are a trifle smaller (`perturbation`).
     perturbation : float
@@ -102,17 +96,34 @@ class SweepPlan(Section):
         What is measured in each run, by name.
     """
 
+    file: ClassVar[str]
     case: Name
     folder: Name
-    design: Literal["grid", "latin-hypercube", "sobol"] = "grid"
-    points: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
-    seed: Seed = 0
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     perturbation: Annotated[float, Field(gt=0.0, le=1e-3)] = 1e-12
     at: Name | None = None
     settings: Annotated[tuple[str, ...], Field(strict=False)] = ()
     vary: dict[str, Varied] = Field(default_factory=dict)
     measures: dict[str, Measure] = Field(default_factory=dict)
+
+
+class SweepPlan(RunsPlan):
+    """A sweep: one case at many points of a design, and what is measured.
+
+    Attributes
+    ----------
+    design : str
+        ``"grid"`` of all combinations, ``"latin-hypercube"`` or ``"sobol"``.
+    points : int or None
+        Of the last two, of Sobol a power of 2.
+    seed : int
+        Of the last two.
+    """
+
+    file: ClassVar[str] = "sweep.toml"
+    design: Literal["grid", "latin-hypercube", "sobol"] = "grid"
+    points: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _design(self) -> SweepPlan:
@@ -130,6 +141,56 @@ class SweepPlan(Section):
         elif self.design == "sobol" and self.points & (self.points - 1):
             raise PydanticCustomError(
                 "power", "needs points that are a power of 2 for Sobol's design: 8, 16, 32, ..."
+            )
+        return self
+
+
+class Target(Section):
+    """``[targets.NAME]``: what a measure of this name should be.
+
+    Attributes
+    ----------
+    value : float
+        In the unit of the measure.
+    uncertainty : float
+        Standard error of that.
+    """
+
+    value: float
+    uncertainty: Positive
+
+
+class CalibrationPlan(RunsPlan):
+    """A calibration: values of a case with which what is measured comes nearest to targets.
+
+    Attributes
+    ----------
+    targets : dict of str to Target
+        By the names of what is measured; at least as many as quantities that are varied.
+    difference : float
+        Share of each range by which a quantity is changed to see what that does: more than chance makes.
+    tolerance : float
+        Share of each range: the end, when a step is shorter.
+    iterations : int
+        Most steps. Each takes a point, and one more for each quantity.
+    """
+
+    file: ClassVar[str] = "calibration.toml"
+    targets: dict[str, Target] = Field(default_factory=dict)
+    difference: Annotated[float, Field(gt=0.0, le=0.5)] = 0.05
+    tolerance: Annotated[float, Field(gt=0.0, le=0.5)] = 1e-3
+    iterations: Annotated[int, Field(ge=1, le=1000)] = 20
+
+    @model_validator(mode="after")
+    def _determined(self) -> CalibrationPlan:
+        for name, one in self.vary.items():
+            if one.values is not None:
+                text = "vary.{name} has values; a calibration needs min and max"
+                raise PydanticCustomError("range", text, {"name": name})
+        if not self.vary or len(self.targets) < len(self.vary):
+            text = "has {targets} targets for {quantities} quantities in vary; give as many targets, one at least"
+            raise PydanticCustomError(
+                "few", text, {"targets": len(self.targets), "quantities": len(self.vary)}
             )
         return self
 
@@ -165,6 +226,6 @@ def read_document(path: Path) -> dict[str, Any]:
         raise CaseError(f"{path}: not valid TOML: {error}") from None
 
 
-def text_of_plan(plan: SweepPlan) -> str:
+def text_of_plan(plan: RunsPlan) -> str:
     """Return a plan as TOML."""
     return tomli_w.dumps(plan.model_dump(mode="python", exclude_none=True, exclude_defaults=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from pdem.case.model import Case
 from pdem.foundation.arguments import whole_number
-from pdem.foundation.errors import CaseError, InputError, PdemError
+from pdem.foundation.errors import InputError, PdemError
 from pdem.simulation.ranks import on_first
 from pdem.simulation.results import Results
 from pdem.sweeps.design import points_of
-from pdem.sweeps.jobs import BEGINNINGS, jobs_of, settings_of, write_jobs
-from pdem.sweeps.measure_checks import check_measures
 from pdem.sweeps.measures import measured
 from pdem.sweeps.play import FINISHED, outcome_of
 from pdem.sweeps.report import shown, summary, write_report
-from pdem.sweeps.sections import SweepPlan, plan_of_document, read_document, text_of_plan
+from pdem.sweeps.sections import SweepPlan, plan_of_document
+from pdem.sweeps.setup import Setup, prepare
 from pdem.sweeps.table import Row, Table
 from pdem.sweeps.workers import play_all
 
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
     from pdem.sweeps.play import Outcome
 
     Measures = Mapping[str, Any]
-
-SWEEP_FILE = "sweep.toml"
-"""Name of the file in the folder of a sweep with which it goes on."""
 
 _DESIGN_KEYS = ("design", "points", "seed", "replicas", "perturbation", "at", "settings")
 
@@ -70,60 +65,6 @@ class Sweep:
     def __str__(self) -> str:
         """Return means of points, and effects."""
         return "\n".join([summary(self.table), *self.problems])
-
-
-@dataclass(frozen=True)
-class Setup:
-    """All of a sweep but its results.
-
-    Attributes
-    ----------
-    plan : SweepPlan
-        As given.
-    case : Case
-        Which all runs change.
-    base : Path
-        Folder of the sweep.
-    points : list of dict
-        Values of what is varied, by name.
-    keys : mapping of str to tuple of str
-        Keys of the case, by what is varied.
-    measures : mapping
-        Sections or functions, by name.
-    """
-
-    plan: SweepPlan
-    case: Case
-    base: Path
-    points: list[dict[str, Any]]
-    keys: Mapping[str, tuple[str, ...]]
-    measures: Mapping[str, Any]
-
-    @property
-    def runs(self) -> list[tuple[int, int]]:
-        """Number of the point, and of the replica, of each run."""
-        return [(point, one) for point in range(len(self.points)) for one in range(self.plan.replicas)]
-
-    def case_of(self, point: int, replica: int) -> Case:
-        """Return the case of a run.
-
-        Raises
-        ------
-        CaseError
-            If it is not valid: which quantity is at fault.
-        """
-        case = self.case.changed()
-        for name, value in self.points[point].items():
-            for setting in settings_of({name: value}, self.keys):
-                try:
-                    case.override(setting)
-                except CaseError as error:
-                    raise CaseError(f"vary.{name}: {error}") from None
-        if replica:
-            given = 0 if case.perturbation is None else case.perturbation.seed
-            size = self.plan.perturbation
-            case.override(f"perturbation={{size={size!r}, seed={given + replica}}}")
-        return case
 
 
 def sweep(
@@ -210,72 +151,6 @@ def _varied(given: Any) -> dict[str, Any]:
     return {"values": [one.item() if hasattr(one, "item") else one for one in given]}
 
 
-def read_sweep(path: Path) -> Setup:
-    """Return the sweep of a file, or of the folder of one.
-
-    Raises
-    ------
-    CaseError
-        If file or case are wrong.
-    """
-    file = path / SWEEP_FILE if path.is_dir() else path
-    if path.is_dir() and not file.exists():
-        raise InputError(
-            f"{path}: holds no sweep ({SWEEP_FILE}); start one with pdem sweep CASE.toml --vary ..."
-        )
-    return setup_of(read_document(file), file, path if path.is_dir() else None)
-
-
-def setup_of(document: dict[str, Any], file: Path, base: Path | None = None) -> Setup:
-    """Return the sweep of a parsed file; `base` is its folder if that is not the one it names.
-
-    Raises
-    ------
-    CaseError
-        If file or case are wrong.
-    """
-    plan = plan_of_document(SweepPlan, document, str(file))
-    path = Path(os.path.normpath(file.parent / plan.case))
-    case = Case.read(path).changed(plan.settings)
-    keys = {name: one.keys_of(name) for name, one in plan.vary.items()}
-    folder = Path(plan.folder) if base is None else base
-    moved = plan.model_copy(update={"case": os.path.relpath(path, folder), "folder": "."})
-    return Setup(moved, case, folder, points_of(plan, case), keys, plan.measures)
-
-
-def jobs_of_setup(setup: Setup) -> tuple[list[Job], list[str]]:
-    """Return the jobs of a sweep, and the name of the job of each run; all cases and measures are checked.
-
-    Raises
-    ------
-    CaseError
-        If one is not valid, or changes what is to be shared.
-    """
-    check_measures(setup.measures, setup.case)
-    cases = [setup.case_of(*run) for run in setup.runs]
-    return jobs_of(cases, setup.plan.at, _finished_beginnings(setup.base))
-
-
-def _finished_beginnings(base: Path) -> list[str]:
-    names = [f"{BEGINNINGS}/{path.stem}" for path in sorted((base / BEGINNINGS).glob("*.json"))]
-    return [name for name in names if (found := outcome_of(base, name)) and found.state == FINISHED]
-
-
-def prepare_sweep(setup: Setup) -> tuple[list[Job], list[str]]:
-    """Write what is to be done into the folder of a sweep; return its jobs, and the name of the job of each run.
-
-    Raises
-    ------
-    CaseError, InputError
-        See `jobs_of_setup`; if the folder cannot be written.
-    """
-    jobs, names = jobs_of_setup(setup)
-    write_jobs(setup.base, jobs)
-    if setup.plan.case != "case":  # a script has no file to go on with
-        (setup.base / SWEEP_FILE).write_text(text_of_plan(setup.plan), encoding="utf-8")
-    return jobs, names
-
-
 def play_sweep(
     setup: Setup,
     at_once: int = 1,
@@ -299,7 +174,18 @@ def play_sweep(
     CaseError, InputError, Interrupted
         See `sweep`.
     """
-    jobs, names = on_first(comm, lambda: prepare_sweep(setup))
+    names, done = compute(setup, at_once, comm, threads, tell)
+    return on_first(comm, lambda: finish_sweep(setup, names, done))
+
+
+def compute(
+    setup: Setup, at_once: int, comm: Any, threads: int | None, tell: Callable[[str], object]
+) -> tuple[list[str], Mapping[str, Outcome]]:
+    """Run what has not been run yet; return the name of the job of each run, and what became of all jobs. Collective.
+
+    Parameters and errors are those of `play_sweep`.
+    """
+    jobs, names = on_first(comm, lambda: prepare(setup))
     missing = [job for job in jobs if outcome_of(setup.base, job.name) is None]
     tell(_plan_text(jobs, names, len(missing)))
     labels = {name: _label(setup, *run) for name, run in zip(names, setup.runs, strict=True)}
@@ -317,8 +203,7 @@ def play_sweep(
         )
         tell(f"{count} of {len(missing)}: {label}: {state}")
 
-    done = play_all(setup.base, jobs, at_once, report, comm, threads)
-    return on_first(comm, lambda: finish_sweep(setup, names, done))
+    return names, play_all(setup.base, jobs, at_once, report, comm, threads)
 
 
 def _label(setup: Setup, point: int, replica: int) -> str:
@@ -330,8 +215,14 @@ def _label(setup: Setup, point: int, replica: int) -> str:
 def _plan_text(jobs: Sequence[Job], names: Sequence[str], missing: int) -> str:
     beginnings = sum(bool(job.until) for job in jobs)
     shared = sum(bool(job.after) and not job.until for job in jobs)
-    text = f"{len(names)} runs, {missing} jobs to be computed"
-    return f"{text}; {shared} runs begin with {beginnings} shared beginnings" if shared else text
+    text = f"{_count(len(names), 'run')}, {_count(missing, 'job')} to be computed"
+    if not shared:
+        return text
+    return f"{text}; {_count(shared, 'run')} of them from {_count(beginnings, 'shared beginning')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]) -> Sweep:
@@ -342,6 +233,16 @@ def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
     InputError
         If a file cannot be written.
     """
+    table, problems = table_of(setup, names, done)
+    table.write(setup.base)
+    write_report(table, setup.base, setup.case.title or setup.base.name)
+    return Sweep(setup.base, table, problems)
+
+
+def table_of(
+    setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
+) -> tuple[Table, tuple[str, ...]]:
+    """Measure all runs that have been run; return the table, and what could not be measured."""
     rows, units, problems = [], dict[str, str](), dict[str, None]()
     for (point, replica), name in zip(setup.runs, names, strict=True):
         outcome = done.get(name)
@@ -352,10 +253,7 @@ def finish_sweep(setup: Setup, names: Sequence[str], done: Mapping[str, Outcome]
         message = "" if outcome is None else outcome.message
         rows.append(Row(point, replica, setup.points[point], name, state, message, numbers))
     logarithmic = tuple(name for name, one in setup.plan.vary.items() if one.scale == "log")
-    table = Table(tuple(rows), units, logarithmic)
-    table.write(setup.base)
-    write_report(table, setup.base, setup.case.title or setup.base.name)
-    return Sweep(setup.base, table, tuple(problems))
+    return Table(tuple(rows), units, logarithmic), tuple(problems)
 
 
 def _measured(setup: Setup, name: str, problems: dict[str, None]) -> dict[str, Any]:

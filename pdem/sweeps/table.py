@@ -120,9 +120,9 @@ class Table:
         InputError
             If one cannot be written.
         """
-        _write(folder / RUN_TABLE, self._run_lines())
-        _write(folder / POINT_TABLE, self._point_lines())
-        _write(folder / EFFECT_TABLE, self._effect_lines())
+        write_rows(folder / RUN_TABLE, self._run_lines())
+        write_rows(folder / POINT_TABLE, self._point_lines())
+        write_rows(folder / EFFECT_TABLE, self._effect_lines())
 
     def _run_lines(self) -> list[list[Any]]:
         measures = [f"{name} [{unit}]" for name, unit in self.units.items()]
@@ -178,7 +178,14 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return float(finite.mean()), deviation, deviation / math.sqrt(len(finite))
 
 
-def _write(path: Path, lines: Sequence[Sequence[Any]]) -> None:
+def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
+    """Write rows as CSV.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:

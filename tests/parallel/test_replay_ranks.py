@@ -24,8 +24,12 @@ def test_a_run_is_replayed_on_other_ranks(ranks, shared_path):
     assert (done.started, done.same) == (100, (200,))
     with pytest.raises(InputError, match=r"reaches from 0 to 0\.006 s"):
         pdem.replay(shared_path / "run", 2.5e-3, 3.5, output=shared_path / "none", comm=comm)
+    signed = pdem.attest(shared_path / "run", intervals=9, comm=comm)
+    assert signed.attested, str(signed)
+    assert pdem.verify_attestation(signed.path, comm=comm).verified
     if comm.rank == 0:
         assert pdem.replay(shared_path / "run", 1e-3, 3e-3, output=shared_path / "alone").same == (100, 200)
+        assert pdem.verify_attestation(signed.path, intervals=9, threads=1).verified
     patient_barrier(comm)
 
 

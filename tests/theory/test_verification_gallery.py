@@ -18,7 +18,9 @@ from pdem.verification.studies import STUDIES, find_studies
 from pdem.verification.study import Notebook
 
 QUICK = [
-    study for study in STUDIES if study.group in ("impacts", "rolling", "promises") and study.name != "bits"
+    study
+    for study in STUDIES
+    if (study.group in ("impacts", "rolling", "promises") and study.name != "bits") or study.name == "chain"
 ]
 
 

@@ -7,13 +7,14 @@ import inspect
 import json
 import textwrap
 from collections import Counter
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from crowds import LAW
 
-from pdem.benchmark import cases, contact_models, machine_speed, measure, roofline
+from pdem.benchmark import cases, contact_models, machine_speed, measure, polydisperse, roofline
 from pdem.benchmark.cases import CASES, BenchCase, Start, default_names, find_case, names_of_cases
 from pdem.benchmark.machine_speed import MachineSpeed
 from pdem.benchmark.resident_memory import MemoryWatch, resident_bytes
@@ -135,9 +136,16 @@ def test_memory_where_the_system_tells_less(monkeypatch, tmp_path):
 
 
 def test_large_cases_are_measured_only_when_named():
-    assert {"dense-bed-1m", "mesh-million", "models", "clusters-2", "clusters-4", "clusters-8"} == set(
-        names_of_cases()
-    ) - set(default_names())
+    large = {
+        "dense-bed-1m",
+        "mesh-million",
+        "models",
+        "polydisperse-bed-10",
+        "clusters-2",
+        "clusters-4",
+        "clusters-8",
+    }
+    assert large == set(names_of_cases()) - set(default_names())
     assert find_case("dense-bed-1m").only_named
     assert (
         measure.warm_up_of(find_case("dense-bed-1m")) < measure.WARM_UP_STEPS == measure.warm_up_of(CASES[0])
@@ -244,3 +252,20 @@ def test_the_bed_can_have_each_model(keys):
     assert one.law == other.law == keys.get("law", "hertz-mindlin")
     assert law_of(case).version != law_of(bed).version
     assert case.resolved_step() == bed.resolved_step()
+
+
+def test_the_polydisperse_bed_falls_on_its_floor_and_bears_load():
+    """All sizes have the same volume, so that most spheres are small ones, and no sphere begins in the floor."""
+    case, (floor,), columns = polydisperse.bed(4.0, 400, is_first=True)
+    radius, height = columns["radius"], columns["position"][:, 2]
+    assert (height - radius).min() > floor.vertices[0, 2]
+    edges = np.geomspace(radius.min(), radius.max(), 3)
+    halves = [(radius[(radius >= a) & (radius <= b)] ** 3).sum() for a, b in pairwise(edges)]
+    assert halves[0] == pytest.approx(halves[1], rel=0.5)
+    run = Simulation(case, meshes=[floor], particles=columns, threads=1)
+    energy = sum(run.energies()[name] for name in ("translation", "gravity"))
+    run.advance(3000)
+    found = run.energies()
+    assert found["translation"] + found["gravity"] < energy
+    assert run.measures().pair_contacts > 0.25 * run.measures().particles
+    assert polydisperse.bed(4.0, 400, is_first=False)[2] is None

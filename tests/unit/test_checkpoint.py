@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 from collections.abc import Iterator
@@ -16,11 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from pdem.case.sections import OUTPUT_SHARES, Output
 from pdem.foundation.errors import CheckpointError, InputError
 from pdem.output import checkpoint as module
 from pdem.output import parallel_hdf5
 from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from pdem.output.checkpoint_folder import CheckpointFolder, latest_checkpoint
+from pdem.output.checkpoint_folder import (
+    CHECKPOINTS_TO_KEEP,
+    CheckpointFolder,
+    latest_checkpoint,
+    steps_to_keep,
+)
 from pdem.output.checksum import SEAL_BYTES
 from pdem.output.content_digest import content_digest
 
@@ -297,3 +304,25 @@ def test_latest_falls_back_with_a_warning(tmp_path: Path) -> None:
 def test_keeping_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="keep = 0"):
         CheckpointFolder(tmp_path, keep=0)
+
+
+def test_small_columns_do_not_each_wait_for_the_disk(tmp_path, monkeypatch):
+    calls, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: calls.append(sync(descriptor)))
+    columns = {f"column{number}": np.arange(100.0) for number in range(40)}
+    write_checkpoint(tmp_path / "small.h5", {"particles": columns}, {})
+    assert 2 <= len(calls) <= 4, "the data, and the name of the file"
+    calls.clear()
+    write_checkpoint(
+        tmp_path / "large.h5", {"particles": {"a": np.zeros(1 << 20), "b": np.zeros(1 << 20)}}, {}
+    )
+    assert len(calls) >= 4, "the disk begins while there is more to write"
+
+
+def test_the_gap_between_checkpoints_that_stay_is_a_fifth_of_the_run():
+    """Ten are written, six stay: what a replay has to compute besides its interval."""
+    kept = []
+    for tenth in range(1, OUTPUT_SHARES["checkpoint_every"] + 1):
+        kept = steps_to_keep([*kept, tenth], CHECKPOINTS_TO_KEEP)
+        assert max(np.diff([0, *kept])) <= 2
+    assert Output.model_fields["checkpoints_kept"].default == CHECKPOINTS_TO_KEEP

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clusters import RADIUS, ROD, cluster, floor, simulate
+import tomli_w
+from clusters import RADIUS, ROD, cluster, document, floor, simulate
 from scipy.spatial.transform import Rotation
 
-from pdem.foundation.errors import InputError
+import pdem
+from pdem.foundation.errors import CaseError, InputError
 
 REACH = 5.0 * RADIUS
 
@@ -73,3 +75,59 @@ def test_bad_shapes_are_named():
     spheres = simulate([{"material": "grain", "radius": RADIUS, "positions": [[0.0, 0.0, 0.05]]}], {})
     with pytest.raises(InputError, match="no particles of the case have a shape"):
         spheres.insert([[0.0, 0.1, 0.1]], RADIUS, "grain", shape="rod")
+
+
+def inserting(walls=(), **keys):
+    rods = {
+        "name": "rods",
+        "material": "grain",
+        "shape": "rod",
+        "velocity": [0.0, 0.0, 0.0],
+        "every": 1e-5,
+        **keys,
+    }
+    return pdem.Case.from_text(tomli_w.dumps(document([], {"rod": ROD}, walls=walls, insertions=[rods])))
+
+
+def gaps(run):
+    """Return the gaps between spheres of different clusters (m,) [m]."""
+    own = run.particles
+    between = np.linalg.norm(own.position[:, None] - own.position, axis=2) - own.radius[:, None] - own.radius
+    return between[own.cluster[:, None] < own.cluster]
+
+
+@pytest.mark.parametrize("orientation", ["aligned", "random"])
+def test_rods_come_where_their_spheres_have_room_and_balls_do_not(orientation):
+    """A slab of less than half their length; more of them than balls fit into a close packing."""
+    high = 5.0 * RADIUS if orientation == "aligned" else 11.0 * RADIUS
+    slab = {"lower": [0.0, 0.0, 0.0], "upper": [0.03, 0.03, high]}
+    case = inserting((floor(),), region=slab, count=40, attempts=2000, orientation=orientation)
+    run = pdem.Simulation(case, threads=1)
+    run.advance(1)
+    assert run.insertions["rods"].count == len(run.clusters) == 40
+    assert 40 * 4.0 / 3.0 * np.pi * REACH**3 > 0.74 * 0.03 * 0.03 * high
+    own = run.particles
+    assert (own.position >= np.array(slab["lower"]) + RADIUS - 1e-12).all()
+    assert (own.position <= np.array(slab["upper"]) - RADIUS + 1e-12).all()
+    assert gaps(run).min() >= -1e-15
+    turns = np.unique(np.round(run.clusters.orientation, 12), axis=0)
+    assert len(turns) == (1 if orientation == "aligned" else 40)
+
+
+def test_rods_come_through_a_face_narrower_than_they_are_long():
+    disc = {"shape": "disc", "centre": [0.0, 0.0, 0.1], "normal": [0.0, 0.0, -1.0], "radius": 3.0 * RADIUS}
+    upright = {"axis": [0.0, 1.0, 0.0], "angle": 90.0}
+    case = inserting(face=disc, velocity=2.0, every=1e-2, count_rate=150.0, orientation=upright)
+    run = pdem.Simulation(case, threads=1)
+    run.advance(10002)
+    own = run.particles
+    assert run.insertions["rods"].count >= 2
+    assert (np.hypot(own.position[:, 0], own.position[:, 1]) <= 2.0 * RADIUS + 1e-12).all()
+    assert (own.position[:, 2] <= 0.1 - RADIUS + 1e-12).all()
+    assert own.position[:, 2].max() > 0.1 - 2.0 * (2.0 * REACH)
+    assert gaps(run).min() >= -1e-15
+
+
+def test_a_place_too_narrow_for_any_sphere_of_a_cluster_is_refused():
+    with pytest.raises(CaseError, match=r"region: is 0.0015 m wide, less than the largest diameter 0.002 m"):
+        inserting(region={"lower": [0.0] * 3, "upper": [0.03, 0.03, 0.0015]}, count=1)

@@ -16,10 +16,11 @@ from scipy.stats import qmc
 import pdem
 from pdem.cli import main
 from pdem.foundation.errors import CaseError
+from pdem.sweeps.calibration import check_calibration
 from pdem.sweeps.design import points_of, share_of, value_at
-from pdem.sweeps.examples import study_command, study_names, study_text, study_title
+from pdem.sweeps.examples import study_command, study_names, study_roots, study_text, study_title
 from pdem.sweeps.sections import SweepPlan, Varied, plan_of_document, text_of_plan
-from pdem.sweeps.sweep import jobs_of_setup, read_sweep
+from pdem.sweeps.setup import jobs_of_setup, read_setup
 from pdem.sweeps.toml_values import toml_value
 
 FRICTION = "interactions.grain-grain.friction"
@@ -148,9 +149,11 @@ def test_every_example_is_written_with_its_case_and_checked(name, tmp_path, monk
     assert f"next: pdem {study_command(name)} files/{name}.toml" in result.output
     assert study_title(name) in CliRunner().invoke(main, ["new", "--list"]).output
     assert tomllib.loads(study_text(name))["folder"] == f"results/{name}"
-    setup = read_sweep(Path("files") / f"{name}.toml")
+    setup = read_setup(study_roots()[study_command(name)].model, Path("files") / f"{name}.toml")
     jobs, names = jobs_of_setup(setup)
     assert len(names) == len(setup.runs) <= len(jobs)
+    if study_command(name) == "calibrate":
+        check_calibration(setup)
 
 
 def test_keys_are_explained():

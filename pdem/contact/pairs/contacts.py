@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick
@@ -66,6 +67,8 @@ class PairContacts:
         Of the lists made next: rows of owned particles that are not kicked (`pdem.motion.carriers`).
     keeps_forces : bool
         Whether the last evaluation has left the forces of all contacts (`pdem.contact.pairs.kept_forces`).
+    collisions : CollisionCounts or None
+        Counts the contacts that end.
     force_schedule : (int64 array, int)
         What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
     """
@@ -79,6 +82,7 @@ class PairContacts:
         self.carried = np.empty(0, np.int32)
         self.storage = HistoryStorage(law)
         self.keeps_forces, self.force_schedule = False, (np.zeros(2, np.int64), 0)
+        self.collisions: CollisionCounts | None = None
         self._mark = np.zeros(0, np.int8)
         self._force_index = np.zeros(0, np.int32)
         self._start = np.zeros(1, np.int64)
@@ -251,14 +255,9 @@ class PairContacts:
         return rows
 
     def evaluate(
-        self,
-        ghosts: bool,
-        particles: Particles,
-        box: tuple[NDArray[np.float64], NDArray[np.float64]],
-        contact_parameters: ContactParameters,
-        ended: ExactSums,
-        kick: Kick,
-    ) -> tuple[int, int]:
+        self, ghosts: bool, particles: Particles, box: tuple[NDArray[np.float64], NDArray[np.float64]],
+        contact_parameters: ContactParameters, ended: ExactSums, kick: Kick,
+    ) -> tuple[int, int]:  # fmt: skip
         """Find the contacts among the candidates and their forces.
 
         Returns a candidate beyond the limit + 1, or 0, and the largest code of particles that were advanced (see
@@ -300,6 +299,8 @@ class PairContacts:
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
                 ended.count(add_ended(ended.limbs, self._terms, storage.ended, runs))
+                if self.collisions is not None:
+                    self.collisions.count_pairs(runs, storage.ended, (self.lower, self.higher), self._packed)
             if not done:
                 storage.resume()
         return deepest, code

@@ -167,9 +167,10 @@ def make_room(
 
 
 @inlined
-def note_ended(place: int, history_index: int, contacts: Contacts) -> None:
-    """Keep the accounts of a contact that has ended, the last columns of its history."""
-    accounts = len(contacts.ended)
+def note_ended(place: int, k: int, history_index: int, contacts: Contacts) -> None:
+    """Keep the accounts of a contact that has ended, the last columns of its history, and which candidate it was."""
+    accounts = len(contacts.ended) - 1
+    contacts.ended[accounts, place] = k
     first = history_of(history_index, contacts.width) + BLOCK * (contacts.width - accounts)
     for term in range(accounts):
         contacts.ended[term, place] = contacts.history[first + BLOCK * term]
@@ -273,7 +274,7 @@ def update_of(law: ContactLaw) -> Any:
             h = candidates.force_index[k] + behind
             if candidates.mark[k] == 0 and not lasts(k, h, candidates, contacts.history, parameters, packed):
                 if candidates.lower[k] < candidates.owned:
-                    note_ended(place + ended, h, contacts)
+                    note_ended(place + ended, k, h, contacts)
                     ended += 1
                 count -= 1
                 end_contact(k, h, begin + count, behind, candidates, contacts, rows)

@@ -56,8 +56,8 @@ class HistoryStorage:
         Room for the stages of the contact law.
     candidate : (room,) int32 array
         By history index.
-    ended : (accounts, workers * ENDS) array
-        Accounts of contacts that have just ended.
+    ended : (accounts + 1, workers * ENDS) array
+        Accounts of contacts that have just ended, and which candidates they were.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -68,7 +68,7 @@ class HistoryStorage:
         self.candidate = np.zeros(0, np.int32)
         self._begin, self._ends = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._capacity, self._contacts = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self.ended = np.zeros((self._accounts, 0))
+        self.ended = np.zeros((self._accounts + 1, 0))
         self._source = np.zeros(0, np.int32)
         self._listed = np.zeros(0, np.int32)
         self._runs = np.zeros((0, RUN), np.int64)
@@ -238,7 +238,7 @@ class HistoryStorage:
         if first == last:
             return None
         if len(self._runs) != workers:
-            self.ended = np.zeros((self._accounts, workers * ENDS))
+            self.ended = np.zeros((self._accounts + 1, workers * ENDS))
             self._runs = np.zeros((workers, RUN), np.int64)
         self._count = None
         self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))

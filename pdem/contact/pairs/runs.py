@@ -100,8 +100,8 @@ def add_ended(
         Exact sums [J].
     terms : int64 array
         By account: which of these sums.
-    accounts : (accounts, workers * n) array
-        Those that worker w has written from column ``w * n`` on [J].
+    accounts : (accounts + 1, workers * n) array
+        Those that worker w has written from column ``w * n`` on [J]; the last row is passed over.
     runs : (workers, RUN) int64 array
         What they have evaluated.
     """

@@ -15,16 +15,16 @@ from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
 from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
-from pdem.contact.walls.driven_loads import DRIVEN_LOADS, DrivenWalls, Spheres, driven_kernel
+from pdem.contact.walls.driven_loads import sums_of_driven
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
-from pdem.contact.walls.storage import ActingOnWalls, WallRoom, WallRows, ended_accounts
+from pdem.contact.walls.storage import ActingOnWalls, Evaluated, WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table
 from pdem.detection.facets import FacetSearch
 from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import room_for, with_spare
 from pdem.foundation.kernels import plain, threads
-from pdem.foundation.sums import LIMBS, ExactSums, normalise
+from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +67,8 @@ class WallContacts:
         Which of these rows each owned particle has, 0 for none.
     measured : bool
         Whether forces have been found since the lists were made.
+    ended : int
+        Number of contacts that have ended in the last evaluation.
     """
 
     def __init__(
@@ -75,17 +77,15 @@ class WallContacts:
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
         self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
-        self._signed = method == "signed"
-        self._shortened = 1.0 if lever_arm == "contact" else 0.0
+        self._signed, self._shortened = method == "signed", float(lever_arm == "contact")
         self._materials = np.array(materials, np.int32)
         self._search = FacetSearch(walls.mesh, facet_tree)
-        self._candidates = np.empty(0, np.int64)
-        self._near = np.empty(0, np.int32)
+        self._candidates, self._near = np.empty(0, np.int64), np.empty(0, np.int32)
         self._make_lists(0)
         self._new, self._old = WallRows(law, 0, 0), WallRows(law, 0, 0)
         self._room = self._make_room(0)
         self.total, self.total_row = np.zeros((1, 6)), np.zeros(0, np.int32)
-        self.measured = False
+        self.measured, self.ended = False, 0
         self._fixed: FixedArguments | None = None
         self._accounts = ended_accounts(law)
 
@@ -204,7 +204,7 @@ class WallContacts:
 
         Parameters as in `pdem.contact.pairs.contacts.PairContacts.evaluate`; `packed` are rows of the owned particles.
         """
-        self.measured = True
+        self.measured, self.ended = True, 0
         if not len(self._near):  # nor are there contacts: those have rows
             return 0
         self._new, self._old = self._old, self._new
@@ -217,9 +217,9 @@ class WallContacts:
         rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])
         self._find(self._room.tally, facets, given, fixed.surface, *rest)
         self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
-        number, deep = search.seen_by_all(work.seen)
-        if number and self.law.has_ledger:
-            ended.count(number * len(self._accounts[0]))
+        self.ended, deep = search.seen_by_all(work.seen)
+        if self.ended and self.law.has_ledger:
+            ended.count(self.ended * len(self._accounts[0]))
             old = self._old.counts, self._old.kind, self._old.history
             add_ended(ended.limbs, *self._accounts, self._start[:near], *old)
         return int(deep)
@@ -377,20 +377,20 @@ class WallContacts:
 
         return with_features(columns, normal, features_of)
 
-    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
-        """Return what particles of this rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
-
-        See `pdem.contact.walls.driven_loads`.
-        """
-        walls, column = self.walls, particles.column
-        limbs = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64)
-        driven_kernel(self.law)(
-            self._near_facets(np.empty(0)), self._new.record, self._room.point, self._room.force, walls.facet_wall,
-            DrivenWalls(walls.driven_row, walls.translation_axis, walls.rotation_axis, walls.centre, self._materials),
-            Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
+    def evaluated(self, packed: NDArray[np.float64], materials: int) -> Evaluated:
+        """Return the contacts of the last evaluation and those before it, as kernels take them; views."""
+        now, before, room = self._new, self._old, self._room
+        return Evaluated(
+            self._near_facets(packed), now.record, before.record, room.found(now), room.match, self.walls.facet_wall,
+            materials,
         )  # fmt: skip
-        normalise(limbs)
-        return limbs
+
+    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
+        """Return what particles of this rank do to the driven walls, see `pdem.contact.walls.driven_loads`."""
+        contacts = self.evaluated(np.empty(0), len(parameters.density))
+        return sums_of_driven(
+            self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters
+        )
 
     @property
     def memory(self) -> int:

@@ -8,18 +8,23 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from pdem.contact.law.contact_law import OVERLAP
 from pdem.contact.law.resistance import against, resistance_of
 from pdem.foundation.geometry_kernels import sphere_mass
 from pdem.foundation.kernel_factory import versioned_kernel
-from pdem.foundation.sums import add_exactly
+from pdem.foundation.sums import LIMBS, add_exactly, normalise
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.arguments import NearFacets, WallRecord
+    from pdem.contact.walls.storage import Evaluated
+    from pdem.containers.particles import Particles
+    from pdem.motion.walls import MovingWalls
 
 DRIVEN_LOADS = 8
 """Sums of a driven wall: force (3) [N], torque about its centre (3) [N m]; stiffness and damping of its contacts
@@ -108,3 +113,22 @@ def driven_kernel(law: ContactLaw) -> Any:
                 add_exactly(limbs[row + 7], damping)
 
     return add_driven_loads
+
+
+def sums_of_driven(
+    law: ContactLaw, walls: MovingWalls, materials: NDArray[np.int32], contacts: Evaluated, force: NDArray[np.float64],
+    particles: Particles, parameters: ContactParameters,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return what particles of a rank do to the driven walls, as exact sums (D * `DRIVEN_LOADS`, limbs).
+
+    `materials` are those of the walls, and `force` what contacts do to their particles, see
+    `pdem.contact.walls.storage.WallRoom`.
+    """
+    limbs, column = np.zeros((len(walls.driven) * DRIVEN_LOADS, LIMBS), np.int64), particles.column
+    driven_kernel(law)(
+        contacts.near, contacts.now, contacts.found.point, force, walls.facet_wall,
+        DrivenWalls(walls.driven_row, walls.translation_axis, walls.rotation_axis, walls.centre, materials),
+        Spheres(column("radius"), column("material"), parameters.density), parameters.table.reshape(-1), limbs,
+    )  # fmt: skip
+    normalise(limbs)
+    return limbs

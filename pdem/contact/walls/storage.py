@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pdem.contact.geometry.scratch_columns import REAL_COLUMNS
 from pdem.contact.geometry.signed_patches import SIGNED_COLUMNS
@@ -18,9 +19,8 @@ from pdem.foundation.arrays import line_zeros, with_spare
 from pdem.simd.transposition import LANES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.walls.arguments import NearFacets
 
 
 class ActingOnWalls(NamedTuple):
@@ -47,6 +47,34 @@ class ActingOnWalls(NamedTuple):
     overlap: NDArray[np.float64]
     force: NDArray[np.float64]
     history: NDArray[np.float64]
+
+
+class Evaluated(NamedTuple):
+    """The contacts of the last evaluation and those of the one before it, as kernels take them.
+
+    Attributes
+    ----------
+    near : NearFacets
+        Whose contacts they are.
+    now, before : WallRecord
+        The contacts, and those that they go on with or that have ended.
+    found : Found
+        Where they are.
+    match : int64 array
+        By contact, the history row of `before` that it continues, 0 for none.
+    facet_wall : int32 array
+        Wall of each facet.
+    materials : int
+        Number of materials.
+    """
+
+    near: NearFacets
+    now: WallRecord
+    before: WallRecord
+    found: Found
+    match: NDArray[np.int64]
+    facet_wall: NDArray[np.int32]
+    materials: int
 
 
 class WallRows:

@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 DIAMETER, DENSITY, TEMPERATURE = 2e-3, 2500.0, 1.0
 """Of the spheres [m], [kg/m^3]; mean square of a component of their velocity at first [m^2/s^2]."""
 
-CASES = {0.9: 0.05, 0.8: 0.1, 0.95: 0.2}
-"""Fraction of the volume that is filled, by restitution."""
+CASES = {0.8: 0.025, 0.9: 0.05, 0.95: 0.1}
+"""Fraction of the volume that is filled, by restitution.
+
+Vortices grow, and slow the cooling down, in boxes longer than a length: of dilute gases 82, 55 and 36 diameters (where
+the shear viscosity of kinetic theory damps the longest wave no faster than velocities decay). Boxes of `QUICK` spheres
+are shorter than half of it. At 0.94 of it (restitution 0.8, 0.1 filled) the rate was 6 % lower.
+"""
 
 QUICK, FULL = 1000, 8000
 """Numbers of spheres."""
 
-HARDNESS = 0.005
+HARDNESS = 0.01
 """Duration of an impact over the mean time between two of a sphere, at first."""
 
 _STEPS = 20
@@ -62,7 +67,7 @@ energies = false
 
 def run(notebook: Notebook) -> Iterator[Table]:
     """Yield how fast gases of several densities and restitutions cool."""
-    findings = []
+    findings, right = [], 0.05 if notebook.full else 0.08  # 1,000 spheres have a temperature to some percent
     with notebook.plot("temperature") as axes:
         for restitution, fraction in CASES.items():
             times, temperatures = cooling(
@@ -75,7 +80,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
             law = 1.0 / (1.0 + scaled) ** 2
             off = float(np.abs(temperatures / TEMPERATURE / law - 1.0).max())
             name = f"restitution {restitution:g}, {fraction:g} filled"
-            findings.append(Finding(f"{name}: rate over that of kinetic theory", slope, 1.0, 0.05))
+            findings.append(Finding(f"{name}: rate over that of kinetic theory", slope, 1.0, right))
             findings.append(at_most(f"{name}: largest distance of the temperature from the law", off, 0.1))
             axes.loglog(1.0 + scaled, temperatures / TEMPERATURE, "o", markersize=3, label=name)
         line = np.linspace(0.0, 3.0 if notebook.full else 1.5, 50)
@@ -135,6 +140,6 @@ STUDY = Study(
     "Haff, J. Fluid Mech. 134 (1983) 401; van Noije, Ernst, Granular Matter 1 (1998) 57",
     {
         "spheres": "1,000 (--full: 8,000) of 2 mm in a periodic cube, no friction",
-        "law": "linear springs, an impact lasts 0.5 % of the time between two",
+        "law": "linear springs, an impact lasts 1 % of the time between two",
     },
 )  # fmt: skip

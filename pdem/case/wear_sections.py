@@ -1,0 +1,47 @@
+"""``[walls.wear]`` and ``[output.collision_energies]``: what collisions do to walls, and what they lose."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pdem.case.base import Positive, Section
+
+
+class Wear(Section):
+    """``wear``: what particles take off a wall, as a depth by facet in ``walls.vtkhdf``. The mesh stays as it is.
+
+    Attributes
+    ----------
+    model : {"archard", "finnie"}
+        By sliding, ``coefficient * normal force * way``; or by impacts, ``coefficient * m v**2 * f(angle)``, with
+        Finnie's function of the angle.
+    coefficient : float
+        In 1/Pa. Archard: the wear coefficient over the hardness of the wall, K / H. Finnie: the part of the particles
+        that cuts, over four times the plastic flow pressure, c / (4 p).
+    """
+
+    model: Literal["archard", "finnie"]
+    coefficient: Positive
+
+
+class CollisionEnergies(Section):
+    """``collision_energies``: numbers of collisions by the energy they lose, in ``collisions.csv``.
+
+    They are counted by pair of materials, for walls apart, and by normal, tangential and total loss.
+
+    Attributes
+    ----------
+    lowest, highest : float
+        Energies, in J, between which bins have ends; what is outside is counted in one bin on each side.
+    per_decade : int
+        Bins in a factor of ten.
+    sizes : tuple of float
+        Radii, in m, rising: particles are counted by classes of size between these as well.
+    """
+
+    lowest: Positive = 1e-12
+    highest: Positive = 1e3
+    per_decade: Annotated[int, Field(ge=1, le=100)] = 5
+    sizes: Annotated[tuple[Positive, ...], Field(strict=False)] = ()

@@ -1,0 +1,81 @@
+"""``pdem attest``: sign a run off, and check what others have signed off."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from pdem.cli.common import collective, is_root, threads_option
+from pdem.cli.observer_files import observer_of
+from pdem.cli.result_paths import require_results
+
+_FAILED = 1
+
+
+@click.command(short_help="Prove a run by random intervals, and sign it off in a small file.")
+@click.argument("target", metavar="OUTPUT|FILE", type=click.Path())
+@click.option("--verify", is_flag=True, help="FILE was written by pdem attest: check it.")
+@click.option("-o", "--output", type=click.Path(), help="The file; attest.json in the folder unless given.")
+@click.option(
+    "--intervals",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many are computed again.",
+)
+@click.option(
+    "--inputs", type=click.Path(), help="For --verify: folder to which names in the case are relative."
+)
+@click.option(
+    "--observer",
+    "observers",
+    multiple=True,
+    metavar="FILE.py:NAME",
+    help="That wrote to particles; repeatable.",
+)
+@threads_option
+def attest(target: str, threads: int | None, **given: Any) -> int:
+    """Run a random interval of a finished run again; if it is the same, bit for bit, write a file that says so.
+
+    The file has the case, digests of inputs, states and results, versions and processor, and goes beside a paper's
+    data. With --verify it is checked: files beside it, and an interval that is computed again. Exit code 1 if it does
+    not hold.
+    """
+    if given["verify"] and given["output"]:
+        raise click.UsageError("--output is for writing an attestation: leave out --verify")
+    if given["inputs"] and not given["verify"]:
+        raise click.UsageError("--inputs is for --verify")
+    work = partial(_verify if given["verify"] else _attest, target, given)
+    return collective(work, threads)
+
+
+def _attest(folder: str, given: dict[str, Any], communicator: Any, threads: int) -> int:
+    from pdem.replays.attestation import attest as attest_run
+    from pdem.simulation.ranks import on_first
+
+    on_first(communicator, lambda: require_results(folder, "attest"))
+    done = attest_run(
+        folder, output=given["output"], intervals=given["intervals"], observers=_observers(given), comm=communicator,
+        threads=threads,
+    )  # fmt: skip
+    if is_root(communicator):
+        click.echo(str(done))
+    return 0 if done.attested else _FAILED
+
+
+def _observers(given: dict[str, Any]) -> list[Any]:
+    return list(map(observer_of, given["observers"]))
+
+
+def _verify(path: str, given: dict[str, Any], communicator: Any, threads: int) -> int:
+    from pdem.replays.attestation_check import verify_attestation
+
+    done = verify_attestation(
+        path, inputs=given["inputs"], intervals=given["intervals"], observers=_observers(given), comm=communicator,
+        threads=threads,
+    )  # fmt: skip
+    if is_root(communicator):
+        click.echo(str(done))
+    return 0 if done.verified else _FAILED

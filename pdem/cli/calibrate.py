@@ -1,0 +1,50 @@
+"""``pdem calibrate``: values of a case with which it comes nearest to measurements."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pdem.cli.common import collective, echo_to_stderr, is_root, quiet_option, threads_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NOT_CONVERGED = 1
+
+
+@click.command(short_help="Find values of a case that fit measurements.")
+@click.argument("target", metavar="FILE|FOLDER", type=click.Path())
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at a time.")
+@threads_option
+@quiet_option
+def calibrate(target: str, jobs: int, threads: int | None, quiet: bool) -> int:
+    """Find values of a case with which what is measured comes nearest to targets, by least squares.
+
+    FILE names case, ranges, measures and targets (pdem new sliding_calibration, pdem explain calibrate). With the
+    folder of a calibration it goes on. Runs that are there are not run again. Exit code 1 if it has not converged.
+    """
+    return collective(partial(_calibrate, target, jobs, threads, quiet), threads)
+
+
+def _calibrate(target: str, jobs: int, threads: int | None, quiet: bool, communicator: Any, own: int) -> int:
+    from pdem.foundation.errors import InputError
+    from pdem.simulation.ranks import on_first
+    from pdem.sweeps.calibration import play_calibration
+    from pdem.sweeps.sections import CalibrationPlan
+    from pdem.sweeps.setup import read_setup
+
+    if communicator is not None and communicator.size > 1 and jobs > 1:
+        raise InputError(f"--jobs {jobs} on {communicator.size} ranks: leave one of both away")
+    setup = on_first(communicator, lambda: read_setup(CalibrationPlan, Path(target)))
+    tell: Callable[[str], object] = (
+        echo_to_stderr if is_root(communicator) and not quiet else (lambda text: None)
+    )
+    done = play_calibration(setup, jobs, communicator, threads if jobs > 1 else own, tell)
+    if is_root(communicator):
+        click.echo(str(done))
+        click.echo(f"tables and report in {done.folder}")
+    return 0 if done.converged else _NOT_CONVERGED

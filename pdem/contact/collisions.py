@@ -1,0 +1,192 @@
+"""Collisions by the energy that they lose: how many there are between each two kinds of particles and walls.
+
+A collision is a contact from its begin to its end. What it loses stands in its accounts when it ends, by which the
+energy ledger knows it as well. Numbers are integers and energies exact sums: the same for any ranks and threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.contact.pairs.runs import ENDED
+from pdem.foundation.kernels import inlined, kernel
+from pdem.foundation.sums import NARROW_BELOW, NARROW_LIMBS, add_in_window, normalise
+from pdem.motion.integration import MATERIAL, PACKED, SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.walls.storage import Evaluated
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+LOSSES = ("normal", "tangential", "total")
+"""What is told apart: losses against the normal motion, by sliding, rolling and twisting, and both."""
+
+NORMAL_TERMS = ("normal_damping", "adhesion", "plastic")
+"""Terms of the ledger that are losses against the normal motion."""
+
+
+class Kinds(NamedTuple):
+    """Which group two bodies belong to that collide.
+
+    Attributes
+    ----------
+    sizes : array
+        Radii between classes of size, rising [m].
+    group : (K, K) int64 array
+        Group of two kinds: a particle's is its material times the number of classes and its class of size; those of
+        walls, one for each material, follow.
+    normal : (accounts,) bool array
+        Which accounts of a law are losses against the normal motion.
+    edges : array
+        Energies between bins, rising [J]; there is a bin below the first and one above the last.
+    """
+
+    sizes: Floats
+    group: Integers
+    normal: NDArray[np.bool_]
+    edges: Floats
+
+
+@inlined
+def kind_at(row: int, packed: Floats, kinds: Kinds) -> int:
+    """Return the kind of a particle."""
+    radius, size = packed[PACKED * row + SIZE], 0
+    while size < len(kinds.sizes) and radius >= kinds.sizes[size]:
+        size += 1
+    return int(packed[PACKED * row + MATERIAL]) * (len(kinds.sizes) + 1) + size
+
+
+@inlined
+def add_collision(
+    group: int, normal: float, tangential: float, edges: Floats, counts: Integers, limbs: Integers
+) -> None:
+    """Count a collision that has lost these energies [J]."""
+    for what in range(3):
+        energy = normal if what == 0 else (tangential if what == 1 else normal + tangential)
+        column = np.searchsorted(edges, energy, "right")
+        counts[group, what, column] += 1
+        add_in_window(limbs[group, what, column], energy, NARROW_BELOW)
+
+
+@kernel
+def add_pairs(
+    runs: Integers, ended: Floats, lower: NDArray[np.int32], higher: NDArray[np.int32], packed: Floats, kinds: Kinds,
+    counts: Integers, limbs: Integers,
+) -> int:  # fmt: skip
+    """Count the contacts between particles that workers have ended; return how many those are.
+
+    `runs` and `ended` are as `pdem.contact.pairs.runs.add_ended` takes them.
+    """
+    number, room, accounts = 0, ended.shape[1] // len(runs), len(kinds.normal)
+    for worker in range(len(runs)):
+        for place in range(worker * room, worker * room + runs[worker, ENDED]):
+            normal = tangential = 0.0
+            for account in range(accounts):
+                normal += ended[account, place] if kinds.normal[account] else 0.0
+                tangential += 0.0 if kinds.normal[account] else ended[account, place]
+            k = int(ended[accounts, place])
+            group = kinds.group[kind_at(lower[k], packed, kinds), kind_at(higher[k], packed, kinds)]
+            add_collision(group, normal, tangential, kinds.edges, counts, limbs)
+        number += runs[worker, ENDED]
+    return number
+
+
+@kernel
+def add_walls(
+    contacts: Evaluated,
+    columns: Integers,
+    material: NDArray[np.int32],
+    kinds: Kinds,
+    counts: Integers,
+    limbs: Integers,
+) -> int:
+    """Count the contacts with walls that nothing continues; return how many those are.
+
+    `columns` of a history are the accounts, and `material` is that of the wall of each facet.
+    """
+    near, before, number = contacts.near, contacts.before, 0
+    walls = len(kinds.group) - contacts.materials
+    for q in range(len(near.near)):
+        for row in range(near.start[q], near.start[q] + before.counts[q]):
+            if before.kind[row] < 0:
+                continue
+            normal = tangential = 0.0
+            for account in range(len(columns)):
+                lost = before.history[before.width * (row + 1) + columns[account]]
+                normal += lost if kinds.normal[account] else 0.0
+                tangential += 0.0 if kinds.normal[account] else lost
+            wall = walls + material[contacts.facet_wall[before.facet[row]]]
+            group = kinds.group[kind_at(near.near[q], near.packed, kinds), wall]
+            add_collision(group, normal, tangential, kinds.edges, counts, limbs)
+            number += 1
+    return number
+
+
+def kinds_of(law: ContactLaw, groups: Integers, sizes: Sequence[float], edges: Floats) -> Kinds:
+    """Return the kinds for a law: groups of two kinds (K, K), limits of size [m], and edges of energy [J]."""
+    normal = np.array([one.ended in NORMAL_TERMS for one in law.energies], np.bool_)
+    return Kinds(np.array(sizes, np.float64), groups, normal, edges)
+
+
+class CollisionCounts:
+    """Numbers and energies of the collisions that this rank counts.
+
+    Parameters
+    ----------
+    law : ContactLaw
+        With accounts of energies.
+    kinds : Kinds
+        Which groups there are.
+    wall_materials : sequence of int
+        Material of each wall.
+
+    Attributes
+    ----------
+    counts : (groups, 3, bins) int64 array
+        Numbers of collisions by group, loss (`LOSSES`) and energy, of which the first and the last bin have no end.
+    limbs : (groups, 3, bins, NARROW_LIMBS) int64 array
+        Exact sums of their energies [J].
+    """
+
+    def __init__(self, law: ContactLaw, kinds: Kinds, wall_materials: Sequence[int]) -> None:
+        self._kinds, self._materials = kinds, np.array(wall_materials, np.int32)
+        self._columns = np.arange(law.first_energy, law.columns)
+        groups = int(kinds.group.max()) + 1
+        self.counts = np.zeros((groups, len(LOSSES), len(kinds.edges) + 1), np.int64)
+        self.limbs = np.zeros((*self.counts.shape, NARROW_LIMBS), np.int64)
+        self._added = 0
+
+    def count_pairs(
+        self,
+        runs: Integers,
+        ended: Floats,
+        candidates: tuple[NDArray[np.int32], NDArray[np.int32]],
+        packed: Floats,
+    ) -> None:
+        """Count the contacts between particles that have just ended, see `add_pairs`."""
+        self._note(add_pairs(runs, ended, *candidates, packed, self._kinds, self.counts, self.limbs))
+
+    def count_walls(self, contacts: Evaluated) -> None:
+        """Count the contacts with walls that have ended in the last evaluation."""
+        self._note(add_walls(contacts, self._columns, self._materials, self._kinds, self.counts, self.limbs))
+
+    def _note(self, number: int) -> None:
+        self._added += number
+        if self._added > _MOST:
+            self.normalise()
+
+    def normalise(self) -> None:
+        """Bring the sums into their one normal form."""
+        normalise(self.limbs.reshape(-1, NARROW_LIMBS))
+        self._added = 0
+
+
+_MOST = 2**28
