@@ -263,6 +263,10 @@ def _packed(case: CaseData, fill: FillKeys, where: Location, *, counted: bool) -
             (*where, "exclude"), "is not known to packings; put a wall there, or use another arrangement"
         )
     packed = [one.fill for one in case.particles if one.fill is not None and one.fill.arrangement == "packed"]
+    shape = case.particles[int(where[1])].shape
+    if shape is not None:
+        text = f"packs spheres alone, and these are clusters of the shape {shape}; use another arrangement"
+        yield Problem((*where, "arrangement"), text)
     if not counted and len(packed) > 1:
         text = "is missing: several groups are packed, and of each the number has to be known"
         yield Problem((*where, "volume_fraction"), f"{text}; give count, volume_fraction or mass")

@@ -29,6 +29,7 @@ from pdem.foundation.terminal import to_terminal
 from pdem.particles import regions, soft_spheres
 from pdem.particles.clearance import near_triangles
 from pdem.particles.filling import PlacedGroup, reaches
+from pdem.particles.particle_spheres import single_spheres
 from pdem.particles.random_filling import PROGRESS_AFTER
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class _Task:
             uniform = keyed_vectors(request.fill.seed, _PLACE_STREAM + 3 * attempt, ids[left])
             places = lower + uniform * (upper - lower)
             places[:, self.domain.dimension :] = 0.5 * (lower + upper)[self.domain.dimension :]
-            free = self.surroundings.free(request, places, _FREE * radii[left])
+            free = self.surroundings.free(request, single_spheres(places, _FREE * radii[left]))
             found[left[free]] = places[free]
             left = left[~free]
             if not len(left):
