@@ -186,7 +186,7 @@ def test_all_share_what_comes_before_a_stage_or_are_refused(tmp_path):
     for at, text in (("truning", "is no stage of the case"), ("falling", "one of opening, turning")):
         with pytest.raises(CaseError, match=text):
             pdem.sweep(case, {LATE: [0.1, 0.2]}, folder=folder, at=at)
-    with pytest.raises(CaseError, match="one of none: it has no two stages"):
+    with pytest.raises(CaseError, match="it has no two stages"):
         pdem.sweep(pdem.Case.from_text(CASE), {FRICTION: [0.1]}, folder=folder, at="turning")
     assert not folder.exists()
 
@@ -286,6 +286,7 @@ def test_a_batch_script_computes_each_job(folder):
     script = Path("it's here/sweep.sbatch")
     text = script.read_text()
     assert "#SBATCH --array=0-1%8" in text
+    assert "#SBATCH --job-name=it_s_here\n" in text
     assert "%%" not in text
     stand_in = '#!/bin/bash\nwhile [ "${1#--}" != "$1" ]; do echo -n "$1 "; shift; done\n'
     for name, more in (("srun", '"$@"\n'), ("pdem", 'echo "$@"\n')):
