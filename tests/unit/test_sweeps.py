@@ -160,7 +160,8 @@ def test_what_runs_share_is_computed_once(tmp_path, monkeypatch):
     def count(simulation, number, **more):
         before = simulation.step
         result = advance(simulation, number, **more)
-        steps[0] += simulation.step - before
+        if str(tmp_path) in simulation.case.output.folder:  # not one by which kernels are compiled
+            steps[0] += simulation.step - before
         return result
 
     monkeypatch.setattr(Simulation, "advance", count)
