@@ -44,11 +44,14 @@ def made_shape(section: Shape, path: Path | None, stamp: int | None) -> tuple[Cl
     rule: str = "given" if isinstance(wanted, GivenMass) else wanted
     if isinstance(wanted, GivenMass):
         solids["given"] = _given(wanted)
-        require_possible(solids["given"], "mass_properties.inertia")
     if rule not in solids:
         raise InputError(
             f'mass_properties = "{rule}": the shape has none; there are {", ".join(solids)}, or give a table'
         )
+    if rule in ("given", "file"):
+        where = "mass_properties" if rule == "given" else f"{path}"
+        require_possible(solids[rule], f"{where}.inertia" if rule == "given" else f"{where}: Inertia")
+        _require_inside(solids[rule], found.spheres, where)
     return ClusterShape.of(found.spheres.centre, found.spheres.radius, solids[rule]), solids
 
 
@@ -57,6 +60,17 @@ def _spheres(section: Shape, path: Path | None) -> ShapeFile:
         return read_shape(path, section.scale, section.most_spheres, section.error)
     given = np.array(section.spheres, np.float64)
     return ShapeFile(scaled(SphereList(given[:, :3], given[:, 3]), section.scale), {})
+
+
+def _require_inside(solid: Solid, spheres: SphereList, where: str) -> None:
+    """Require that a centre of mass is in the box around the spheres, as it is of every body."""
+    reach = spheres.radius[:, None]
+    lower, upper = (spheres.centre - reach).min(axis=0), (spheres.centre + reach).max(axis=0)
+    if ((solid.centre < lower) | (solid.centre > upper)).any():
+        raise InputError(
+            f"{where}: the centre of mass {solid.centre.tolist()} m is outside the box around the spheres, "
+            f"{lower.tolist()} to {upper.tolist()} m; move one of them"
+        )
 
 
 def _given(rule: GivenMass) -> Solid:

@@ -47,7 +47,7 @@ def _of_one(case: Case, name: str) -> Iterator[Finding]:
     text = f"{many} sphere{'s' if many != 1 else ''}, reaches {shape.reach:.4g} m from its centre of mass, volume "
     text += f"{shape.solid.volume:.4g} m3, that of a sphere of radius {shape.equivalent_radius:.4g} m"
     yield Finding("info", subject, text)
-    for warning in shape_warnings(shape.centre, shape.radius, rules["union"], rules.get("file")):
+    for warning in shape_warnings(shape.centre, shape.radius, rules):
         yield Finding("warning", subject, warning)
 
 

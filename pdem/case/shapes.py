@@ -69,8 +69,15 @@ def _made(case: CaseData, name: str) -> tuple[ClusterShape, dict[str, Solid]]:
     section, where = case.shapes[name], f"{case.source}: shapes.{name}"
     path = None if section.file is None else case.file(section.file)
     try:
-        return made_shape(section, path, None if path is None else path.stat().st_mtime_ns)
+        made = made_shape(section, path, None if path is None else path.stat().st_mtime_ns)
     except OSError as error:
         raise CaseError(f"{where}.file: {path}: cannot be read: {error.strerror}") from None
     except (InputError, MeshError) as error:
         raise CaseError(f"{where}: {error}") from None
+    heights = made[0].centre[:, 2]
+    if case.domain.dimension == 2 and heights.max() > heights.min():
+        raise CaseError(
+            f"{where}: its spheres have z from {heights.min():g} to {heights.max():g} m; in a case of dimension 2, "
+            "which lies in the x-y plane, all must have the same: flatten it, or take dimension 3"
+        )
+    return made

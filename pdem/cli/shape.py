@@ -73,7 +73,7 @@ def _shape(
     listed, rules = found.spheres, mass_rules(found)
     for line in mass_table(rules):
         click.echo(line)
-    for text in shape_warnings(listed.centre, listed.radius, rules["union"], rules.get("file")):
+    for text in shape_warnings(listed.centre, listed.radius, rules):
         echo_to_stderr(f"warning: {path}: {text}")
     if output is not None:
         _write(Path(output), listed._replace(centre=listed.centre - rules["union"].centre))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -119,7 +120,8 @@ def _without_runs(setup: Setup, threads: int | None, given: dict[str, Any]) -> i
         path = write_batch_script(
             setup.base, len(jobs), given["slurm"], given["tasks"], threads or 1, given["jobs"]
         )
-        echo_to_stderr(f"wrote {path}; next: sbatch {path}, and then pdem sweep {setup.base} --table")
+        script, folder = quote(str(path)), quote(str(setup.base))
+        echo_to_stderr(f"wrote {path}; next: sbatch {script}, and then pdem sweep {folder} --table")
         return 0
     jobs, names = jobs_of_setup(setup)
     done = {job.name: one for job in jobs if (one := outcome_of(setup.base, job.name)) is not None}

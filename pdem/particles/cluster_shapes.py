@@ -13,7 +13,7 @@ from pdem.containers.principal_axes import principal_axes
 from pdem.containers.solid import Solid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -71,8 +71,8 @@ def hidden_in(centre: Floats, radius: Floats) -> NDArray[np.int64]:
     return np.flatnonzero((inside & ~both).any(axis=1) | np.tril(both, -1).any(axis=1))
 
 
-def shape_warnings(centre: Floats, radius: Floats, union: Solid, file: Solid | None) -> Iterator[str]:
-    """Yield what is doubtful about a shape."""
+def shape_warnings(centre: Floats, radius: Floats, rules: Mapping[str, Solid]) -> Iterator[str]:
+    """Yield what is doubtful about a shape, with mass properties by rule."""
     pieces, hidden = pieces_of(centre, radius), hidden_in(centre, radius)
     if pieces > 1:
         yield f"the shape is in {pieces} pieces that do not touch: add spheres between them, or make them larger"
@@ -80,12 +80,13 @@ def shape_warnings(centre: Floats, radius: Floats, union: Solid, file: Solid | N
         yield f"{len(hidden)} spheres are inside others (sphere {hidden[0] + 1}) and change nothing: leave them out"
     if len(radius) > MANY:
         yield f"{len(radius)} spheres make many contacts: {MANY} or fewer have nearly any shape"
-    for name, share in () if file is None else differences(file, union):
-        if abs(share) > CONTRADICTION:
-            yield (
-                f"{name} in the file differs by {100.0 * share:+.2g} % from that of the union of its spheres: decide "
-                "which counts"
-            )
+    for rule, where in (("file", "in the file"), ("given", "as given")):
+        for name, share in differences(rules[rule], rules["union"]) if rule in rules else ():
+            if abs(share) > CONTRADICTION:
+                yield (
+                    f"{name} {where} differs by {100.0 * share:+.2g} % from that of the union of its spheres: decide "
+                    "which counts"
+                )
 
 
 def differences(one: Solid, other: Solid) -> Iterator[tuple[str, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,8 @@ def write_batch_script(base: Path, jobs: int, time: str, tasks: int, threads: in
     """
     seconds_of(time)
     values = {
-        "name": base.resolve().name, "last": str(jobs - 1), "at_once": f"%{at_once}" if at_once > 1 else "",
+        "name": re.sub(r"[^\w.+-]", "_", base.resolve().name), "last": str(jobs - 1),
+        "at_once": f"%{at_once}" if at_once > 1 else "",
         "tasks": str(tasks), "threads": str(threads), "time": time, "folder": shlex.quote(str(base)),
     }  # fmt: skip
     path = base / SCRIPT_FILE

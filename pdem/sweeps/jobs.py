@@ -158,10 +158,8 @@ def _check_at(cases: Sequence[Case], at: str) -> None:
     for case in cases:
         names = [stage.name for stage in case.stages]
         if at not in names[1:]:
-            raise CaseError(
-                f"at = {at!r}: is no stage of the case that has one before it; give one of "
-                f"{', '.join(names[1:]) or 'none: it has no two stages'}"
-            )
+            known = f"give one of {', '.join(names[1:])}" if names[1:] else "it has no two stages"
+            raise CaseError(f"at = {at!r}: is no stage of the case that has one before it; {known}")
         one = first.setdefault(repr(case.perturbation), case)
         if one is not case:
             check_shared(one, case, at, f"at = {at!r}")

@@ -78,8 +78,9 @@ def play(base: Path, job: Job, comm: Any = None, threads: int | None = None) -> 
     try:
         _compute(base, job, comm, threads)
         outcome = Outcome(FINISHED, "", time.perf_counter() - begin)
-    except Interrupted:
-        raise
+    except Interrupted as error:
+        state = str(error).partition("; continue with")[0]
+        raise Interrupted(f"{state}; the same command again goes on") from None
     except PdemError as error:
         outcome = Outcome(FAILED, str(error), time.perf_counter() - begin)
     on_first(comm, lambda: _write(base, job.name, outcome))
@@ -91,6 +92,13 @@ def _write(base: Path, name: str, outcome: Outcome) -> None:
     new = path.with_name(f"{path.name}.tmp")
     new.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
     new.replace(path)
+
+
+def forget(base: Path, name: str) -> None:
+    """Let a job be computed anew: remove the files of its run, and what is noted of it."""
+    if (base / name).is_dir():
+        remove_run(base / name)
+    _note(base, name).unlink(missing_ok=True)
 
 
 def _compute(base: Path, job: Job, comm: Any, threads: int | None) -> None:

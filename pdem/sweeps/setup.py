@@ -12,11 +12,11 @@ from pdem.foundation.errors import CaseError, InputError
 from pdem.sweeps.design import points_of
 from pdem.sweeps.jobs import BEGINNINGS, jobs_of, settings_of, write_jobs
 from pdem.sweeps.measure_checks import check_measures
-from pdem.sweeps.play import FINISHED, outcome_of
+from pdem.sweeps.play import FINISHED, forget, outcome_of
 from pdem.sweeps.sections import RunsPlan, SweepPlan, plan_of_document, read_document, text_of_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pdem.sweeps.jobs import Job
 
@@ -134,7 +134,19 @@ def prepare(setup: Setup) -> tuple[list[Job], list[str]]:
         See `jobs_of_setup`; if the folder cannot be written.
     """
     jobs, names = jobs_of_setup(setup)
+    _forget_what_is_gone(setup.base, jobs)
     write_jobs(setup.base, jobs)
     if setup.plan.case != "case":  # a script has no file to go on with
         (setup.base / setup.plan.file).write_text(text_of_plan(setup.plan), encoding="utf-8")
     return jobs, names
+
+
+def _forget_what_is_gone(base: Path, jobs: Sequence[Job]) -> None:
+    """Let runs whose folders were removed be computed anew, and beginnings without a last state that are needed."""
+    for job in reversed(jobs):  # what begins with something comes behind it
+        outcome = outcome_of(base, job.name)
+        if outcome and outcome.state == FINISHED and not job.until and not (base / job.name).is_dir():
+            forget(base, job.name)
+            outcome = None
+        if outcome is None and job.start and not (base / job.start).exists():
+            forget(base, job.after)

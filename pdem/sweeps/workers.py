@@ -122,7 +122,8 @@ class _Workers:
                 if flag.requested and not self._stops:
                     self._stop()
         if flag.requested:
-            raise Interrupted(f"{signal_name(flag.requested)}: the runs under way have kept their state")
+            state = f"{signal_name(flag.requested)}: the runs under way have kept their state"
+            raise Interrupted(f"{state}; the same command again goes on")
 
     def _stop(self) -> None:
         """Let no job begin any more, and those that run end with a checkpoint."""

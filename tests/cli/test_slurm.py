@@ -247,3 +247,20 @@ def test_slurm_accepts_every_script(slurm, tmp_path, monkeypatch, kind):
     )
     assert tested.returncode == 0, tested.stderr
     assert "using 2 processors" in tested.stderr
+
+
+@pytest.mark.slow  # each job starts a Python of its own; tests/unit/test_sweeps.py runs the script with stand-ins
+def test_a_sweep_is_an_array_whose_runs_wait_for_what_they_share(slurm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pdem("new", "two_spheres")
+    stages = "stages=[{name='flying', end=0.02}, {name='hitting', interactions={glass-glass={friction=0.3}}}]"
+    vary = "stages.1.interactions.glass-glass.friction=[0.1, 0.5]"
+    measure = 'spin={kind="column", column="rotation", statistic="last"}'
+    more = ("--set", stages, "--vary", vary, "--measure", measure, "-o", "many runs")
+    pdem("sweep", "two_spheres.toml", *more, "--slurm", 2)
+    array = hand_in(slurm, "many runs/sweep.sbatch")
+    for number in range(3):
+        fields, log = wait_for(slurm, f"{array}_{number}", 120)
+        assert fields["JobState"] == "COMPLETED", log
+    assert len(list(Path("many runs/beginnings").glob("*.json"))) == 1
+    assert "2 runs: 2 finished" in pdem("sweep", "many runs", "--table")

@@ -52,6 +52,14 @@ SPHERES = {"material": "grain", "radius": RADIUS, "fill": FILL}
         ({"spheres": ROD, "mass_properties": "file"}, 'mass_properties = "file": the shape has none; there are union'),
         ({"spheres": ROD, "mass_properties": {"volume": 1e-9, "inertia": [1.0, 1.0, 3.0, 0.0, 0.0, 0.0]}},
          "belong to no body"),
+        ({"spheres": ROD,
+          "mass_properties": {"volume": 1e-9, "centre": [0.0, 0.0, 0.1], "inertia": [1.0] * 3 + [0.0] * 3}},
+         "mass_properties: the centre of mass [0.0, 0.0, 0.1] m is outside the box around the spheres"),
+        ({"spheres": [[math.nan, 0.0, 0.0, 1e-3]]}, "shapes.rod.spheres[0][0] = nan: must be a finite number"),
+        ({"spheres": [[0.0, 0.0, 0.0]]}, "has too few entries, at least 4 are needed"),
+        ({"spheres": ROD, "scale": 0.0}, "shapes.rod.scale = 0.0: must be greater than 0"),
+        ({"spheres": ROD, "mass_properties": "mesh"}, 'mass_properties = "mesh": the shape has none'),
+        ({"file": "."}, "cannot be read: Is a directory"),
     ],
 )  # fmt: skip
 def test_a_wrong_shape_is_refused_with_its_key(shape, text):
@@ -116,6 +124,48 @@ def test_mass_properties_of_a_file_of_kratos_or_of_its_union(tmp_path):
     assert any(
         "differs by" in one for one in findings_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path)
     )
+
+
+def test_a_file_that_states_what_no_body_has_is_refused_where_that_shall_count(tmp_path):
+    text = "Begin centers_and_radii\n-0.5 0 0 1\n0.5 0 0 1\nEnd centers_and_radii\n"
+    text += "Volume\n7.0\nInertia\n0.4\n0.8\n1.9\n"
+    (tmp_path / "two.clu").write_text(text)
+    (tmp_path / "far.clu").write_text(text.replace("1.9", "0.8").replace("-0.5", "5.5").replace("0.5", "5.5"))
+    for name, message in (
+        ("two", "two.clu: Inertia: principal moments .* belong to no body"),
+        ("far", "centre of mass .* is outside"),
+    ):
+        shape = {"file": f"{name}.clu", "scale": 1e-3, "mass_properties": "file"}
+        with pytest.raises(CaseError, match=message):
+            shape_of(case_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path), "two")
+        shape["mass_properties"] = "union"
+        assert (
+            shape_of(case_of([cluster("two", (0, 0, 0))], {"two": shape}, tmp_path), "two").moments[0] > 0.0
+        )
+
+
+def test_given_mass_properties_that_contradict_the_spheres_are_told():
+    mass = {"volume": 1e-6, "inertia": [1e-6, 1e-6, 1e-6, 0.0, 0.0, 0.0]}
+    found = findings_of([cluster("rod", (0, 0, 0))], {"rod": {"spheres": ROD, "mass_properties": mass}})
+    assert any("the volume as given differs by" in one for one in found)
+    assert any("the largest moment over mass as given differs by" in one for one in found)
+
+
+def test_a_file_that_is_not_flat_is_refused_in_a_plane(tmp_path):
+    domain = {"lower": [-0.1] * 3, "upper": [0.1] * 3, "dimension": 2}
+    (tmp_path / "flat.csv").write_text("x,y,z,r\n0,0,0.5,1\n1,0,0.5,1\n")
+    (tmp_path / "tilted.csv").write_text("x,y,z,r\n0,0,0,1\n1,0,0.5,1\n")
+    cases = [
+        case_of(
+            [cluster("s", (0, 0, 0))], {"s": {"file": f"{name}.csv", "scale": 1e-3}}, tmp_path, domain=domain
+        )
+        for name in ("flat", "tilted")
+    ]
+    assert len(initial_particles(cases[0])["id"]) == 2
+    with pytest.raises(
+        CaseError, match=r"shapes.s: its spheres have z from 0 to 0.0005 m; in a case of dimension 2"
+    ):
+        initial_particles(cases[1])
 
 
 def test_a_mesh_is_filled_with_spheres_and_may_give_the_mass(tmp_path):
