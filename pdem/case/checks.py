@@ -243,6 +243,8 @@ def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
     given = [key for key in ("count", "volume_fraction", "mass") if getattr(fill, key) is not None]
     if len(given) > 1:
         yield Problem((*where, given[1]), f"is not allowed together with {given[0]}")
+    if fill.arrangement == "packed":
+        yield from _packed(case, fill, where, counted=bool(given))
     if not given and fill.arrangement == "random":
         yield Problem(
             (*where, "count"), "is missing; a random arrangement needs count, volume_fraction or mass"
@@ -252,6 +254,22 @@ def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
     regions += [(region, (*where, "exclude", index)) for index, region in enumerate(fill.exclude)]
     for region, location in regions:
         yield from region_problems(region, location)
+
+
+def _packed(case: CaseData, fill: FillKeys, where: Location, *, counted: bool) -> Iterator[Problem]:
+    """Refuse what a packing cannot do."""
+    if fill.exclude:
+        yield Problem(
+            (*where, "exclude"), "is not known to packings; put a wall there, or use another arrangement"
+        )
+    packed = [one.fill for one in case.particles if one.fill is not None and one.fill.arrangement == "packed"]
+    shape = case.particles[int(where[1])].shape
+    if shape is not None:
+        text = f"packs spheres alone, and these are clusters of the shape {shape}; use another arrangement"
+        yield Problem((*where, "arrangement"), text)
+    if not counted and len(packed) > 1:
+        text = "is missing: several groups are packed, and of each the number has to be known"
+        yield Problem((*where, "volume_fraction"), f"{text}; give count, volume_fraction or mass")
 
 
 def _walls(case: CaseData) -> Iterator[Problem]:

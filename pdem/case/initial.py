@@ -27,6 +27,7 @@ from pdem.foundation.errors import CaseError
 from pdem.foundation.fields import FIELDS
 from pdem.foundation.random import keyed_vectors
 from pdem.particles.clearance import coincident_pair
+from pdem.particles.dense_filling import pack_together, pack_until_jammed
 from pdem.particles.filling import (
     FillGroup,
     FillRequest,
@@ -125,7 +126,7 @@ def _surroundings(case: Case, meshes: Sequence[Mesh] | None) -> Surroundings:
 def _placed_groups(
     case: Case, surroundings: Surroundings, progress: bool, over: Exchange
 ) -> list[PlacedGroup]:
-    """Return this rank's parts of all groups: first those of the case or a file, then lattices, then random ones."""
+    """Return this rank's parts of all groups: those of the case or a file, lattices, packed and random ones."""
     fixed = {
         index: _fixed_group(case, index, over)
         for index, group in enumerate(case.particles)
@@ -134,12 +135,23 @@ def _placed_groups(
     placed = list(fixed.values())
     groups: list[PlacedGroup] = []
     random: list[FillGroup] = []
+    packed: list[FillGroup] = []
     first_id = 0
     for index, group in enumerate(case.particles):
         if group.fill is None:
             groups.append(
                 _with_ids(case, fixed[index], group, first_id + over.before(len(fixed[index].radius)))
             )
+        elif group.fill.arrangement == "packed":
+            request = _request(case, index)
+            if request.counted:
+                packed.append(_unplaced_group(case, index, first_id, over))
+                groups.append(packed[-1])
+            else:
+                groups.append(
+                    pack_until_jammed(request, first_id, placed, surroundings, progress=progress, over=over)
+                )
+                placed.append(groups[-1])
         elif group.fill.arrangement == "random":
             random.append(_unplaced_group(case, index, first_id, over))
             groups.append(random[-1])
@@ -147,6 +159,8 @@ def _placed_groups(
             groups.append(lattice_group(_request(case, index), first_id, placed, surroundings, over))
             placed.append(groups[-1])
         first_id += int(over.add(np.array([len(groups[-1].radius)]))[0])
+    pack_together(packed, placed, surroundings, progress=progress, over=over)
+    placed += packed
     fill_randomly(random, placed, surroundings, progress=progress, over=over)
     for one, group in zip(groups, case.particles, strict=True):
         _set_velocities(one, group, case.domain.dimension)

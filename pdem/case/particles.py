@@ -61,15 +61,17 @@ class FillKeys(Section):
 
     Attributes
     ----------
-    arrangement : {"random", "cubic", "hexagonal"}
-        Random positions, or the sites of a simple cubic or close-packed lattice, lowest sites first.
+    arrangement : {"random", "packed", "cubic", "hexagonal"}
+        Random positions; a dense packing, up to random close packing (0.64 of equal spheres, 0.84 of discs of two
+        sizes); or the sites of a simple cubic or close-packed lattice, lowest sites first. Packed groups with a number
+        are packed together, and so mix.
     count : int or None
         Number of particles.
     volume_fraction : float or None
         Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).
     mass : float or None
         Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none of
-        the three fills all its sites.
+        the three fills all its sites, a packing fills the region until it jams.
     gap : float
         Lattices: least distance between surfaces, as a fraction of the largest diameter.
     jitter : float
@@ -84,9 +86,9 @@ class FillKeys(Section):
         Regions kept free.
     """
 
-    arrangement: Literal["random", "cubic", "hexagonal"] = "random"
+    arrangement: Literal["random", "packed", "cubic", "hexagonal"] = "random"
     count: Annotated[int, Field(ge=0, lt=2**40)] | None = None
-    volume_fraction: Annotated[float, Field(gt=0.0, lt=0.75)] | None = None
+    volume_fraction: Annotated[float, Field(gt=0.0, lt=0.92)] | None = None
     mass: Positive | None = None
     gap: NotNegative = 0.05
     jitter: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5

@@ -146,7 +146,7 @@ def touching_walls(
     triangles, owners = triangle_fans(facet_start, facet_vertices)
     corners = vertices[triangles]
     for members in size_classes(radii):
-        for near, triangle in _near_triangles(positions[members], float(radii[members].max()), corners):
+        for near, triangle in near_triangles(positions[members], float(radii[members].max()), corners):
             sphere = members[near]
             overlap = radii[sphere] - _triangle_distance(positions[sphere], corners[triangle])
             # in ascending order, so that the deepest triangle is written last
@@ -158,7 +158,7 @@ def touching_walls(
     return spheres, depth[spheres], facet[spheres]
 
 
-def _near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
+def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator[tuple[Indices, Indices]]:
     """Yield pairs of points and triangles among which are all that are no farther from each other than `reach` [m]."""
     tree = cKDTree(positions)
     centres = corners.mean(axis=1)

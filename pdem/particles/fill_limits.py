@@ -70,7 +70,7 @@ def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: 
     raise CaseError(
         f"{request.where}.{key} = {given:g}: these {total} particles have {volume / room:.3g} of the "
         f"region's {what}; random places hold about {usual:g}, {int(total * usual * room / volume)} of them: "
-        'make the region larger, or use arrangement = "hexagonal" and let it settle'
+        'make the region larger, or use arrangement = "packed"'
     )
 
 

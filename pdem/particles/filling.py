@@ -78,6 +78,13 @@ class FillRequest:
         return self.orientations(ids, np.broadcast_to(attempts, len(ids)))
 
     @property
+    def counted(self) -> bool:
+        """Whether the number of particles is given, or follows from what is."""
+        return any(
+            value is not None for value in (self.fill.count, self.fill.volume_fraction, self.fill.mass)
+        )
+
+    @property
     def region(self) -> regions.Region:
         """The region alone."""
         return self.fill  # every fill is a region with keys of its own
@@ -276,6 +283,10 @@ class Surroundings:
             free[some] = near.every(clear)
         return free
 
+    def walls(self) -> Mesh | None:
+        """Return the walls in one, None if there are none."""
+        return None if self._meshes is None else self._joined_walls(self._meshes)
+
     def _joined_walls(self, meshes: Callable[[], Sequence[Mesh]]) -> Mesh:
         if self._walls is None:
             self._walls = join_meshes(meshes())
@@ -287,5 +298,5 @@ def unplaced_error(request: FillRequest, number: int, total: int) -> CaseError:
     return CaseError(
         f"{request.where}: gave up at {number} of {total} particles (the largest go first, so that this is "
         "not how many would fit); ask for fewer, enlarge the region, "
-        'or use arrangement = "hexagonal" and let it settle'
+        'or use arrangement = "packed"'
     )

@@ -33,6 +33,8 @@ GROUPS = {
     "hexagonal": 'radius = 0.02\nfill = {arrangement = "hexagonal", lower = [0, 0.1, 0], upper = [1, 0.6, 0.5]}',
     "random": f"radius = {SIZES}\nfill = {{count = 300, lower = [0, 0, 0.6], upper = [1, 0.8, 1.0]}}\n"
     "velocity = {random = 1.0}",
+    "packed": 'radius = 0.09\nfill = {arrangement = "packed", volume_fraction = 0.4, upper = [1, 0.8, 0.5], seed = 2}',
+    "jammed": 'radius = 0.09\nfill = {arrangement = "packed", lower = [0, 0, 0.5]}',
     "fraction": f"radius = {SIZES}\nfill = {{volume_fraction = 0.2, seed = 5}}",
 }
 
@@ -64,7 +66,7 @@ def check_same(case, communicator):
     "names",
     [
         ("positions", "cubic"), ("hexagonal", "positions", "random"), ("cubic",), ("fraction",),
-        ("positions",), (), ("random", "hexagonal"),
+        ("positions",), (), ("random", "hexagonal"), ("positions", "packed"), ("jammed", "positions"),
     ],
 )  # fmt: skip
 def test_all_ranks_have_together_what_one_process_has(ranks, names, communicator):
