@@ -222,32 +222,32 @@ def test_commands_write_a_file_and_go_on_with_its_folder(folder):
     words = ["--quiet", "--threads", 1, *(word for one in SHORT for word in ("--set", one))]
     code, told, errors = command(
         "sweep", "grain.toml", "--vary", f"{FRICTION}=[0.1, 0.2]", "--vary", f"{GRAVITY}=[[0, 0, -9.81], [0, 0, -1.6]]",
-        "--measure", "own=python:own.py:push", "--replicas", 2, "-o", "sweep", *words,
+        "--measure", "own=python:own.py:push", "-o", "sweep", *words,
     )  # fmt: skip
     assert code == 0, errors
-    assert "8 runs: 8 finished" in told
+    assert "4 runs: 4 finished" in told
     assert "speed" in told
     assert Path("sweep/sweep.toml").read_text().startswith('case = "../grain.toml"')
     assert command("sweep", "sweep", "--quiet", "--threads", 1)[1] == told
     (next(Path("sweep/runs").glob("*.json"))).unlink()
     code, told, _ = command("sweep", "sweep", "--table")
     assert code == 0
-    assert "7 finished, 1 missing" in told
+    assert "3 finished, 1 missing" in told
     numbers = [json.loads(path.read_text())["state"] for path in Path("sweep/runs").glob("*.json")]
-    assert numbers == ["finished"] * 7
+    assert numbers == ["finished"] * 3
     jobs = json.loads(Path("sweep/jobs.json").read_text())
     missing = next(k for k, job in enumerate(jobs) if not Path(f"sweep/{job['name']}.json").exists())
     code, _, errors = command("sweep", "sweep", "--job", missing, "--threads", 1)
     assert code == 0, errors
     assert command("sweep", "sweep", "--job", 99)[0] == 2
-    assert "8 runs: 8 finished" in command("sweep", "sweep", "--table")[1]
+    assert "4 runs: 4 finished" in command("sweep", "sweep", "--table")[1]
     shutil.copy("sweep/sweep.toml", "other.toml")
     Path("other.toml").write_text(
         Path("other.toml").read_text().replace("../grain", "grain").replace('"."', '"other"')
     )
     code, told, errors = command("sweep", "other.toml", "--table")
     assert code == 0, errors
-    assert "8 runs: 8 missing" in told
+    assert "4 runs: 4 missing" in told
 
 
 @pytest.mark.parametrize(
