@@ -124,7 +124,7 @@ def remove_run(folder: Path | str) -> None:
 def data_files(folder: Path | str) -> list[Path]:
     """Return the files of a run in a folder that are its results, checkpoints left out."""
     folder = Path(folder)
-    names = (*_RESULT_FILES, DIGESTS_FILE, *LAW_FILES)
+    names = (*_RESULT_FILES, COLLISION_FILE, DIGESTS_FILE, *LAW_FILES)
     found = {folder / name for name in names} | {*folder.glob(FIELD_FILES), *folder.glob("*_residence.csv")}
     return sorted(path for path in found if path.is_file())
 

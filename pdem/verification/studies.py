@@ -10,6 +10,7 @@ from pdem.verification.gallery import (
     beverloo,
     bouncing,
     chain,
+    compression,
     dam_break,
     dosta_drum,
     dosta_impact,
@@ -78,6 +79,7 @@ STUDIES = (
     mixer.STUDY,
     haff.STUDY,
     chain.STUDY,
+    compression.STUDY,
     *promises.STUDIES,
     Study(
         "bits",
