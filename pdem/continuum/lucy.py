@@ -7,10 +7,10 @@ cells, as fine as half a width, and divided by its sum over them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, covered, node_at, nodes_along
-from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, box_of, node_at, spreading_kernel, way_of
+from pdem.foundation.kernels import inlined
 from pdem.simd.places import offset
 from pdem.simd.shares import share_adder
 
@@ -111,45 +111,18 @@ def spread_image(
     p: int, image: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
 ) -> bool:
     """Add one image of an item to the cells that it reaches; return whether all of it is in the grid."""
-    x = (items.begin[p, 0] + grid.images[image, 0] - grid.lower[0]) * grid.inverse[0]
-    y = (items.begin[p, 1] + grid.images[image, 1] - grid.lower[1]) * grid.inverse[1]
-    z = (items.begin[p, 2] + grid.images[image, 2] - grid.lower[2]) * grid.inverse[2]
-    a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
-    nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
-    a, b, c = a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]
-    low_x, high_x, all_x = covered(x, a, 0, grid)
-    low_y, high_y, all_y = covered(y, b, 1, grid)
-    low_z, high_z, all_z = covered(z, c, 2, grid)
-    if low_x >= high_x or low_y >= high_y or low_z >= high_z:
+    begin, way, nodes = way_of(p, image, items, grid)
+    _, is_empty, is_whole = box_of(begin, way, grid)
+    if is_empty:
         return False
+    (x, y, z), (a, b, c) = begin, way
     for node in range(nodes):
         along, weight = node_at(node, nodes)
         at, item = (x + along * a, y + along * b, z + along * c), (ROW * p, items.target[p], weight)
         spread_node(at, item, grid, stride, items.values, room, sums)
-    return all_x and all_y and all_z
+    return is_whole
 
 
-@inlined
-def spread_some(
-    first: int, last: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
-) -> None:
-    """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
-    for p in range(first, last):
-        if not spread_image(p, 0, items, grid, stride, room, sums):
-            for image in range(1, len(grid.images)):
-                spread_image(p, image, items, grid, stride, room, sums)
-
-
-@uncounted_kernel
-def spread_lucy(items: Any, grid: Any, stride: int, rooms: Floats, sums: Integers) -> None:
-    """Share items among the cells of a grid by Lucy's function; `pdem.continuum.spreading.spread` does by the Gaussian.
-
-    Of `grid` the steps are those of `pdem.continuum.grid.points_per_cell`; `stride` is the room for the points along
-    an axis: there is twice as much for each axis, and behind that room for the cells of a stencil.
-    """
-    for worker in prange(len(sums)):
-        many = len(Items(*items).target)
-        spread_some(
-            many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), Spreading(*grid), stride,
-            rooms[worker], sums[worker],
-        )  # fmt: skip
+spread_lucy = spreading_kernel("lucy", spread_image)
+"""The steps of its grid are those of `pdem.continuum.grid.points_per_cell`; the stride is the room for the points along
+an axis: there is twice as much for each axis, and behind that room for the cells of a stencil."""

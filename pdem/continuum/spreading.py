@@ -10,13 +10,16 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.continuum.grid import LANES
-from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
+from pdem.foundation.kernels import inlined, prange
 from pdem.simd.places import offset
 from pdem.simd.shares import cubic_row, share_adder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pdem.foundation.vectors import Vector
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -164,21 +167,40 @@ def spread_lines(
 
 
 @inlined
+def way_of(p: int, image: int, items: Items, grid: Spreading) -> tuple[Vector, Vector, int]:
+    """Return where one image of an item begins and its way, in units of cells, and at how many places phi is taken."""
+    begin = (
+        (items.begin[p, 0] + grid.images[image, 0] - grid.lower[0]) * grid.inverse[0],
+        (items.begin[p, 1] + grid.images[image, 1] - grid.lower[1]) * grid.inverse[1],
+        (items.begin[p, 2] + grid.images[image, 2] - grid.lower[2]) * grid.inverse[2],
+    )
+    a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
+    nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
+    return begin, (a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]), nodes
+
+
+@inlined
+def box_of(
+    begin: Vector, way: Vector, grid: Spreading
+) -> tuple[tuple[int, int, int, int, int, int], bool, bool]:
+    """Return the box of cells that have a share of a way, whether it is empty, and whether they have all of it."""
+    low_x, high_x, all_x = covered(begin[0], way[0], 0, grid)
+    low_y, high_y, all_y = covered(begin[1], way[1], 1, grid)
+    low_z, high_z, all_z = covered(begin[2], way[2], 2, grid)
+    is_empty = low_x >= high_x or low_y >= high_y or low_z >= high_z
+    return (low_x, high_x, low_y, high_y, low_z, high_z), is_empty, all_x and all_y and all_z
+
+
+@inlined
 def spread_image(
     p: int, image: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
 ) -> bool:
     """Add one image of an item to the cells that it reaches; return whether all of it is in the grid."""
-    x = (items.begin[p, 0] + grid.images[image, 0] - grid.lower[0]) * grid.inverse[0]
-    y = (items.begin[p, 1] + grid.images[image, 1] - grid.lower[1]) * grid.inverse[1]
-    z = (items.begin[p, 2] + grid.images[image, 2] - grid.lower[2]) * grid.inverse[2]
-    a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
-    nodes = nodes_along(math.sqrt(a * a + b * b + c * c), grid.width)
-    a, b, c = a * grid.inverse[0], b * grid.inverse[1], c * grid.inverse[2]
-    low_x, high_x, all_x = covered(x, a, 0, grid)
-    low_y, high_y, all_y = covered(y, b, 1, grid)
-    low_z, high_z, all_z = covered(z, c, 2, grid)
-    if low_x >= high_x or low_y >= high_y or low_z >= high_z:
+    begin, way, nodes = way_of(p, image, items, grid)
+    box, is_empty, is_whole = box_of(begin, way, grid)
+    if is_empty:
         return False
+    (x, y, z), (a, b, c), (low_x, high_x, low_y, high_y, low_z, high_z) = begin, way, box
     # of the cells that are evaluated at once some may lie in front of the grid
     first = (
         math.floor(min(x, x + a)) - grid.behind[0],
@@ -196,9 +218,8 @@ def spread_image(
         write_shares(z + along * c, 2, first[2], grid, room, at + 2 * stride)
         for place in range(low_x - first[0], high_x - first[0]):
             room[offset(at, place)] *= weight
-    box = low_x, high_x, low_y, high_y, low_z, high_z
     spread_lines(nodes, stride, box, first, (ROW * p, items.target[p]), grid.cells, items.values, room, sums)
-    return all_x and all_y and all_z
+    return is_whole
 
 
 @inlined
@@ -208,35 +229,35 @@ def clear(room: Floats, begin: int, count: int) -> None:
         room[offset(begin, place)] = 0.0
 
 
-@inlined
-def spread_some(
-    first: int, last: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
-) -> None:
-    """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
-    for p in range(first, last):
-        if not spread_image(p, 0, items, grid, stride, room, sums):
-            for image in range(1, len(grid.images)):
-                spread_image(p, image, items, grid, stride, room, sums)
+def spreading_kernel(phi: str, spread_image: Any) -> Any:
+    """Make the kernel that shares items among the cells of a grid by a function phi, by its name.
 
-
-@uncounted_kernel
-def spread(items: Any, grid: Any, stride: int, rooms: Floats, sums: Integers) -> None:
-    """Share items among the cells of a grid by the Gaussian.
-
-    Parameters
-    ----------
-    items, grid : tuple
-        Fields of `Items` and `Spreading`.
-    stride : int
-        Room for the shares of one node along one axis.
-    rooms : (workers, n) array
-        Written; see `room_of`.
-    sums : (workers, classes * cells * SUMS) int64 array
-        What is added to.
+    Its arguments are the fields of `Items` and of `Spreading`; the stride in the rooms; the rooms (workers, n) to write
+    in; and the sums (workers, classes * cells * `SUMS`) that are added to, int64. `spread_image` is this module's, or
+    that of another phi.
     """
-    for worker in prange(len(sums)):
-        many = len(Items(*items).target)
-        spread_some(
-            many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), Spreading(*grid), stride,
-            rooms[worker], sums[worker],
-        )  # fmt: skip
+
+    @inlined_closure
+    def spread_some(
+        first: int, last: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
+    ) -> None:
+        """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
+        for p in range(first, last):
+            if not spread_image(p, 0, items, grid, stride, room, sums):
+                for image in range(1, len(grid.images)):
+                    spread_image(p, image, items, grid, stride, room, sums)
+
+    @versioned_kernel(phi, threaded=True)
+    def spread(items: Any, grid: Any, stride: int, rooms: Floats, sums: Integers) -> None:
+        for worker in prange(len(sums)):
+            many = len(Items(*items).target)
+            spread_some(
+                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), Spreading(*grid), stride,
+                rooms[worker], sums[worker],
+            )  # fmt: skip
+
+    return spread
+
+
+spread_gaussian = spreading_kernel("gaussian", spread_image)
+"""Of it the stride is the room for the shares of one node along one axis."""

@@ -15,7 +15,7 @@ from pdem.containers.group import OneRank
 from pdem.continuum.grid import GAUSSIAN, LUCY, images_of, points_per_cell, shares_of
 from pdem.continuum.lucy import spread_lucy
 from pdem.continuum.rows import add_parts, largest_of, scale_rows, write_actions, write_matter
-from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, nodes_along, spread
+from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, nodes_along, spread_gaussian
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
 
@@ -183,7 +183,7 @@ def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
         stride = int((across + 1 + grid_now.filled).max())
         room = nodes_along(length, grid.width) * (3 * stride + 1)
     rooms = np.zeros((len(total), room + 8))
-    (spread_lucy if lucy else spread)(tuple(items), tuple(grid_now), stride, rooms, total)
+    (spread_lucy if lucy else spread_gaussian)(tuple(items), tuple(grid_now), stride, rooms, total)
 
 
 def _spreading(grid: Grid, edges: Floats, length: float) -> Spreading:
