@@ -350,8 +350,7 @@ def _mixer(communicator: Any, threads: int) -> Start:
     try:
         case = _mixing(Case.read(found[0]))
         meshes = read_walls(case)
-        is_first = communicator is None or communicator.rank == 0
-        return Start(case, meshes, initial_particles(case, meshes) if is_first else None)
+        return Start(case, meshes, initial_particles(case, meshes) if _is_first(communicator) else None)
     except PdemError as error:
         raise SkipCase(f"{error}; bash scripts/run prepares it") from None
 

@@ -78,8 +78,7 @@ def gas(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], 
     is_first : bool
         Whether this is the first rank.
     """
-    case = _gas_case(ratio, count)
-    return case, [], _placed(case, ratio, count) if is_first else None
+    return _gas_case(ratio, count), [], _placed(ratio, count) if is_first else None
 
 
 def bed(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], Columns | None]:
@@ -100,7 +99,7 @@ def bed(ratio: float, count: int, *, is_first: bool) -> tuple[Case, list[Mesh], 
 
 
 def _compressed(ratio: float, count: int) -> Columns:
-    particles = _placed(_gas_case(ratio, count, _BED), ratio, count, _BED)
+    particles = _placed(ratio, count, _BED)
     velocity = np.zeros_like(particles["velocity"])
     velocity[:, 2] = -COMPRESSION * particles["position"][:, 2]
     return {**particles, "velocity": velocity}
@@ -132,11 +131,12 @@ def _gas_case(ratio: float, count: int, exponent: float = _GAS, scale: float = 1
     return Case.from_text(text)
 
 
-def _placed(case: Case, ratio: float, count: int, exponent: float = _GAS) -> Columns:
+def _placed(ratio: float, count: int, exponent: float = _GAS) -> Columns:
     """Return the spheres of a gas: placed with smaller radii, then moved until no two overlap."""
     scale = (_PLACED / FRACTION) ** (1.0 / 3.0)
-    particles = initial_particles(_gas_case(ratio, count, exponent, scale), [])
+    small = _gas_case(ratio, count, exponent, scale)
+    particles = initial_particles(small, [])
     particles["radius"] = particles["radius"] / scale
-    corners = np.array(case.domain.lower), np.array(case.domain.upper)
+    corners = np.array(small.domain.lower), np.array(small.domain.upper)
     particles["position"] = relax_overlaps(particles["position"], particles["radius"], *corners)
     return particles

@@ -240,7 +240,7 @@ class _Maker:
                 )
             return _known(_NORMALS, given, "normal")
         _check_function(given, "normal", 4 if columns else 3)
-        elastic, stored = (_plastic if columns else _elastic)(given, energy, power, len(columns))
+        elastic, stored = _plastic(given, energy, len(columns)) if columns else _elastic(given, energy, power)
         if unloading is not None:
             _check_function(unloading, "unloading", 3)
         functions = (given, stored) if unloading is None else (given, stored, unloading)
@@ -310,7 +310,7 @@ class _Maker:
         }  # fmt: skip
 
 
-def _elastic(given: Any, energy: Any, power: float, columns: int) -> tuple[Any, Any]:
+def _elastic(given: Any, energy: Any, power: float) -> tuple[Any, Any]:
     """Return the functions of a normal part that remembers nothing, of those of a user."""
 
     def by_power(overlap: float, radius: float, c: Any) -> float:
@@ -322,7 +322,7 @@ def _elastic(given: Any, energy: Any, power: float, columns: int) -> tuple[Any, 
     return given, energy or by_power
 
 
-def _plastic(given: Any, energy: Any, power: float, columns: int) -> tuple[Any, Any]:
+def _plastic(given: Any, energy: Any, columns: int) -> tuple[Any, Any]:
     """Return the functions of a normal part that remembers so many numbers, of those of a user.
 
     Behind these there may be others in a history, of other interactions of the case.
