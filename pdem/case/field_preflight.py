@@ -19,8 +19,7 @@ def field_findings(case: CaseData, step: float, radius: float) -> Iterator[Findi
     for one in case.fields:
         subject, axes = f"fields {one.name}", case.domain.dimension
         size = np.subtract(one.upper, one.lower)[:axes] / one.cells[:axes]
-        every = max(1, round(one.interval / step))
-        samples = max(1, round(one.average / (every * step)))
+        every, samples = one.steps(step)
         text = f"{'x'.join(map(str, one.cells))} cells of {' x '.join(f'{x:.3g}' for x in size)} m, means of "
         yield Finding("info", subject, f"{text}{samples} samples every {samples * every * step:.4g} s")
         if one.interval < step:

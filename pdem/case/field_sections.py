@@ -57,6 +57,11 @@ class GridFields(Section):
         """Time between two samples [s]."""
         return self.average / SAMPLES if self.every is None else self.every
 
+    def steps(self, step: float) -> tuple[int, int]:
+        """Return the steps between two samples, and how many samples make a mean, with a time step [s]."""
+        every = max(1, round(self.interval / step))
+        return every, max(1, round(self.average / (every * step)))
+
 
 def with_defaults(section: Any, domain: Any, average: Any) -> Any:
     """Return the table of fields with corners of the domain and a time to average over [s], where it has none."""

@@ -126,7 +126,7 @@ class ContinuumFields:
         return f"ContinuumFields({' x '.join(map(str, self.density.shape))} cells)"
 
     def __getattr__(self, name: str) -> Floats:
-        if name.startswith("_") or name not in CellColumns._fields:
+        if name not in CellColumns._fields:
             raise AttributeError(f"there is no field {name!r}; there are {', '.join(NAMES)}")
         found: Floats = getattr(self.columns, name)
         return found

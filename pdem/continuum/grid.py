@@ -15,7 +15,8 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+
+from pdem.simd.shares import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,9 +30,6 @@ GAUSSIAN, LUCY = "gaussian", "lucy"
 
 REACH = {GAUSSIAN: 3.0, LUCY: 2.0}
 """Distance, in widths, from which on each function is 0."""
-
-LANES = 4
-"""Shares of an axis are evaluated so many at a time."""
 
 STEPS_PER_WIDTH = 64
 """Intervals of a table in a width: cubic polynomials in them are right to 1e-9, and to 1e-5 where the
@@ -187,6 +185,8 @@ def _table_of(ratio: float) -> Floats:
 
 def _below(place: Floats) -> Floats:
     """Return the integral of the Gaussian, cut and normalised, up to a place in widths."""
+    from scipy.special import ndtr  # late, because it takes long to import
+
     reach = REACH[GAUSSIAN]
     cut: Floats = np.clip(place, -reach, reach)
     found: Floats = (ndtr(cut) - ndtr(-reach)) / (ndtr(reach) - ndtr(-reach))
@@ -194,6 +194,8 @@ def _below(place: Floats) -> Floats:
 
 
 def _density(place: Floats) -> Floats:
+    from scipy.special import ndtr
+
     reach = REACH[GAUSSIAN]
     whole = math.sqrt(2.0 * math.pi) * (ndtr(reach) - ndtr(-reach))
     return np.where(np.abs(place) < reach, np.exp(-0.5 * place * place) / whole, 0.0)

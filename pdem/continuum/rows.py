@@ -52,11 +52,3 @@ def add_parts(rows: Floats, relative: Floats, parts: Integers) -> None:
     for p in range(len(rows)):
         for column in range(ROW):
             parts[column] += math.ceil(abs(rows[p, column]) * relative[column])
-
-
-@kernel
-def scale_rows(rows: Floats, scale: Floats) -> None:
-    """Multiply each column by a number (ROW,)."""
-    for p in range(len(rows)):
-        for column in range(ROW):
-            rows[p, column] *= scale[column]

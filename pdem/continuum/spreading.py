@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.continuum.grid import LANES
 from pdem.foundation.kernel_factory import inlined_closure, versioned_kernel
 from pdem.foundation.kernels import inlined, prange
 from pdem.simd.places import offset
-from pdem.simd.shares import cubic_row, share_adder
+from pdem.simd.shares import LANES, POWERS, cubic_row, share_adder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,7 +128,7 @@ def write_shares(place: float, axis: int, first: int, grid: Spreading, room: Flo
     steps, filled = grid.steps[axis], grid.filled[axis]
     interval = (place - cell) * steps
     number = min(int(interval), steps - 1)
-    at = grid.begin[axis] + LANES * filled * number
+    at = grid.begin[axis] + POWERS * filled * number
     here = to + int(cell) - grid.behind[axis] - first
     for lane in range(0, filled, LANES):
         _evaluate(grid.table, offset(at, lane), filled, interval - number, room, offset(here, lane))

@@ -14,10 +14,11 @@ import numpy as np
 from pdem.containers.group import OneRank
 from pdem.continuum.grid import GAUSSIAN, LUCY, images_of, points_per_cell, shares_of
 from pdem.continuum.lucy import spread_lucy
-from pdem.continuum.rows import add_parts, largest_of, scale_rows, write_actions, write_matter
+from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
 from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, nodes_along, spread_gaussian
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
+from pdem.simd.shares import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +38,7 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Components of m v v^T in the order of their sums."""
 
 _ALONE = OneRank()
-_LARGEST, _TOTAL = 50, 61  # bits of one number, and of the sum of all
+_LARGEST, _TOTAL = int(np.log2(LARGEST)), 61  # bits of one number, and of the sum of all
 _FINE = 2.0**30
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
 
@@ -133,7 +134,7 @@ def field_sums(
     edges : (3, 3) array
         Of the box, as `pdem.continuum.grid.images_of` takes them.
     classes : int
-        Number of classes.
+        Number of classes; of a single one all are, whatever their kinds are.
     matter, actions : Matter, Actions
         What this rank has.
     group : Group
@@ -151,9 +152,9 @@ def field_sums(
     quanta = np.empty(SUMS)
     for half, (begin, way, rows, kind) in enumerate(parts):
         scale = _scales(rows, group)
-        scale_rows(rows, scale)
+        rows *= scale
         quanta[half * ROW : (half + 1) * ROW] = 1.0 / scale
-        target = kind * (grid.total * SUMS) + half * ROW
+        target = (kind if classes > 1 else np.zeros_like(kind)) * (grid.total * SUMS) + half * ROW
         _spread(grid, edges, Items(begin, way, rows.reshape(-1), target), total)
     joined = group.add(total.sum(axis=0).reshape(classes * grid.total, SUMS))
     return (joined * quanta).reshape(classes, grid.total, SUMS)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LANES = 4
 """Numbers that are handled at a time."""
 
+POWERS = 4
+"""Coefficients of a polynomial of the third degree."""
+
 LARGEST = 2.0**50
 """Shares that are added up in whole quanta have to be smaller than this many quanta."""
 
@@ -89,7 +92,7 @@ def cubic_row() -> Callable[..., None]:
     ) -> None:  # pragma: no cover
         for lane in range(LANES):
             one, two, three, four = (
-                float(table[int(at) + int(width) * power + lane]) for power in range(LANES)
+                float(table[int(at) + int(width) * power + lane]) for power in range(POWERS)
             )
             values[int(to) + lane] = ((four * variable + three) * variable + two) * variable + one
 

@@ -12,8 +12,8 @@ from pdem.simulation.field_sampling import sample_fields
 from pdem.simulation.gravity import gravity_of
 from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
-from pdem.simulation.insertion_source import NEVER
 from pdem.simulation.insertions import insertions_of
+from pdem.simulation.named_events import NEVER
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage

@@ -65,6 +65,11 @@ def sphere_masses(radius: Floats, density: Floats) -> Floats:
     return density * (4.0 / 3.0 * np.pi) * radius**3
 
 
+def sizes_of(radius: Floats, dimension: int) -> Floats:
+    """Return volumes of spheres [m^3], in 2D areas of discs [m^2]."""
+    return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
+
+
 def count_of_bodies(system: System) -> int:
     """Return how many bodies this rank owns."""
     if system.clusters is None:

@@ -12,7 +12,7 @@ from pdem.containers.box_shape import UPRIGHT
 from pdem.motion.box_servo import Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
 from pdem.simulation.box_stress import mean_grain, measured_stress
-from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.named_events import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.box_columns import box_columns
 from pdem.foundation.fields import Field
-from pdem.simulation.bodies import bodies_of
+from pdem.simulation.bodies import bodies_of, sizes_of
 from pdem.simulation.stress import added
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def box_values(system: System) -> dict[str, float]:
 
 def solid_volume(system: System) -> float:
     """Return the volume of all particles [m^3], in two dimensions the area of discs [m^2]. Collective."""
-    bodies = bodies_of(system)
-    radius = bodies.radius
-    sizes = np.pi * radius**2 if system.dimension == 2 else 4.0 / 3.0 * np.pi * radius**3
+    sizes = sizes_of(bodies_of(system).radius, system.dimension)
     return float(added(system, sizes[None])[0])
 
 

@@ -16,7 +16,7 @@ from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
 from pdem.output.formats import CLUSTER_FILE
-from pdem.simulation.bodies import sphere_masses
+from pdem.simulation.bodies import sizes_of, sphere_masses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,9 +167,6 @@ def edges_of(domain: Domain) -> Floats:
 def _sums(snapshot: Snapshot, contacts: Contacts, grid: Grid, materials: int) -> Floats:
     """Return the sums (classes, cells, SUMS) of one snapshot; with 0 materials there is one class."""
     matter, actions = _matter_of(snapshot), _actions_of(contacts, split=materials > 0)
-    if not materials:
-        matter = matter._replace(kind=np.zeros_like(matter.kind))
-        actions = actions._replace(kind=np.zeros_like(actions.kind))
     return field_sums(grid, edges_of(snapshot.case.domain), max(materials, 1), matter, actions)
 
 
@@ -182,11 +179,6 @@ def _matter_of(snapshot: Snapshot) -> Matter:
         parts = [Matter._make(column[single] for column in parts[0]), _clusters_of(snapshot, density)]
     matter = Matter._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
     return matter._replace(size=sizes_of(matter.size, snapshot.case.domain.dimension))
-
-
-def sizes_of(radius: Floats, dimension: int) -> Floats:
-    """Return volumes of spheres [m^3], in 2D areas of discs [m^2]."""
-    return 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2
 
 
 def _bodies_of(columns: Contacts, density: Floats) -> Matter:

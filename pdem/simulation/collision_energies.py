@@ -13,7 +13,7 @@ from pdem.contact.collisions import LOSSES, CollisionCounts, kinds_of
 from pdem.foundation.errors import CheckpointError, InputError, name_hint
 from pdem.foundation.sums import NARROW_LIMBS, narrow_values, normalise
 from pdem.output.storage import publish, writing
-from pdem.simulation.insertion_source import name_key
+from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -162,11 +162,17 @@ def collision_group(counts: CollisionCounts | None) -> dict[str, dict[str, NDArr
 
 def joined_collisions(system: System, local: Columns) -> dict[str, NDArray[Any]]:
     """Return the group of a checkpoint from the parts of all ranks. Collective."""
+    wanted = system.case.output.collision_energies
+    assert wanted is not None
+    keys = [name_key(name) for name in groups_of(system.case, wanted.sizes)[0]]
+    return {"key": np.array(keys, np.int64), **_totals(system, local)}
+
+
+def _totals(system: System, local: Columns) -> dict[str, NDArray[Any]]:
+    """Return the counts and sums of all ranks. Collective."""
     counts, limbs = (system.exchange.add(local[name]) for name in ("counts", "sums"))
     normalise(limbs.reshape(-1, NARROW_LIMBS))
-    wanted = system.case.output.collision_energies
-    names, _ = groups_of(system.case, () if wanted is None else wanted.sizes)
-    return {"key": np.array([name_key(name) for name in names], np.int64), "counts": counts, "sums": limbs}
+    return {"counts": counts, "sums": limbs}
 
 
 def load_collisions(system: System, groups: Mapping[str, Columns]) -> None:
@@ -197,7 +203,7 @@ def collisions_of(system: System) -> CollisionEnergies:
     wanted = system.case.output.collision_energies
     if system.collisions is None or wanted is None:
         raise InputError("the case does not count collisions; give it output.collision_energies = {}")
-    joined = joined_collisions(system, collision_group(system.collisions)[COLLISIONS])
+    joined = _totals(system, collision_group(system.collisions)[COLLISIONS])
     some = np.flatnonzero(joined["counts"].any(axis=(1, 2)))
     names, _ = groups_of(system.case, wanted.sizes)
     edges = np.concatenate(([0.0], edges_of(system.case), [np.inf]))

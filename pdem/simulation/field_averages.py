@@ -14,7 +14,7 @@ import numpy as np
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import grid_of
 from pdem.continuum.spreading import SUMS
-from pdem.simulation.insertion_source import NEVER, name_key
+from pdem.simulation.named_events import NEVER, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,8 +74,8 @@ class FieldAverage:
         corners = section.lower, section.upper
         self.grid = grid_of(corners, section.cells, section.width, section.kernel, case.domain.dimension)
         self.materials = list(case.materials) if section.by == "material" else []
-        self.interval = max(1, round(section.interval / step))
-        self.window = self.interval * max(1, round(section.average / (self.interval * step)))
+        self.interval, samples = section.steps(step)
+        self.window = self.interval * samples
         self.samples = self.last = 0
         self.sums = np.zeros((max(len(self.materials), 1), self.grid.total, SUMS))
         self.finished: FinishedFields | None = None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
 from pdem.simulation.acting_contacts import acting_contacts
-from pdem.simulation.bodies import bodies_of
-from pdem.simulation.coarse_graining import sizes_of
+from pdem.simulation.bodies import bodies_of, sizes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,20 +19,19 @@ if TYPE_CHECKING:
     from pdem.simulation.system import System
 
     Floats = NDArray[np.float64]
+    Present = tuple[Matter, ActingContacts]
 
 
 def sample_fields(system: System) -> None:
     """Take the samples that are due at the present step. Collective, with columns that are up to date."""
     averages = system.field_averages
-    due = [one for one in averages.averages if one.next_step <= system.step]
-    matter, contacts = _matter_of(system), acting_contacts(system)
-    contacts = contacts.take(contacts.counted)
+    due, present = [one for one in averages.averages if one.next_step <= system.step], _present(system)
     for one in due:
-        one.add(present_sums(system, one.grid, len(one.materials), (matter, contacts)), system.step)
+        one.add(present_sums(system, one.grid, len(one.materials), present), system.step)
     averages.plan()
 
 
-def present_sums(system: System, grid: Grid, materials: int, given: Any = None) -> Floats:
+def present_sums(system: System, grid: Grid, materials: int, present: Present | None = None) -> Floats:
     """Return the sums (classes, cells, SUMS) of the present state over the cells of a grid. Collective.
 
     Parameters
@@ -44,17 +42,19 @@ def present_sums(system: System, grid: Grid, materials: int, given: Any = None) 
         The cells.
     materials : int
         Number of materials of which there are parts; 0 for the whole alone.
-    given : (Matter, ActingContacts), optional
+    present : (Matter, ActingContacts), optional
         What this rank has, if that is known already.
     """
-    matter, contacts = given or (_matter_of(system), acting_contacts(system))
-    if given is None:
-        contacts = contacts.take(contacts.counted)
+    matter, contacts = present or _present(system)
     actions = _actions_of(system, contacts, split=materials > 0)
-    if not materials:
-        matter = matter._replace(kind=np.zeros_like(matter.kind))
     edges = np.diag(system.constants.period)
     return field_sums(grid, edges, max(materials, 1), matter, actions, system.exchange)
+
+
+def _present(system: System) -> Present:
+    """Return particles, and the contacts that this rank counts. Collective."""
+    matter, contacts = _matter_of(system), acting_contacts(system)
+    return matter, contacts.take(contacts.counted)
 
 
 def _matter_of(system: System) -> Matter:

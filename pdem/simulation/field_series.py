@@ -88,10 +88,9 @@ class FieldSeries:
 def _fields_of(image: Image) -> ContinuumFields:
     attributes, lattice = image.attributes, image.lattice
     materials = [name for name in str(attributes["parts"]).split("\n") if name]
-    flat = lattice.cells[2] == 1 and attributes["dimension"] == 2
     grid = Grid(
         np.array(lattice.lower), np.array(lattice.size), np.array(lattice.cells, np.int64),
-        float(attributes["field_width"]), str(attributes["field_kernel"]), 2 if flat else 3,
+        float(attributes["field_width"]), str(attributes["field_kernel"]), int(attributes["dimension"]),
     )  # fmt: skip
     shapes = {field.name: field.shape for field in fields_with_parts(materials)}
     columns = {name: column.reshape(*lattice.cells, *shapes[name]) for name, column in image.columns.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.case.gravity import gravity_changes, table_values
 from pdem.containers.group import on_first_rank
-from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.named_events import NEVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

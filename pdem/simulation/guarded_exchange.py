@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.simulation.insertion_source import name_key
+from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable

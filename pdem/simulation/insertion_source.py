@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.motion.courses import Clock
 from pdem.particles.particle_spheres import SINGLE, ParticleShapes
 from pdem.particles.perturbed_radii import radius_factors
+from pdem.simulation.named_events import NEVER, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
-
-NEVER = 2**62
-"""Step of an event that does not come."""
 
 MOST_AT_ONCE = 200_000
 """Largest number of particles that are tried at one event."""
@@ -273,8 +270,3 @@ class InsertionSource:
     def most_at_once(self) -> int:
         """Return how many particles are tried at one event at most, but for those that wait already."""
         return int(min(FILLED * self.inlet.room / self.room + _SPARE, MOST_AT_ONCE))
-
-
-def name_key(name: str) -> int:
-    """Return a number for the name of an insertion, under which checkpoints hold its state."""
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pdem.containers.group import on_first_rank
 from pdem.output.summary import counted
-from pdem.simulation.insertion_source import NEVER, InsertionSource
+from pdem.simulation.insertion_source import InsertionSource
+from pdem.simulation.named_events import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ import numpy as np
 from pdem.foundation.errors import InputError, ObserverError
 from pdem.simulation.energy import particle_energies
 from pdem.simulation.guarded_exchange import END, GuardedExchange, RanksPart
-from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.named_events import NEVER
 from pdem.simulation.observed import Observed
 from pdem.simulation.observer import column_of, named, observer_of
 from pdem.simulation.state import local_groups

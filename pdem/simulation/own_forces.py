@@ -9,7 +9,7 @@ import numpy as np
 from pdem.case.forces import forces_of
 from pdem.foundation.errors import InputError
 from pdem.motion.own_forces import NONE_BAD, OwnForces, new_limbs
-from pdem.simulation.insertion_source import name_key
+from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from pdem.case.sensor_sections import SizeClasses
 from pdem.foundation.sums import ExactSums
 from pdem.particles import regions
 from pdem.particles.regions import along
-from pdem.simulation.insertion_source import NEVER, name_key
+from pdem.simulation.named_events import NEVER, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

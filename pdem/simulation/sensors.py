@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.containers.group import on_first_rank
-from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.named_events import NEVER
 from pdem.simulation.sensor import SensorPlace
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdem.foundation.errors import CheckpointError
-from pdem.simulation.insertion_source import name_key
+from pdem.simulation.named_events import name_key
 from pdem.simulation.stage_events import begin_first_stage
 from pdem.simulation.stages import Stages, StageState
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pdem.case.stage_preflight import look_interval
 from pdem.motion.courses import Clock
-from pdem.simulation.insertion_source import NEVER
+from pdem.simulation.named_events import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

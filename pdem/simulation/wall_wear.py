@@ -10,7 +10,7 @@ from pdem.contact.walls import wear as kernels
 from pdem.contact.walls.wear import WallWear, depths
 from pdem.foundation.fields import Field
 from pdem.foundation.sums import normalise
-from pdem.simulation.insertion_source import name_key
+from pdem.simulation.named_events import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

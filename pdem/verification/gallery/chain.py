@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from pdem.verification.gallery.few import Ball, Material, mass_of, simulate
 from pdem.verification.study import Finding, Study, Table
@@ -93,7 +92,6 @@ def simulated(speed: float) -> Wave:
     law = {"default": {"friction": 0.0, "restitution": 1.0}}
     simulation = simulate({"steel": STEEL}, law, balls, unit / _STEPS, walls=())
     times, places, speeds = [], [], []
-    order = np.argsort(simulation.particles.id)
     for _ in range(math.ceil(1.4 * SPHERES * _STEPS / 2)):
         simulation.advance(2)
         order = np.argsort(simulation.particles.id)
@@ -105,6 +103,8 @@ def simulated(speed: float) -> Wave:
 
 def discrete() -> Wave:
     """Return the wave of the discrete chain in units of its own: d for lengths, sqrt(m / k) d^(-1/4) for times."""
+    from scipy.integrate import solve_ivp  # late, as every pdem verify imports all studies
+
     count = SPHERES
 
     def motion(_: float, state: Floats) -> Floats:
