@@ -12,12 +12,11 @@ import numpy as np
 from pdem.foundation.errors import InputError
 from pdem.output.figure import empty_figure
 from pdem.sweeps.calibration_result import correlation_rows, match_rows, parameter_rows, verdict
-from pdem.sweeps.report import REPORT_FILE, markdown, shown
-from pdem.sweeps.table import write_rows
+from pdem.sweeps.report import REPORT_FILE, markdown, save_figure, shown, with_unit
+from pdem.sweeps.table import input_error_if_unwritable, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pdem.sweeps.calibration_result import Calibration, Fitted, Match
 
@@ -43,10 +42,8 @@ def write_calibration(done: Calibration, title: str) -> None:
     with suppress(InputError):  # without matplotlib the page has no pictures
         pictures = _pictures(done)
     path = done.folder / REPORT_FILE
-    try:
+    with input_error_if_unwritable(path):
         path.write_text("\n".join(_page(done, title, pictures)) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
 
 
 def _table(done: Calibration) -> list[list[Any]]:
@@ -94,7 +91,7 @@ def _point_rows(done: Calibration) -> list[list[str]]:
 
 
 def _pictures(done: Calibration) -> list[str]:
-    _save(_fit_figure(done), done.folder / FIT_PICTURE)
+    save_figure(_fit_figure(done), done.folder / FIT_PICTURE)
     pairs = [
         pair for pair in combinations(range(len(done.parameters)), 2)
         if all(math.isfinite(done.parameters[one].error) for one in pair)
@@ -104,15 +101,8 @@ def _pictures(done: Calibration) -> list[str]:
     figure = empty_figure(_WIDTH * len(pairs) + 0.6, _HEIGHT + 0.6)
     for number, (first, second) in enumerate(pairs):
         _ellipses(figure.add_subplot(1, len(pairs), number + 1), done, first, second)
-    _save(figure, done.folder / PARAMETER_PICTURE)
+    save_figure(figure, done.folder / PARAMETER_PICTURE)
     return [FIT_PICTURE, PARAMETER_PICTURE]
-
-
-def _save(figure: Any, path: Path) -> None:
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
 
 
 def _fit_figure(done: Calibration) -> Any:
@@ -126,7 +116,7 @@ def _fit_figure(done: Calibration) -> Any:
             if row == down - 1:
                 axes.set_xlabel(parameter.name)
             if column == 0:
-                axes.set_ylabel(match.name if match.unit == "1" else f"{match.name} [{match.unit}]")
+                axes.set_ylabel(with_unit(match.name, match.unit))
     return figure
 
 

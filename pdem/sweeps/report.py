@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.foundation.errors import InputError
 from pdem.output.figure import empty_figure
-from pdem.sweeps.table import spread
+from pdem.sweeps.table import input_error_if_unwritable, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,12 +115,10 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
             paths.append(folder / EFFECTS_PICTURE)
         except InputError:  # without matplotlib the page has no picture
             pass
-    try:
+    with input_error_if_unwritable(paths[0]):
         paths[0].write_text(
             "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n", encoding="utf-8"
         )
-    except OSError as error:
-        raise InputError(f"{paths[0]}: cannot be written: {error.strerror}; make room") from None
     return paths
 
 
@@ -170,11 +168,25 @@ def _draw(table: Table, path: Path) -> None:
             if row == len(measures) - 1:
                 axes.set_xlabel(name)
             if column == 0:
-                axes.set_ylabel(measure if analysis.unit == "1" else f"{measure} [{analysis.unit}]")
-    try:
+                axes.set_ylabel(with_unit(measure, analysis.unit))
+    save_figure(figure, path)
+
+
+def with_unit(name: str, unit: str) -> str:
+    """Return the name of a measure with its unit, as axes have it."""
+    return name if unit == "1" else f"{name} [{unit}]"
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a picture.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    with input_error_if_unwritable(path):
         figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
 
 
 def _panel(axes: Any, table: Table, name: str, measure: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from pdem.foundation.errors import InputError
 from pdem.sweeps.effects import Analysis, analysed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 RUN_TABLE, POINT_TABLE, EFFECT_TABLE = "table.csv", "points.csv", "effects.csv"
@@ -178,6 +179,21 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return float(finite.mean()), deviation, deviation / math.sqrt(len(finite))
 
 
+@contextmanager
+def input_error_if_unwritable(path: Path) -> Iterator[None]:
+    """Tell of a file that cannot be written.
+
+    Raises
+    ------
+    InputError
+        In place of the error of the system.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
+
+
 def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
     """Write rows as CSV.
 
@@ -186,9 +202,7 @@ def write_rows(path: Path, lines: Sequence[Sequence[Any]]) -> None:
     InputError
         If the file cannot be written.
     """
-    try:
+    with input_error_if_unwritable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(lines)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}; make room") from None
