@@ -82,7 +82,9 @@ def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]
         return
     most = _most_of(case, stage.until.quantity, particles)
     if stage.until.above >= most:
-        text = f"waits for {stage.until}, but {stage.until.quantity} is at most about {most:.4g} until time.end"
+        text = (
+            f"waits for {stage.until}, but {stage.until.quantity} is at most about {most:.4g} until time.end"
+        )
         text += f" = {case.time.end:g} s: the condition can never hold; lower above, or let more come in"
         yield Finding("warning", f"stage {stage.name}", text)
 
@@ -90,7 +92,9 @@ def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]
 def _most_of(case: Case, quantity: str, particles: int) -> float:
     """Return the most that a quantity can be until the end of a run, infinite if that is not known before."""
     if quantity == "particles":
-        return particles + sum(SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions)
+        return particles + sum(
+            SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions
+        )
     for one in case.insertions:
         if quantity == f"{one.name}_mass":
             return expected_mass(case, one) + largest_mass(case, one)

@@ -218,7 +218,9 @@ def test_a_condition_that_has_no_time_to_hold_is_told():
     ],
 )
 def test_a_condition_on_more_than_ever_comes_in_is_told(quantity, above, held):
-    warned = [text for _, _, text in messages(staged(until(quantity, above=above)), 7) if "can never hold" in text]
+    warned = [
+        text for _, _, text in messages(staged(until(quantity, above=above)), 7) if "can never hold" in text
+    ]
     assert bool(warned) == held
     assert all(f"waits for {quantity} above {above:g}" in text and "lower above" in text for text in warned)
 
