@@ -21,6 +21,7 @@ from pdem.verification.gallery import (
     mixer,
     oblique_impact,
     opposite_spins,
+    plane_shear,
     promises,
     repose,
     restitutions,
@@ -31,6 +32,7 @@ from pdem.verification.gallery import (
     spinning_sphere,
     tangential_speed,
     thornton,
+    triaxial,
 )
 from pdem.verification.study import Study
 
@@ -81,6 +83,8 @@ STUDIES = (
     haff.STUDY,
     chain.STUDY,
     compression.STUDY,
+    triaxial.STUDY,
+    plane_shear.STUDY,
     lattices.STUDY,
     *promises.STUDIES,
     Study(

@@ -45,7 +45,9 @@ def test_quick_studies_pass_and_draw(study, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["beverloo", "janssen", "dam-break", "repose"])
+@pytest.mark.parametrize(
+    "name", ["beverloo", "janssen", "dam-break", "repose", "triaxial", "plane-shear", "lattices"]
+)
 def test_processes_in_bulk_pass(name, tmp_path):
     assert off(find_studies([name])[0], tmp_path) == []
 

@@ -1,0 +1,261 @@
+"""Plane shear under a constant pressure: friction and volume fraction of discs and spheres by inertial number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import tomli_w
+
+from pdem.case.model import Case
+from pdem.simulation.box_report import box_values
+from pdem.simulation.simulation import Simulation
+from pdem.verification.study import Finding, Study, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pdem.verification.study import Notebook
+
+    Floats = NDArray[np.float64]
+
+DIAMETER, DENSITY = 0.01, 2500.0
+"""Mean of grains that are up to a fifth larger and smaller [m]; [kg/m^3]."""
+
+PRESSURE = {2: 10.0, 3: 1000.0}
+"""By dimension, in N/m and Pa."""
+
+HARDNESS = 1e4
+"""Stiffness of a contact over pressure (in 3D times diameter)."""
+
+SKIPPED, _LOOKS, _STEPS = 2.0, 400, 20
+"""Shear strain before means begin; states in a mean; steps in an impact."""
+
+FIRST = {2: 0.75, 3: 0.5}
+"""Volume fraction from which a bed is pressed."""
+
+JOP = (math.tan(math.radians(20.9)), math.tan(math.radians(32.76)), 0.279)
+"""Friction of slow and of fast flows of glass beads, and the inertial number in between (Jop et al. 2006)."""
+
+
+class Flow(NamedTuple):
+    """What is sheared: dimension, number of grains, friction and restitution of contacts, inertial numbers, strain."""
+
+    dimension: int
+    grains: int
+    friction: float
+    restitution: float
+    inertial: Sequence[float]
+    strain: float
+
+
+class State(NamedTuple):
+    """Of a steady flow: inertial number, friction, volume fraction, pressure over the wanted one."""
+
+    inertial: float
+    friction: float
+    fraction: float
+    pressure: float
+
+
+QUICK = (
+    Flow(2, 400, 0.4, 0.1, (0.2, 0.1, 0.05), 6.0),
+    Flow(3, 600, 0.5, 0.5, (0.3, 0.1, 0.05), 4.0),
+)
+FULL = (
+    Flow(2, 1600, 0.4, 0.1, (0.2, 0.1, 0.05, 0.02, 0.01, 0.005), 12.0),
+    Flow(3, 3000, 0.5, 0.5, (0.3, 0.2, 0.1, 0.05, 0.02, 0.01), 10.0),
+)
+"""Discs and spheres."""
+
+
+def linear_friction(inertial: Floats) -> Floats:
+    """Return the friction of discs by da Cruz et al. for 0.001 < I < 0.2."""
+    return 0.25 + 1.1 * inertial
+
+
+def linear_fraction(inertial: Floats) -> Floats:
+    """Return the volume fraction of discs by da Cruz et al."""
+    return 0.81 - 0.3 * inertial
+
+
+def jop_friction(inertial: Floats) -> Floats:
+    """Return the friction of spheres by Jop, Forterre and Pouliquen."""
+    slow, fast, middle = JOP
+    return slow + (fast - slow) / (1.0 + middle / inertial)
+
+
+def jop_fraction(inertial: Floats) -> Floats:
+    """Return the volume fraction of spheres by Pouliquen et al. (2006)."""
+    return 0.6 - 0.2 * inertial
+
+
+def run(notebook: Notebook) -> Iterator[Table]:
+    """Yield friction and volume fraction of discs, then of spheres."""
+    discs, spheres = FULL if notebook.full else QUICK
+    flows = {"discs": sheared(discs, notebook.threads), "spheres": sheared(spheres, notebook.threads)}
+    laws = {"discs": (linear_friction, linear_fraction), "spheres": (jop_friction, jop_fraction)}
+    with notebook.plot("friction", columns=2) as axes:
+        for (name, states), colour in zip(flows.items(), ("tab:blue", "tab:orange"), strict=True):
+            line = np.geomspace(0.8 * states[-1].inertial, 1.2 * states[0].inertial, 50)
+            for side, law, k in zip(axes, laws[name], (1, 2), strict=True):
+                side.semilogx(line, law(line), color=colour, label=f"{name}, literature")
+                side.semilogx(
+                    [one.inertial for one in states],
+                    [one[k] for one in states],
+                    "o",
+                    color=colour,
+                    label=f"{name}, pdem",
+                )
+        axes[0].set(xlabel="inertial number", ylabel="shear stress over pressure")
+        axes[1].set(xlabel="inertial number", ylabel="volume fraction")
+        axes[0].legend()
+    yield Table(
+        f"Plane shear of {discs.grains:,} discs", "da Cruz et al.", _disc_findings(flows["discs"]), _DISCS
+    )
+    yield Table(
+        f"Plane shear of {spheres.grains:,} spheres",
+        "Jop et al.",
+        _sphere_findings(flows["spheres"]),
+        _SPHERES,
+    )
+
+
+_DISCS = (
+    "Friction 0.25 + 1.1 I, volume fraction 0.81 - 0.3 I (numbers as they are commonly quoted; the paper was not at "
+    "hand). I is the shear rate times sqrt(m / P), of the mean mass m and the pressure P in N/m. These discs are "
+    "spheres in one layer: their mass goes with the cube of the radius."
+)
+_SPHERES = (
+    "Friction of glass beads in experiments, tan 20.9 deg to tan 32.76 deg about I = 0.279, with the volume fraction "
+    "0.6 - 0.2 I (numbers as they are commonly quoted). I is the shear rate times d sqrt(rho / P)."
+)
+
+
+def _disc_findings(states: Sequence[State]) -> list[Finding]:
+    """Return states of discs beside the straight lines, and lines through them."""
+    inertial, friction, fraction, _ = np.array(states).T
+    slope, low = np.polyfit(inertial, friction, 1).tolist()
+    thinning, dense = np.polyfit(inertial, fraction, 1).tolist()
+    lines = [
+        Finding("friction: of slow flows, fitted", low, 0.25),
+        Finding("friction: slope, fitted", slope, 1.1),
+        Finding("volume fraction: of slow flows, fitted", dense, 0.81, 0.0, margin=0.01),
+        Finding("volume fraction: slope, fitted", thinning, -0.3, 0.0, margin=0.1),
+    ]
+    return lines + _state_findings(states, linear_friction(inertial), linear_fraction(inertial), 0.015)
+
+
+def _sphere_findings(states: Sequence[State]) -> list[Finding]:
+    """Return states of spheres beside Jop's curve."""
+    inertial = np.array([one.inertial for one in states])
+    return _state_findings(states, jop_friction(inertial), jop_fraction(inertial), 0.02)
+
+
+def _state_findings(
+    states: Sequence[State], friction: Floats, fraction: Floats, margin: float
+) -> list[Finding]:
+    """Return the states of flows beside what is expected: friction within 15 per cent."""
+    found = []
+    for one, rough, dense in zip(states, friction.tolist(), fraction.tolist(), strict=True):
+        found += [
+            Finding(f"I = {one.inertial:g}: friction", one.friction, rough, 0.15),
+            Finding(f"I = {one.inertial:g}: volume fraction", one.fraction, dense, 0.0, margin=margin),
+            Finding(f"I = {one.inertial:g}: pressure over the wanted one", one.pressure, 1.0, 0.03),
+        ]
+    return found
+
+
+def sheared(flow: Flow, threads: int) -> list[State]:
+    """Return the steady states of a bed that is sheared at one inertial number after the other."""
+    simulation = Simulation(_case(flow), threads=threads)
+    while simulation.system.stages.present == 0:
+        simulation.advance(100)
+    return [_state(simulation, flow, inertial) for inertial in flow.inertial]
+
+
+def _state(simulation: Simulation, flow: Flow, inertial: float) -> State:
+    """Return the steady state of the stage that has begun, and go to its end."""
+    stage, step = simulation.system.stages.present, simulation.system.constants.step
+    rate = inertial / _time(flow.dimension)
+    simulation.advance(math.ceil(SKIPPED / rate / step))
+    every = int((flow.strain - SKIPPED) / rate / step / _LOOKS)
+    rows = []
+    for _ in range(_LOOKS):
+        simulation.advance(every)
+        stress = simulation.stress().total
+        rows.append(
+            (
+                -0.5 * (stress[0, 1] + stress[1, 0]),
+                stress[1, 1],
+                box_values(simulation.system)["solid_fraction"],
+            )
+        )
+    shear, pressure, fraction = np.mean(rows, axis=0).tolist()
+    while simulation.system.stages.present == stage < len(flow.inertial):
+        simulation.advance(10)
+    return State(inertial, shear / pressure, fraction, pressure / PRESSURE[flow.dimension])
+
+
+def _mass() -> float:
+    """Return the mass of a grain of mean size [kg]."""
+    return DENSITY * math.pi / 6.0 * DIAMETER**3
+
+
+def _time(dimension: int) -> float:
+    """Return what makes the inertial number of a shear rate [s]: sqrt(m / P) in 2D, d sqrt(rho / P) in 3D."""
+    pressure = PRESSURE[dimension]
+    return math.sqrt(_mass() / pressure) if dimension == 2 else DIAMETER * math.sqrt(DENSITY / pressure)
+
+
+def _case(flow: Flow) -> Case:
+    """Return the case of a flow: a stage in which a bed is pressed, then one for each inertial number."""
+    size, pressure = flow.dimension, PRESSURE[flow.dimension]
+    stiffness = HARDNESS * pressure * DIAMETER ** (size - 2)
+    each = math.pi / 4.0 * DIAMETER**2 if size == 2 else _mass() / DENSITY
+    edge = (flow.grains * each * 1.04 / FIRST[size]) ** (1.0 / size)
+    unit, box = _time(size), [edge] * size + [2.0 * DIAMETER] * (3 - size)
+    across = {"stress": pressure}
+    pressing = {"mean_stress": pressure, "largest_rate": 0.03 / unit}
+    document = {
+        "time": {"step": math.pi * math.sqrt(0.5 * _mass() / stiffness) / _STEPS, "end": 1e6},
+        "domain": {"lower": [0.0] * 3, "upper": box, "periodic": [True] * size + [False] * (3 - size),
+                   "dimension": size},
+        "materials": {"grain": {"density": DENSITY}},
+        "interactions": {"grain-grain": {
+            "law": "linear", "normal_stiffness": stiffness, "tangential_ratio": 0.5,
+            "friction": flow.friction, "restitution": flow.restitution,
+        }},
+        "particles": [{
+            "material": "grain",
+            "radius": {"distribution": "uniform", "min": 0.4 * DIAMETER, "max": 0.6 * DIAMETER},
+            "fill": {"arrangement": "packed", "count": flow.grains, "seed": 7},
+        }],
+        "stages": [
+            {"name": "press", "deformation": pressing, "until": {"quantity": "pressure", "above": 0.9 * pressure}},
+            *({
+                "name": f"shear-{number}", "end": flow.strain * unit / inertial,
+                "deformation": {
+                    "y": across, "largest_rate": 0.3 / unit,
+                    "shear": {"velocity_along": "x", "gradient_along": "y", "rate": inertial / unit},
+                },
+            } for number, inertial in enumerate(flow.inertial)),
+        ],
+    }  # fmt: skip
+    return Case.from_text(tomli_w.dumps(document))
+
+
+STUDY = Study(
+    "plane-shear", "Plane shear: friction and volume fraction by inertial number", run, "rheology",
+    "da Cruz, Emam, Prochnow, Roux, Chevoir, Phys. Rev. E 72 (2005) 021309; Jop, Forterre, Pouliquen, Nature 441 "
+    "(2006) 727; Pouliquen, Cassar, Jop, Forterre, Nicolas, J. Stat. Mech. (2006) P07020",
+    {
+        "discs": "400 (--full: 1,600) of 8 to 12 mm, friction 0.4, restitution 0.1",
+        "spheres": "600 (--full: 3,000) of 8 to 12 mm, friction 0.5, restitution 0.5",
+        "contacts": "linear springs, 10,000 times as stiff as the pressure, tangential ones half of that",
+        "box": "periodic, with Lees-Edwards images; the pressure across is held, the other sides stay",
+    },
+)  # fmt: skip
