@@ -1,4 +1,4 @@
-"""The members of rigid clusters, one after the other: what acts on them, and where they are and how fast.
+"""The members of rigid clusters, one after the other: where they are and how fast, as output needs it.
 
 Their clusters stand in columns (`pdem.motion.cluster_blocks`).
 """

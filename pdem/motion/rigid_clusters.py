@@ -6,8 +6,9 @@ torque (`pdem.motion.rigid_rotation`). Members follow from the state: their velo
 middle of it, for which the orientation is turned back by half a step, so that each rank finds the same from the state
 alone.
 
-Clusters are handled in blocks, as columns (`pdem.motion.cluster_blocks`), their members one by one
-(`pdem.motion.cluster_members`). Tuples that kernels take are plain ones of their fields.
+Clusters are handled in blocks, as columns (`pdem.motion.cluster_blocks`), and so are their members in a step
+(`pdem.motion.member_blocks`); what only output needs goes one by one (`pdem.motion.cluster_members`). Tuples that
+kernels take are plain ones of their fields.
 """
 
 from __future__ import annotations

@@ -125,7 +125,9 @@ class LammpsRun:
         """Return the rate with some settings by core time, which other programs disturb least."""
         before, count = self.settings, self.problem.count
         self.settings = settings
-        trial, fewest = (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)
+        trial, fewest = (
+            (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)
+        )
         steps = int(min(max(trial / count, fewest), MOST))
         self.begin(_SETTLING)
         rate = self.tried[str(settings)] = count * steps / self.run(steps)[1]
