@@ -23,7 +23,7 @@ SLOTS = (8, 11, 14, 17)
 """Widths over the diameter."""
 
 WIDEST = WIDTH / 2.5 / DIAMETER
-"""Of slots that the law is fitted to, over the diameter: silos less than 2.5 times as wide as their outlet run faster."""
+"""Of slots that the law is fitted to, over the diameter: silos less than 2.5 times as wide as their outlet are faster."""
 
 KNOWN_C, KNOWN_K = 1.05, 1.4
 """Of the literature, for slots and spheres."""
@@ -150,8 +150,8 @@ def run(notebook: Notebook) -> Iterator[Table]:
 
 _REMARK = (
     "C of a slot is about 1.03 to 1.1 and k 1.4 for spheres (1 to 2.9 for all grains); rho_b is the density of the bed "
-    "before. A fit trades C for k, which changes by 0.1 with a rate by 0.3 per cent; the exponent of 1.5 holds to a per "
-    "cent. The widest slot is left out of the fit: the silo is only 2.35 times as wide, and the law wants 2.5."
+    "before. A fit trades C for k: 0.3 per cent of a rate change k by 0.1. The exponent of 1.5 holds to a "
+    "per cent. The widest slot is left out of the fit: the silo is only 2.35 times as wide, and the law wants 2.5."
 )
 
 
