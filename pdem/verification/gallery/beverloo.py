@@ -23,7 +23,7 @@ SLOTS = (8, 11, 14, 17)
 """Widths over the diameter."""
 
 WIDEST = WIDTH / 2.5 / DIAMETER
-"""Of slots that the law is fitted to, over the diameter: silos less than 2.5 times as wide as their outlet are faster."""
+"""Of slots that the law is fitted to, over the diameter: narrower silos than 2.5 outlets discharge faster."""
 
 KNOWN_C, KNOWN_K = 1.05, 1.4
 """Of the literature, for slots and spheres."""
