@@ -47,8 +47,7 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
     """
     matter, contacts = present or _present(system)
     actions = _actions_of(system, contacts, split=materials > 0)
-    edges = np.diag(system.constants.period)
-    return field_sums(grid, edges, max(materials, 1), matter, actions, system.exchange)
+    return field_sums(grid, system.constants.period, max(materials, 1), matter, actions, system.exchange)
 
 
 def _present(system: System) -> Present:
