@@ -161,7 +161,9 @@ def _shares_of(*ratios: float) -> Shares:
     strides, spans, tables = zip(*(_table_of(ratio) for ratio in ratios), strict=True)
     begin = np.cumsum([0, *(table.size for table in tables[:2])])
     steps = np.array([len(table) for table in tables])
-    return Shares(np.array(strides), np.array(spans), steps, begin, np.concatenate([one.ravel() for one in tables]))
+    return Shares(
+        np.array(strides), np.array(spans), steps, begin, np.concatenate([one.ravel() for one in tables])
+    )
 
 
 def _table_of(ratio: float) -> tuple[int, int, Floats]:

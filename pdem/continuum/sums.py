@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.group import OneRank
+from pdem.continuum.gaussian import BOUNDS, Spreading, spread_points, spread_ways
 from pdem.continuum.grid import LUCY, images_along, points_per_cell, shares_of
 from pdem.continuum.lucy import Lattice, spread_lucy
 from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
-from pdem.continuum.spreading import BOUNDS, NODES, ROW, SUMS, Items, Spreading, spread_points, spread_ways
+from pdem.continuum.spreading import NODES, ROW, SUMS, Items
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
 from pdem.simd.shares import LANES, LARGEST
@@ -142,7 +143,10 @@ def field_sums(
     """
     size = classes * grid.total * SUMS
     total = line_zeros((max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
-    of_matter, of_actions = line_zeros((len(matter.mass), ROW), np.float64), line_zeros((len(actions.kind), ROW), np.float64)
+    of_matter, of_actions = (
+        line_zeros((len(matter.mass), ROW), np.float64),
+        line_zeros((len(actions.kind), ROW), np.float64),
+    )
     write_matter(matter.velocity, matter.mass, matter.size, of_matter)
     write_actions(actions.force, actions.way, actions.at_wall, of_actions)
     parts = (
@@ -160,12 +164,12 @@ def field_sums(
 
 def _scales(rows: Floats, group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
-    largest, parts = np.zeros(ROW), np.zeros(ROW, np.int64)
+    largest, parts = np.zeros((threads(), ROW)), np.zeros((threads(), ROW), np.int64)
     largest_of(rows, largest)
-    largest = group.largest(largest)
-    add_parts(rows, np.divide(_FINE, largest, out=np.zeros(ROW), where=largest > 0.0), parts)
-    total = group.add(parts).astype(np.float64) / _FINE * largest
-    bits = np.minimum(_LARGEST - np.frexp(largest)[1], _TOTAL - np.frexp(total)[1])
+    most = group.largest(largest.max(axis=0))
+    add_parts(rows, np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0), parts)
+    total = group.add(parts.sum(axis=0)).astype(np.float64) / _FINE * most
+    bits = np.minimum(_LARGEST - np.frexp(most)[1], _TOTAL - np.frexp(total)[1])
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
 
 
@@ -173,17 +177,28 @@ def _spread(grid: Grid, period: Floats, items: Items, total: Integers) -> None:
     """Add items to the sums of the workers."""
     longest = float(np.sqrt(np.einsum("ni,ni->n", items.way, items.way).max(initial=0.0)))
     if grid.kernel == LUCY:
-        grid_now = _lattice(grid, period, longest)
-        stride = 2 + int(np.ceil(2.0 * grid_now.reach * grid_now.points).max())
-        room, spread = 6 * stride + int(grid_now.across.prod()), spread_lucy
+        _spread_lucy(_lattice(grid, period, longest), items, total)
     else:
-        grid_now = _spreading(grid, period, longest)
-        stride, nodes = int(grid_now.stride.max()), NODES if len(items.way) else 1
-        room = stride * (1 + nodes * int((2 * grid_now.images + 1).sum())) + LANES
-        spread = spread_ways if len(items.way) else spread_points
-    rooms = line_zeros((len(total), room), np.float64)
-    bounds = line_zeros((len(total), BOUNDS * int((2 * grid_now.images + 1).sum())), np.int64)
-    spread(tuple(items), tuple(grid_now), stride, rooms, bounds, total)
+        _spread_gaussian(_spreading(grid, period, longest), items, total)
+
+
+def _spread_gaussian(grid: Spreading, items: Items, total: Integers) -> None:
+    stride, nodes, images = (
+        int(grid.stride.max()),
+        NODES if len(items.way) else 1,
+        int((2 * grid.images + 1).sum()),
+    )
+    rooms = line_zeros((len(total), stride * (1 + nodes * images) + LANES))
+    bounds = line_zeros((len(total), BOUNDS * images), np.int64)
+    (spread_ways if len(items.way) else spread_points)(
+        tuple(items), tuple(grid), stride, rooms, bounds, total
+    )
+
+
+def _spread_lucy(grid: Lattice, items: Items, total: Integers) -> None:
+    stride = 2 + int(np.ceil(2.0 * grid.reach * grid.points).max())
+    rooms = line_zeros((len(total), 6 * stride + int(grid.across.prod())))
+    spread_lucy(tuple(items), tuple(grid), stride, rooms, line_zeros((len(total), 0), np.int64), total)
 
 
 def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:

@@ -81,7 +81,9 @@ def line_adder(count: int) -> Callable[..., None]:
                 builder.store(builder.add(builder.load(target, align=_ALIGN), whole), target, align=_ALIGN)
         return context.get_dummy_value()
 
-    def typed(context: Any, sums: Any, at: Any, numbers: Any, place: Any, shares: Any, begin: Any, rows: Any) -> Any:
+    def typed(
+        context: Any, sums: Any, at: Any, numbers: Any, place: Any, shares: Any, begin: Any, rows: Any
+    ) -> Any:
         places = types.uint64, types.uint64
         return types.void(sums, types.uint64, numbers, types.uint64, shares, *places), generate
 
@@ -113,7 +115,9 @@ def mixed_row(count: int) -> Callable[..., None]:
         for node in range(count):
             behind = builder.mul(arguments[4], ir.Constant(_PLACE, node))
             one, other, row = (
-                builder.load(address_of(builder, room, builder.add(arguments[place], behind), 0, kind), align=_ALIGN)
+                builder.load(
+                    address_of(builder, room, builder.add(arguments[place], behind), 0, kind), align=_ALIGN
+                )
                 for place, kind in ((1, _NUMBER), (2, _NUMBER), (3, _FOUR))
             )
             factor = _splat(builder, builder.fmul(one, other))
@@ -138,7 +142,13 @@ def cubic_row() -> Callable[..., None]:
     """
 
     def plain(
-        table: NDArray[Any], at: int, width: int, variable: float, factor: float, values: NDArray[Any], to: int
+        table: NDArray[Any],
+        at: int,
+        width: int,
+        variable: float,
+        factor: float,
+        values: NDArray[Any],
+        to: int,
     ) -> None:  # pragma: no cover
         for lane in range(LANES):
             one, two, three, four = (
@@ -162,7 +172,9 @@ def cubic_row() -> Callable[..., None]:
         builder.store(value, address_of(builder, values, arguments[6], 0, _FOUR), align=_ALIGN)
         return context.get_dummy_value()
 
-    def typed(context: Any, table: Any, at: Any, width: Any, variable: Any, factor: Any, values: Any, to: Any) -> Any:
+    def typed(
+        context: Any, table: Any, at: Any, width: Any, variable: Any, factor: Any, values: Any, to: Any
+    ) -> Any:
         places = types.uint64, types.uint64
         return types.void(table, *places, types.float64, types.float64, values, types.uint64), generate
 

@@ -52,8 +52,7 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
 
 def _present(system: System) -> Present:
     """Return particles, and the contacts that this rank counts. Collective."""
-    matter, contacts = _matter_of(system), acting_contacts(system)
-    return matter, contacts.take(contacts.counted)
+    return _matter_of(system), acting_contacts(system).of_this_rank
 
 
 def _matter_of(system: System) -> Matter:

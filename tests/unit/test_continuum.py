@@ -55,7 +55,9 @@ def shares(grid, point):
 
 def expected_sums(grid, period, matter, actions):
     found = np.zeros((2, grid.total, SUMS))
-    images = [period * way for way in product(range(-2, 3), repeat=3) if not np.any(np.array(way)[period == 0.0])]
+    images = [
+        period * way for way in product(range(-2, 3), repeat=3) if not np.any(np.array(way)[period == 0.0])
+    ]
     nodes, weights = np.polynomial.legendre.leggauss(30)
     for position, velocity, mass, size, kind in zip(*matter, strict=True):
         moving = np.outer(velocity, velocity)
@@ -82,7 +84,10 @@ def test_the_gaussian_is_shared_as_it_is_defined(name):
         np.array(periodic, float),
     )
     matter, actions = columns(15, 24, 1)
-    found, expected = field_sums(grid, period, 2, matter, actions), expected_sums(grid, period, matter, actions)
+    found, expected = (
+        field_sums(grid, period, 2, matter, actions),
+        expected_sums(grid, period, matter, actions),
+    )
     for column in range(SUMS):
         right = RIGHT if column < ROW or column >= WALL.start else ALONG
         most = np.abs(expected[..., column]).max()
