@@ -207,10 +207,17 @@ def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:
     lower = grid.lower + np.where(inverse > 0.0, grid.reach, 0.0)
     # between two columns of a table the last cell has a share as soon as it has one in either of them
     more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
+    images = images_along(period, grid, longest + float((more * grid.size).max()))
     return Spreading(
-        lower, inverse, grid.cells, period * inverse, images_along(period, grid, longest), grid.width,
-        2.0 * grid.reach * inverse + more, *shares,
-    )  # fmt: skip
+        lower,
+        inverse,
+        grid.cells,
+        period * inverse,
+        images,
+        grid.width,
+        2.0 * grid.reach * inverse + more,
+        *shares,
+    )
 
 
 def _lattice(grid: Grid, period: Floats, longest: float) -> Lattice:
