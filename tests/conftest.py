@@ -13,10 +13,14 @@ import hypothesis
 import pytest
 
 from decomposition.launch import launched_ranks
+from pdem.simulation import thread_tuner
 from rank_harness import BESIDE_VARIABLE, RANKS_VARIABLE
 
 IS_STARTED_BY_HARNESS = RANKS_VARIABLE in os.environ
 IS_UNDER_MPIRUN = launched_ranks() > 1 or IS_STARTED_BY_HARNESS
+
+# What is tested with two threads shall run on two, though with few particles one would be faster.
+thread_tuner.FIRST_TRIAL = 10**9
 
 # Ranks have to draw the same examples, and a machine shared with others says nothing about speed.
 hypothesis.settings.register_profile(

@@ -120,16 +120,27 @@ def _mean_mass(case: Case, insertion: Insertion) -> float:
 
 def expected_number(case: Case, insertion: Insertion) -> float:
     """Return how many particles an insertion asks for until the end of the run."""
-    limits = [math.inf if insertion.count is None else float(insertion.count)]
+    return expected_mass(case, insertion) / _mean_mass(case, insertion)
+
+
+def expected_mass(case: Case, insertion: Insertion) -> float:
+    """Return the mass that an insertion asks for until the end of the run, with particles of the mean mass [kg]."""
+    limits = [math.inf if insertion.mass is None else insertion.mass]
     mean = _mean_mass(case, insertion)
-    if insertion.mass is not None:
-        limits.append(insertion.mass / mean)
+    if insertion.count is not None:
+        limits.append(insertion.count * mean)
     rate = rate_of(case, insertion)
     if rate is not None:
         last = min(case.time.end, insertion.end or math.inf)
         amount = rate.integral(insertion.start, max(insertion.start, last))
-        limits.append(amount if insertion.count_rate is not None else amount / mean)
+        limits.append(amount * (1.0 if insertion.count_rate is None else mean))
     return min(limits)
+
+
+def largest_mass(case: Case, insertion: Insertion) -> float:
+    """Return the mass of the largest particle of an insertion [kg]."""
+    sizes = insertion_sizes(case, insertion)
+    return _mean_mass(case, insertion) * sizes.largest**3 / sizes.mean_cube
 
 
 def inserted_number(case: Case, *, members: bool = False) -> int:

@@ -113,7 +113,7 @@ def preflight(
             *falling_inlet_findings(case, meshes),
             *sensor_findings(case, step),
             *field_findings(case, step, float(population.radii.min(initial=np.inf))),
-            *stage_findings(case, step),
+            *stage_findings(case, step, population.count),
             *deformation_findings(case, population, step),
             *force_findings(case, step),
             *shape_findings(case),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pdem.case.findings import Finding
 from pdem.case.gravity import gravity_tables, table_values
+from pdem.case.insertion_preflight import expected_mass, expected_number, largest_mass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 LOOK_EVERY = 100
 """Steps between two looks at the quantity of a condition, unless the case says otherwise."""
 
+SPREAD_OF_NUMBERS = 1.1
+"""Most particles that make up a mass, over the number of particles of the mean mass."""
+
 
 def look_interval(stage: Stage, step: float) -> int:
     """Return the number of steps [s] between two looks at the quantity of the condition of a stage."""
@@ -23,8 +28,10 @@ def look_interval(stage: Stage, step: float) -> int:
     return LOOK_EVERY if every is None else max(1, round(every / step))
 
 
-def stage_findings(case: Case, step: float) -> Iterator[Finding]:
-    """Yield a line on each stage, with a time step [s]; warn of what `time.end` cuts off.
+def stage_findings(case: Case, step: float, particles: int) -> Iterator[Finding]:
+    """Yield a line on each stage, with a time step [s] and a number of particles at time 0.
+
+    Warns of what `time.end` cuts off, and of conditions on more than ever comes in.
 
     Raises
     ------
@@ -48,6 +55,7 @@ def stage_findings(case: Case, step: float) -> Iterator[Finding]:
             yield Finding("warning", f"stage {stage.name}", text)
         else:
             yield from _cut_off(case, stage, earliest)
+            yield from _out_of_reach(case, stage, particles)
         earliest += stage.end or (0.0 if stage.until is None else stage.until.held)
 
 
@@ -66,6 +74,33 @@ def _cut_off(case: Case, stage: Stage, earliest: float) -> Iterator[Finding]:
                 "; the condition can never hold so long" if key == "until.for" else ""
             )
             yield Finding("warning", f"stage {stage.name}", f"{text}; raise time.end")
+
+
+def _out_of_reach(case: Case, stage: Stage, particles: int) -> Iterator[Finding]:
+    """Warn of a condition that waits for more particles, or a larger mass, than there will ever be."""
+    if stage.until is None or stage.until.above is None:
+        return
+    most = _most_of(case, stage.until.quantity, particles)
+    if stage.until.above >= most:
+        text = (
+            f"waits for {stage.until}, but {stage.until.quantity} is at most about {most:.4g} until time.end"
+        )
+        text += f" = {case.time.end:g} s: the condition can never hold; lower above, or let more come in"
+        yield Finding("warning", f"stage {stage.name}", text)
+
+
+def _most_of(case: Case, quantity: str, particles: int) -> float:
+    """Return the most that a quantity can be until the end of a run, infinite if that is not known before."""
+    if quantity == "particles":
+        return particles + sum(
+            SPREAD_OF_NUMBERS * expected_number(case, one) + 1.0 for one in case.insertions
+        )
+    for one in case.insertions:
+        if quantity == f"{one.name}_mass":
+            return expected_mass(case, one) + largest_mass(case, one)
+        if quantity == f"{one.name}_count" and one.count is not None:
+            return one.count
+    return math.inf
 
 
 def _ends(stage: Stage, step: float) -> str:

@@ -167,8 +167,16 @@ def set_threads(count: int, *, crowded: bool = False) -> None:
     _asked[0] = count
 
 
+def run_on(count: int) -> None:
+    """Run the threaded kernels on so many threads from now on, at most those of the pool.
+
+    Loops stay divided for the number that `set_threads` was given.
+    """
+    _pool._set_num_threads(count)
+
+
 def threads() -> int:
-    """Return the number of threads the threaded kernels run on."""
+    """Return the number of threads that loops are divided for; they run on as many unless `run_on` says otherwise."""
     return _asked[0] or int(numba.get_num_threads())
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
-from pdem.foundation.kernels import threads
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 from pdem.motion.box_servo import GAS, Measured
 from pdem.motion.moving_box import EVERY
@@ -48,7 +47,7 @@ def begin_box_sums(system: System) -> None:
     if not looked_at:
         drive.sums = drive.sums._replace(limbs=NO_LIMBS)
         return
-    limbs = np.zeros((threads(), BOX_SUMS, LIMBS), np.int64)
+    limbs = np.zeros((system.pair_contacts.workers, BOX_SUMS, LIMBS), np.int64)
     drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
 
 

@@ -1,4 +1,4 @@
-"""Autotuner of chunk size and number of threads, by trials during the run.
+"""Autotuner of settings of lists, by trials during the run.
 
 The best settings depend on the case, on the caches, and on the load of the machine. From time to time the tuner tries
 a neighbour of the present setting: lists are built with both in turn, and the medians of the time of a step are
@@ -62,12 +62,9 @@ class SettingsTuner:
     """
 
     @classmethod
-    def of_run(cls, threads: int) -> SettingsTuner:
-        """Return the tuner of a run: of ``chunk``, the chunk size, and ``threads``, at most `threads`."""
-        halves = [threads >> times for times in range(threads.bit_length())][::-1]
-        return cls({
-            "threads": Setting(halves, len(halves) - 1), "chunk": Setting(CHUNKS, CHUNKS.index(CHUNK)),
-        })  # fmt: skip
+    def of_run(cls) -> SettingsTuner:
+        """Return the tuner of a run: of ``chunk``, the chunk size."""
+        return cls({"chunk": Setting(CHUNKS, CHUNKS.index(CHUNK))})
 
     def __init__(self, settings: dict[str, Setting]) -> None:
         self.settings = settings

@@ -8,7 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.kept_forces import keep_forces
-from pdem.foundation.kernels import plain, set_threads, threads
+from pdem.foundation.kernels import plain, run_on, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
 from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
 from pdem.simulation.box_steps import change_box, lists_in_box
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 SORT_EVERY = 10
 """Number of detections between two reorderings of particles by grid cells, which keep neighbours near in memory."""
+
+_ON_THREADS = ("integrate", "pairs", "walls", "sum")
+"""Phases of all steps whose loops are spread over threads."""
 
 
 def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool = False) -> int:
@@ -83,6 +86,7 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
     ahead = ahead and not requested and system.own_forces.all is None
     dt = system.constants.step
     compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
+    tune_threads(system, phases)
     return requested
 
 
@@ -167,15 +171,22 @@ def migrate_and_rebuild_lists(system: System, contacts: Records | None, phases: 
 
 
 def tune_settings(system: System, phases: Phases) -> None:
-    """Set skin, chunk size and number of threads for the next lists. Results do not depend on them."""
+    """Set skin and chunk size for the next lists, and divide them for threads. Results do not depend on it."""
     tune_skin(system, phases)
-    system.settings_tuner.set_next(system.step, phases.spent("integrate", "pairs", "walls", "sum"))
-    system.pair_contacts.chunk_size, wanted = (
-        system.settings_tuner.value("chunk"),
-        system.settings_tuner.value("threads"),
-    )
-    if threads() != wanted:
-        set_threads(wanted)
+    system.settings_tuner.set_next(system.step, phases.spent(*_ON_THREADS))
+    system.pair_contacts.chunk_size = system.settings_tuner.value("chunk")
+    if threads() != system.thread_tuner.division:
+        set_threads(system.thread_tuner.division)
+    run_on(system.thread_tuner.number)
+
+
+def tune_threads(system: System, phases: Phases) -> None:
+    """Choose how many threads run from now on. Results do not depend on it."""
+    if system.step >= system.thread_tuner.next_look:
+        system.thread_tuner.look(system.step, phases.spent(*_ON_THREADS))
+        run_on(system.thread_tuner.number)
+        if system.thread_tuner.is_trying:
+            system.settings_tuner.discard_times()
 
 
 def tune_skin(system: System, phases: Phases) -> None:

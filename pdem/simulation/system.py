@@ -36,6 +36,7 @@ from pdem.simulation.sensors import Sensors
 from pdem.simulation.settings_tuner import SettingsTuner
 from pdem.simulation.skin_tuner import SkinTuner
 from pdem.simulation.stages import Stages
+from pdem.simulation.thread_tuner import ThreadTuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,7 +91,9 @@ class System:
     skin_tuner : SkinTuner or None
         Chooses the skin during the run, None if the case sets it.
     settings_tuner : SettingsTuner
-        Chooses chunk size and number of threads.
+        Chooses the chunk size.
+    thread_tuner : ThreadTuner
+        Chooses how many threads run.
     population, population_change : int
         Number of particles for which the levels were chosen, and of those inserted or removed since.
     next_id : int
@@ -181,7 +184,7 @@ class System:
         self.population, self.population_change, self.next_id = 0, 0, 0
         self.notices: list[str] = []
         self.issued_warnings: set[str] = set()
-        self.settings_tuner = SettingsTuner.of_run(threads())
+        self.settings_tuner, self.thread_tuner = SettingsTuner.of_run(), ThreadTuner(threads())
         self.skin_tuner: SkinTuner | None = None
         self.step = 0
         self.detections = 0
@@ -304,6 +307,7 @@ class System:
     def start_tuning(self) -> None:
         """Start the tuners at the present step, with the present skin."""
         self.settings_tuner.start(self.step)
+        self.thread_tuner.start(self.step)
         if self._detection.skin == "auto":
             self.skin_tuner = SkinTuner(self.skins.fraction)
             self.skin_tuner.start(self.step)

@@ -17,6 +17,7 @@ from pdem.verification.gallery import (
     dosta_silo,
     haff,
     janssen,
+    lattices,
     mixer,
     oblique_impact,
     opposite_spins,
@@ -80,6 +81,7 @@ STUDIES = (
     haff.STUDY,
     chain.STUDY,
     compression.STUDY,
+    lattices.STUDY,
     *promises.STUDIES,
     Study(
         "bits",

@@ -9,6 +9,7 @@ from cases import Grains, box, simulate, state_of
 from pdem.detection import skins
 from pdem.simulation import skin_tuner
 from pdem.simulation.settings_tuner import SettingsTuner
+from pdem.simulation.thread_tuner import ThreadTuner
 
 R = 1.0 / 256.0
 LAW = {"friction": 0.5, "restitution": 0.6, "rolling_friction": 0.02}
@@ -94,18 +95,26 @@ def test_two_threads_change_no_bit(tmp_path, expected):
 
 
 def test_settings_that_are_tried_while_running_change_no_bit(tmp_path, monkeypatch, expected):
-    rng, tried = np.random.default_rng(3), []
+    """Chunks change with the lists, the threads that run at any step."""
+    rng, tried, ran = np.random.default_rng(3), [], []
 
     def any_value(self, name):
-        tried.append((name, rng.choice(self.settings[name].choices)))
-        return int(tried[-1][1])
+        tried.append(rng.choice(self.settings[name].choices))
+        return int(tried[-1])
+
+    def any_number(self, step, spent):
+        self.next_look, self._tried = step + 1, int(rng.integers(2))
+        self._index = self._tried
+        ran.append((self.number, self.division))
 
     monkeypatch.setattr(SettingsTuner, "value", any_value)
+    monkeypatch.setattr(ThreadTuner, "look", any_number)
     grains, given = options()
     run = simulate(tmp_path, grains, threads=2, detection={"skin": 0.05}, **given)
+    run.system.thread_tuner.next_look = 1
     run.advance(STEPS)
-    assert {value for name, value in tried if name == "threads"} == {1, 2}
-    assert len({value for name, value in tried if name == "chunk"}) > 2
+    assert set(ran) == {(1, 2), (2, 2)}
+    assert len(set(tried)) > 2
     same(run, expected)
 
 

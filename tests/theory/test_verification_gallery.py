@@ -7,6 +7,7 @@ import pytest
 
 from pdem.verification.gallery import (
     few,
+    lattices,
     oblique_impact,
     points,
     promises,
@@ -101,6 +102,26 @@ def test_curves_are_read():
         few.curve_distance(np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([0.0, 2.0]), np.array([0.0, 2.0]))
         == 0.25
     )
+
+
+@pytest.mark.parametrize("name", lattices.LATTICES)
+def test_moduli_of_lattices_are_the_sums_over_their_neighbours(name):
+    for tangential in (0.0, 0.4, 1.0):
+        exact = lattices.moduli(name, 3.0, 3.0 * tangential, 0.5)
+        np.testing.assert_allclose(
+            exact, lattices.summed_moduli(lattices.LATTICES[name], 3.0, 3.0 * tangential, 0.5), atol=1e-12
+        )
+
+
+def test_a_lattice_of_hertzian_spheres_has_the_moduli_of_duffy_and_mindlin():
+    squeezed, name = 1e-5, "face-centred cubic"
+    springs = lattices.hertzian(2.0 * lattices.RADIUS * squeezed)
+    found = lattices.measured(name, springs, squeezed)
+    load, v = lattices.pressure(springs, squeezed), lattices.POISSON
+    shear = lattices.MODULUS / (2.0 * (1.0 + v))
+    unit = (3.0 * load * shear**2 / (2.0 * (1.0 - v) ** 2)) ** (1.0 / 3.0)
+    c11 = (4.0 - 3.0 * v) / (2.0 - v) * unit
+    np.testing.assert_allclose(found, [c11, v / (2.0 * (2.0 - v)) * unit, 0.5 * c11], atol=3e-4 * c11)
 
 
 def test_meshes_of_one_surface_are_those_of_the_study():

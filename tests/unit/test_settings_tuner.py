@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,35 +39,35 @@ def best_known(trials):
 
 @given(st.integers(0, 5), st.integers(0, 3), st.integers(0, 5), st.integers(0, 3), st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
-def test_it_finds_what_is_fastest_from_anywhere(threads, chunk, best_threads, best_chunk, seed):
+def test_it_finds_what_is_fastest_from_anywhere(other, chunk, best_other, best_chunk, seed):
     many = [1, 2, 4, 8, 16, 32]
-    trials = SettingsTuner({"threads": Setting(many, threads), "chunk": Setting(CHUNKS, chunk)})
+    trials = SettingsTuner({"other": Setting(many, other), "chunk": Setting(CHUNKS, chunk)})
 
     def cost(now):
-        return 1.1 ** abs(many.index(now["threads"]) - best_threads) + 0.15 * abs(
+        return 1.1 ** abs(many.index(now["other"]) - best_other) + 0.15 * abs(
             CHUNKS.index(now["chunk"]) - best_chunk
         )
 
     driven(trials, cost, 400, 0.02, seed)
-    assert best_known(trials) == {"threads": many[best_threads], "chunk": CHUNKS[best_chunk]}
+    assert best_known(trials) == {"other": many[best_other], "chunk": CHUNKS[best_chunk]}
 
 
 @pytest.mark.parametrize("worse", [1.02, 1.1, 2.0, 10.0])
 def test_what_is_slower_is_hardly_used(worse):
-    trials = SettingsTuner.of_run(8)
+    trials = SettingsTuner.of_run()
     first = best_known(trials)
-    assert first == {"threads": 8, "chunk": CHUNK}
+    assert first == {"chunk": CHUNK}
     used = driven(trials, lambda now: 1.0 if now == first else worse, 10_000)
     others = [now for now in used if now != first]
     assert others[0] in used[FIRST_TRIAL // LISTS - 1 : FIRST_TRIAL // LISTS + 2]
-    moves = 3  # to half of the threads, to chunks of half and of twice the size
+    moves = 2  # to chunks of half and of twice the size
     rounds = 1 + int(np.log2(LISTS * len(used) / PAUSE))
     assert moves <= len(others) <= (1 if worse > 1.2 else REJECTION_SAMPLES) * moves * rounds
     assert best_known(trials) == first
 
 
 def test_it_rests_longer_and_longer_where_nothing_is_better():
-    trials = SettingsTuner.of_run(1)
+    trials = SettingsTuner.of_run()
     used = driven(trials, lambda now: 1.0 if now["chunk"] == CHUNK else 1.05, 40_000)
     steps = LISTS * np.flatnonzero([now["chunk"] != CHUNK for now in used])
     pauses = np.diff(steps)[np.diff(steps) > PAUSE // 2]
@@ -77,22 +75,9 @@ def test_it_rests_longer_and_longer_where_nothing_is_better():
     assert abs(int(pauses.max()) - LONGEST_PAUSE) <= 3 * LISTS
 
 
-def test_one_thread_has_no_other():
-    trials = SettingsTuner.of_run(1)
-    assert {now["threads"] for now in driven(trials, lambda _: 1.0, 2000)} == {1}
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3, 6, 64])
-def test_threads_are_halved(threads):
-    choices = SettingsTuner.of_run(threads).settings["threads"].choices
-    assert choices[0] == 1
-    assert choices[-1] == threads
-    assert all(more // 2 == fewer for fewer, more in pairwise(choices))
-
-
 def test_a_change_of_something_else_in_the_midst_of_a_trial_deceives_nobody():
     """When all becomes half as dear while a setting is tried, it does not seem to be the setting."""
-    trials, factor = SettingsTuner.of_run(1), [1.0]
+    trials, factor = SettingsTuner.of_run(), [1.0]
 
     def cost(now):
         return factor[0] * (1.0 if now["chunk"] == CHUNK else 1.1)

@@ -169,10 +169,10 @@ def test_a_case_with_stages_is_written_and_read_again():
     assert case.stages[0].until.held == 0.05
 
 
-def messages(case):
+def messages(case, particles=0):
     return [
         (one.level, one.subject, one.message)
-        for one in stage_findings(case, 1e-4)
+        for one in stage_findings(case, 1e-4, particles)
         if isinstance(one, Finding)
     ]
 
@@ -205,6 +205,30 @@ def test_the_check_shows_stages_and_what_time_end_cuts_off():
 def test_a_condition_that_has_no_time_to_hold_is_told():
     text = "until.for = 1.5 s from 0 s on is after time.end = 1 s, which ends the run before; the condition can never"
     assert any(text in message for _, _, message in messages(staged(until(below=1.0, **{"for": 1.5}))))
+
+
+@pytest.mark.parametrize(
+    ("quantity", "above", "held"),
+    [
+        ("inlet_mass", 1.01, True),  # 1 kg/s for 1 s, and half a particle of 0.67 g
+        ("inlet_mass", 0.99, False),
+        ("particles", 1800, True),  # 7 are there, 1492 come
+        ("particles", 1490, False),
+        ("bed_mass", 1e9, False),  # nothing is said of what is not known
+    ],
+)
+def test_a_condition_on_more_than_ever_comes_in_is_told(quantity, above, held):
+    warned = [
+        text for _, _, text in messages(staged(until(quantity, above=above)), 7) if "can never hold" in text
+    ]
+    assert bool(warned) == held
+    assert all(f"waits for {quantity} above {above:g}" in text and "lower above" in text for text in warned)
+
+
+def test_a_condition_on_a_number_that_is_cut_off_is_told():
+    counted = inlet(count_rate=1e4, count=50)
+    case = case_of(counted, stages=[until("inlet_count", above=50), {"name": "last"}])
+    assert any("inlet_count is at most about 50 until time.end" in text for _, _, text in messages(case))
 
 
 def test_walls_interactions_and_gravity_by_stage():

@@ -59,6 +59,8 @@ class PairContacts:
     chunk_size : int
         Of the lists made next: how many candidates are evaluated and summed at a time, one of
         `pdem.contact.pairs.history_kernels.CHUNKS`.
+    workers : int
+        Among how many the present lists are divided.
     lower, higher : int32 arrays
         Rows of the particles of each candidate, by id.
     storage : HistoryStorage
@@ -94,7 +96,7 @@ class PairContacts:
         self._cursor = np.empty(0, np.int32)
         self._carried = CarriedPairs()
         self._touching = np.empty(0, np.int32)
-        self._workers = 1
+        self.workers = 1
         self._last_chunk, self._complete, self._first_read = (np.empty(0, np.int32) for _ in range(3))
         self._complete_begin, self._first_read_begin = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
@@ -189,8 +191,8 @@ class PairContacts:
         forces are kept.
         """
         owned, size = particles.count, self.chunk_size
-        self._workers = threads()
-        begins = worker_begins(0, chunks_in(self.inner, size), self._workers)
+        self.workers = threads()
+        begins = worker_begins(0, chunks_in(self.inner, size), self.workers)
         deferred = int(begins[-1])
         steps = deferred + 3  # behind the deferred particles stand those that are carried
         self._reserve_schedule(owned + particles.ghosts, steps)
@@ -283,7 +285,7 @@ class PairContacts:
             How forces act.
         """
         storage, deepest, code = self.storage, 0, FINE
-        runs = storage.plan(ghosts, self._workers)
+        runs = storage.plan(ghosts, self.workers)
         if runs is None:
             return deepest, code
         parameters = tuple(parameters_of(contact_parameters, box))
@@ -328,7 +330,7 @@ class PairContacts:
         deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
         if not len(deferred):
             return FINE
-        worst, views = np.zeros(self._workers, np.int64), self._kernel_views(particles)
+        worst, views = np.zeros(self.workers, np.int64), self._kernel_views(particles)
         sum_forces(
             worst, deferred, views.rows, views.candidates, self.storage.forces.forces, tuple(kick), views.particles,
             self.storage.work,

@@ -1,0 +1,155 @@
+"""Autotuner of the number of threads that run, by trials of a few steps.
+
+Threads wait for each other at the end of every loop. Where there are few particles this can take longer than their
+work, and where other programs have the cores a thousand times as long. So the tuner compares fewer and more threads,
+from the first steps on, again from time to time, and whenever steps have become much slower. Results do not depend on
+the number, to the bit, so that each rank may follow its own clock.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+
+WINDOW = 8
+"""Steps that are timed together."""
+
+FIRST_TRIAL = 8
+"""Steps before the first trial."""
+
+SAMPLES = 5
+"""Windows with each of two numbers after which these are judged."""
+
+ACCEPTED_RATIO = 0.97
+"""Median time with the number that is tried, over that with the present one, below which it is taken."""
+
+CLEAR_RATIO = 4.0
+"""Ratio of times with which a first window of each says enough."""
+
+SLOWED_RATIO = 2.0
+"""Time of a step over the usual one above which a round of trials begins before it is due."""
+
+RECENT = 4
+"""Windows whose mean is compared with the usual time."""
+
+PAUSE, SHORT_PAUSE = 50.0, 10.0
+"""Least time between rounds of trials, over the time of the last one; the shorter one where steps have become slow."""
+
+
+class ThreadTuner:
+    """Chooses how many of the threads of one rank run.
+
+    Parameters
+    ----------
+    threads : int
+        Most threads.
+
+    Attributes
+    ----------
+    choices : list of int
+        Numbers of threads, in ascending order.
+    number : int
+        Threads that shall run now.
+    next_look : int
+        Step at which `look` has to be called.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.choices = [threads >> times for times in range(threads.bit_length())][::-1]
+        self._index = self._tried = len(self.choices) - 1
+        self._moves: list[int] = []
+        self._times: tuple[list[float], list[float]] = ([], [])
+        self._recent: list[float] = []
+        self._usual = self._begin = self._end = self._took = 0.0
+        self.start(0)
+
+    @property
+    def number(self) -> int:
+        """Threads that shall run now."""
+        return self.choices[self._tried]
+
+    @property
+    def division(self) -> int:
+        """Parts in which loops are to be divided: enough for the next larger number, which may be tried."""
+        return self.choices[min(self._index + 1, len(self.choices) - 1)]
+
+    def start(self, step: int, spent: float = 0.0) -> None:
+        """Begin to count at a step, with a time that has been spent before [s]."""
+        self._last = step, spent
+        self.next_look = step + FIRST_TRIAL if len(self.choices) > 1 else sys.maxsize
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a round of trials goes on."""
+        return bool(self._moves)
+
+    def look(self, step: int, spent: float) -> None:
+        """Note the time of the last steps, and choose the number of threads for the next ones.
+
+        Parameters
+        ----------
+        step : int
+            Steps taken so far.
+        spent : float
+            Time spent in them, without that of making lists [s].
+        """
+        window = (spent - self._last[1]) / max(step - self._last[0], 1)
+        self._last, self.next_look = (step, spent), step + WINDOW
+        if self._moves:
+            self._times[self._tried != self._index].append(window)
+            self._judge(spent)
+        else:
+            self._watch(window, spent)
+
+    def _watch(self, window: float, spent: float) -> None:
+        """Begin a round of trials if it is due, or, with fewer threads, if steps have become slow."""
+        self._recent = [*self._recent[1 - RECENT :], window]
+        recent = statistics.fmean(self._recent) if len(self._recent) == RECENT else 0.0
+        self._usual = self._usual or recent
+        slowed = self._index > 0 and recent > SLOWED_RATIO * self._usual
+        pause = (SHORT_PAUSE if slowed else PAUSE) * self._took
+        if spent >= self._end + pause:
+            self._begin, self._moves = spent, [-1] if slowed else [-1, 1]
+            self._try_next(spent)
+
+    def _try_next(self, spent: float) -> None:
+        """Try the next number of this round; the round ends without one."""
+        self._times = ([], [])
+        while self._moves:
+            tried = self._index + self._moves[0]
+            if 0 <= tried < len(self.choices):
+                self._tried = tried
+                return
+            self._moves.pop(0)
+        self._tried = self._index
+        self._usual, self._recent = 0.0, []
+        self._end, self._took = spent, spent - self._begin
+
+    def _judge(self, spent: float) -> None:
+        """Take or drop the number that is tried, if the times suffice; else go on with the other one."""
+        present, tried = self._times
+        if len(present) == len(tried):
+            better, worse = _verdict(present, tried)
+            if better:
+                self._index += self._moves[0]
+                self._moves = self._moves[:1]  # farther the same way
+            if worse:
+                self._moves = self._moves[1:]
+            if better or worse:
+                self._try_next(spent)
+                return
+        self._tried = self._index if self._tried != self._index else self._index + self._moves[0]
+
+
+def _verdict(present: list[float], tried: list[float]) -> tuple[bool, bool]:
+    """Return whether the number that is tried is better, and whether it is not, by as many times of each.
+
+    Means tell of threads that wait for long now and then, medians of what is usual: both have to be better.
+    """
+    ratio = sum(tried) / max(sum(present), 1e-30)
+    clear = CLEAR_RATIO if len(tried) < 2 else SLOWED_RATIO
+    if len(tried) < SAMPLES:
+        return ratio < 1.0 / clear, ratio > clear
+    usual = statistics.median(tried) / max(statistics.median(present), 1e-30)
+    better = ratio < 1.0 / SLOWED_RATIO or (usual < ACCEPTED_RATIO and ratio < 1.0)
+    return better, not better
