@@ -18,6 +18,8 @@ from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.simulation.run import run
 
+pytestmark = pytest.mark.compiles
+
 PLANTED, GRAIN = 333, 60
 
 
