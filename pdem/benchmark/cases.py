@@ -364,7 +364,10 @@ CASES = (
     BenchCase("mixer", _mixer),
     BenchCase("hopper", _hopper),
     BenchCase("dense-bed-1m", _largest_bed, 1e8, only_named=True, warm_up_steps=100),
-    *(BenchCase(f"clusters-{members}", _drum(members), 3e7, only_named=True) for members in SIZES),
+    *(
+        BenchCase(f"clusters-{members}", _drum(members), 6e7 / members, only_named=True, warm_up_steps=200)
+        for members in SIZES
+    ),
     BenchCase("mesh-million", _mesh_million, 3e6, only_named=True, warm_up_steps=200),
 )
 """All cases, in the order in which they are measured."""

@@ -76,7 +76,7 @@ def title_of(text: str) -> str:
     A colon between numbers, as in sizes of 1 : 10, does not count.
     """
     comment = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")]
-    return re.split(r"(?<!\s):\s|(?<!\d)\.(?:\s|$)", " ".join(comment))[0]
+    return re.split(r"(?<!\s):\s|(?<!\d)(?<! al)\.(?:\s|$)", " ".join(comment))[0]
 
 
 def example_results(name: str) -> str:

@@ -168,7 +168,7 @@ class Insertion(Section):
     shape : str or None
         Name of a shape: each particle is a rigid cluster of spheres.
     orientation : {"random", "aligned"}, Turn or RandomTurn
-        Of clusters, see `pdem.case.particles.ParticleGroup`; at random keyed by insertion and number.
+        Of clusters, as that of particles; at random keyed by insertion and number.
     """
 
     name: Name

@@ -202,10 +202,18 @@ class MovingFrame(Section):
         Name of the motion that carries this one.
     stage : str or None
         Name of a stage: all its times count from the begin of that, and it rests before.
-    rotation, swing, rotation_table : optional
-        Rotations: the table first, then the swing, then the rotation.
-    translation, oscillation, translation_table : optional
-        Translations, which add up.
+    rotation : optional
+        Turning at a constant rate. Of several rotations the table acts first, then the swing, then this.
+    swing : optional
+        Turning to and fro about an axis.
+    rotation_table : optional
+        Angles about an axis at given times.
+    translation : optional
+        Motion at a constant velocity. Translations add up.
+    oscillation : optional
+        Motion to and fro along a line.
+    translation_table : optional
+        Displacements at given times.
     """
 
     on: Name | None = None

@@ -29,7 +29,7 @@ class Time(Section):
     Attributes
     ----------
     step : float or "auto"
-        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit (`pdem.case.timestep`), which needs
+        Time step in s; ``"auto"`` is `step_fraction` of the smallest limit, which needs
         particles, unless only walls can ever move.
     step_fraction : float
         ``step = "auto"`` over the smallest limit, in (0, 1]. With 0.1 an impact of two particles lasts at least ten

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pdem.case.messages import Problem, nearest_key_hint
-from pdem.case.shape_sections import MESH_ENDINGS
+from pdem.case.shape_sections import MESH_ENDINGS, names_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ def _of_one(shape: Shape, where: Location, dimension: int) -> Iterator[Problem]:
         found = "none of them" if shape.file is None else "both"
         yield Problem(where, f"needs exactly one of spheres and file, has {found}")
         return
-    is_mesh = shape.file is not None and PurePath(shape.file).suffix.lower() in MESH_ENDINGS
+    is_mesh = shape.file is not None and names_mesh(shape.file, shape.most_spheres)
     if is_mesh and shape.most_spheres is None:
         yield Problem((*where, "most_spheres"), "is missing; a mesh is filled with at most so many spheres")
     if not is_mesh and shape.most_spheres is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -12,6 +13,14 @@ _Sphere = Annotated[tuple[float, float, float, Positive], Field(strict=False)]
 
 MESH_ENDINGS = (".stl", ".obj", ".ply", ".vtk", ".vtp", ".vtu", ".msh")
 """Endings of files that are meshes to be filled."""
+
+_MESH_OR_POINTS = ".vtk"
+
+
+def names_mesh(file: str, most_spheres: int | None) -> bool:
+    """Tell whether the file of a shape is a mesh, by its name; ``.vtk`` without a number of spheres has spheres."""
+    ending = PurePath(file).suffix.lower()
+    return ending in MESH_ENDINGS and not (ending == _MESH_OR_POINTS and most_spheres is None)
 
 
 class GivenMass(Section):
@@ -53,8 +62,8 @@ class Shape(Section):
     spheres : tuple of (x, y, z, radius) or None
         The spheres, in m before `scale`. Their order is kept.
     file : str or None
-        In place of `spheres`, relative to the folder of the case: a list of spheres (text, CSV, ``.clu``), or a closed
-        mesh that is filled with spheres.
+        In place of `spheres`, relative to the folder of the case: a list of spheres (text, CSV, ``.clu``, points with
+        radii in ``.vtk``), or a closed mesh that is filled with spheres.
     scale : float
         Length in m of one unit of the file or of `spheres`.
     most_spheres : int or None

@@ -19,7 +19,7 @@ from pdem.case.wear_sections import Wear
 
 
 class Wall(MovingFrame):
-    """``[[walls]]``: one rigid surface, which moves by the keys of `pdem.case.motions.MovingFrame`.
+    """``[[walls]]``: one rigid surface, at rest or in motion.
 
     Attributes
     ----------
@@ -31,8 +31,10 @@ class Wall(MovingFrame):
         Name of a material.
     surface : optional
         Motion of its surface alone, as that of a belt: the geometry stays.
-    servo, body : optional
-        Its drive by particles, see `pdem.case.driven_wall_sections`.
+    servo : optional
+        It moves along or about an axis until the particles load it as wanted.
+    body : optional
+        It is a rigid body, which the particles and gravity move.
     wear : optional
         What particles take off it.
     """

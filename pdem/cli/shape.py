@@ -54,9 +54,9 @@ def shape(
 ) -> int:  # fmt: skip
     """Read the spheres of a shape, or fill a closed mesh with spheres, and say what the shape weighs.
 
-    FILE is a list of spheres (a line with x, y, z and radius for each; CSV with names; a cluster of Kratos, .clu), or a
-    closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. Mass properties are shown for the union of
-    the spheres, which pdem takes, beside their sum, the mesh, and what the file says.
+    FILE is a list of spheres (a line with x, y, z and radius for each; CSV with names; a cluster of Kratos, .clu;
+    points with radii, .vtk), or a closed mesh (STL, OBJ, PLY, VTK, Gmsh) together with --spheres. Mass properties
+    are shown for the union of the spheres, which pdem takes, beside their sum, the mesh, and what the file says.
     """
     return serial(lambda: _shape(Path(file), spheres, error, scale, output, overwrite))
 
@@ -81,11 +81,11 @@ def _shape(
 
 def _read(path: Path, most: int | None, error: float, scale: float) -> ShapeFile:
     """Return what a file says of a shape, and tell what has been read."""
-    from pdem.case.shape_sections import MESH_ENDINGS
+    from pdem.case.shape_sections import MESH_ENDINGS, names_mesh
     from pdem.foundation.errors import InputError
     from pdem.particles.shape_files import read_shape
 
-    is_mesh = path.suffix.lower() in MESH_ENDINGS
+    is_mesh = names_mesh(path.name, most)
     if is_mesh and most is None:
         raise InputError(f"{path}: is a mesh; say with how many spheres it may be filled: --spheres 20")
     if not is_mesh and most is not None:

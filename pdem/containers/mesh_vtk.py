@@ -25,6 +25,7 @@ _CELLS = {"VERTICES": "vertex", "LINES": "line", "POLYGONS": "polygon", "TRIANGL
 _POLY_DATA = re.compile(
     rb"\A#\s*vtk DataFile.*\n.*\n\s*(ASCII|BINARY)\s*\n\s*DATASET\s+POLYDATA", re.IGNORECASE
 )
+_RADII = ("radius", "radii", "r")
 _EMPTY_LINE = re.compile(rb"\n[ \t]*\r?\n")
 _HEAD = 1024
 
@@ -68,6 +69,39 @@ def read_poly_data(path: Path) -> RawSurface:
     passed = tuple((kind, len(cells[kind][0]) - 1) for kind in ("vertex", "line") if kind in cells)
     passed = tuple((kind, count) for kind, count in passed if count)
     return RawSurface(points, start, loops, (), np.full(len(start) - 1, -1), passed)
+
+
+def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read points (n, 3) and their attribute ``radius`` (n,), as programs that make shapes of spheres write them.
+
+    Raises
+    ------
+    ValueError
+        If it is torn, cannot be understood, or has no radii.
+    """
+    file = _File(path.read_bytes())
+    points, radius, of_points = np.zeros((0, 3)), None, False
+    while radius is None and (words := file.line().split()):
+        name = words[0].upper()
+        if name == "POINTS" and len(words) > 2:
+            points = file.numbers(3 * int(words[1]), words[2]).astype(np.float64).reshape(-1, 3)
+        elif name in _CELLS and len(words) > 2:
+            _cells(file, int(words[1]), int(words[2]))
+        elif name == "METADATA":
+            file.skip_paragraph()
+        elif name in ("POINT_DATA", "CELL_DATA"):
+            of_points = name == "POINT_DATA"
+        elif name == "SCALARS" and len(words) > 2:
+            radius = file.scalars(words, len(points) if of_points else -1)
+        elif name == "FIELD" and len(words) > 2:
+            radius = file.field(int(words[2]), of_points)
+        else:
+            raise ValueError(f"{' '.join(words)[:40]!r} is no part of points with radii")
+    if radius is None or len(radius) != len(points):
+        raise ValueError(
+            "it has no radius for each of its points; write them as the scalars 'radius' of the points"
+        )
+    return points, radius
 
 
 class _File:
@@ -124,8 +158,28 @@ class _File:
         self._place = end
         return values.astype(np.float64 if dtype.kind == "f" else np.int64)
 
-    def skip_field(self, arrays: int) -> None:
-        """Pass over the arrays of a field."""
+    def scalars(self, words: list[str], count: int) -> NDArray[np.float64] | None:
+        """Return scalars of `count` points if they are radii, None if these are others.
+
+        Raises
+        ------
+        ValueError
+            If they are not of points, whose number is -1 then.
+        """
+        if count < 0 or (len(words) > 3 and words[3] != "1"):
+            raise ValueError(f"{' '.join(words)[:40]!r} is no number for each point")
+        if self.comes(b"LOOKUP_TABLE"):
+            self.line()
+        values = self.numbers(count, words[2]).astype(np.float64)
+        return values if words[1].lower() in _RADII else None
+
+    def field(self, arrays: int, of_points: bool) -> NDArray[np.float64] | None:
+        """Return the radii among the arrays of a field, if it is one of points and has them."""
+        return self.skip_field(arrays, _RADII if of_points else ())
+
+    def skip_field(self, arrays: int, wanted: tuple[str, ...] = ()) -> NDArray[np.float64] | None:
+        """Pass over the arrays of a field; return the last one that has one of the wanted names."""
+        found = None
         for _ in range(arrays):
             words = self.line().split()
             while words and words[0].upper() == "METADATA":
@@ -133,7 +187,9 @@ class _File:
                 words = self.line().split()
             if len(words) != 4:
                 raise ValueError(f"{' '.join(words)[:40]!r} is no array of a field")
-            self.numbers(int(words[1]) * int(words[2]), words[3])
+            values = self.numbers(int(words[1]) * int(words[2]), words[3])
+            found = values.astype(np.float64) if words[0].lower() in wanted else found
+        return found
 
     def skip_paragraph(self) -> None:
         """Pass over what follows up to an empty line."""

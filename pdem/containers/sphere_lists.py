@@ -1,4 +1,4 @@
-"""Files that list the spheres of a shape: plain text, CSV, and the clusters of Kratos."""
+"""Files that list the spheres of a shape: plain text, CSV, VTK, and the clusters of Kratos."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.containers.mesh_vtk import is_poly_data, read_radii
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class SphereList(NamedTuple):
 def read_spheres(path: Path) -> SphereList:
     """Read the spheres of a shape.
 
-    A file with the ending ``clu`` is a cluster of Kratos. Any other has a sphere in each line, x, y, z and the radius,
+    A file with the ending ``clu`` is a cluster of Kratos, one with ``vtk`` has points with the scalars ``radius``, as
+    the program multisphere writes it (legacy PolyData). Any other has a sphere in each line, x, y, z and the radius,
     divided by spaces, tabs, commas or semicolons, as LIGGGHTS, Yade and CLUMP have them; a first line of names may put
     them into another order. What follows ``#``, ``//`` or ``%`` is a comment.
 
@@ -56,6 +58,8 @@ def read_spheres(path: Path) -> SphereList:
     InputError
         With the line, if the file cannot be read, or has no spheres, or one whose radius is not positive.
     """
+    if path.suffix.lower() == ".vtk":
+        return _points(path)
     lines = [_COMMENT.sub("", line).strip() for line in _text(path).splitlines()]
     found = _cluster(path, lines) if path.suffix.lower() == ".clu" else _table(path, lines)
     if not len(found.radius):
@@ -75,6 +79,23 @@ def _text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return content.decode("latin-1")
+
+
+def _points(path: Path) -> SphereList:
+    """Return the spheres of a VTK file of points with radii."""
+    try:
+        if not is_poly_data(path):
+            raise ValueError("is no legacy VTK file of PolyData; give points with the scalars radius")
+        centre, radius = read_radii(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as problem:
+        raise InputError(
+            f"{path}: cannot be read as spheres: {problem}; if it is a mesh say with how many spheres to fill it"
+        ) from None
+    if not len(radius):
+        raise InputError(f"{path}: has no spheres; give points with the scalars radius")
+    return _checked(path, np.column_stack((centre, radius)), range(1, len(radius) + 1), "sphere")
 
 
 def _table(path: Path, lines: Sequence[str]) -> SphereList:
@@ -143,12 +164,15 @@ def _numbers(path: Path, number: int, line: str, count: int, *, exactly: bool = 
     return values
 
 
-def _checked(path: Path, spheres: NDArray[np.float64], numbers: Sequence[int]) -> SphereList:
+def _checked(
+    path: Path, spheres: NDArray[np.float64], numbers: Sequence[int], what: str = "line"
+) -> SphereList:
+    """Return the spheres; `numbers` are those of the lines that have them, or of what else messages name."""
     for number, row in zip(numbers, spheres, strict=True):
         if not np.isfinite(row).all() or not row[3] > 0.0:
             x, y, z, r = row.tolist()
             raise InputError(
-                f"{path}, line {number}: a sphere at {x:g}, {y:g}, {z:g} of radius {r:g}; numbers must be finite and "
+                f"{path}, {what} {number}: a sphere at {x:g}, {y:g}, {z:g} of radius {r:g}; numbers must be finite and "
                 "radii positive"
             )
     return SphereList(spheres[:, :3].copy(), spheres[:, 3].copy())

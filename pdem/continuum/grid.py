@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.continuum.spreading import NODE, PART
 from pdem.simd.shares import LANES
 
 if TYPE_CHECKING:
@@ -81,17 +81,18 @@ class Grid(NamedTuple):
         return REACH[self.kernel] * self.width
 
     @property
-    def upper(self) -> Floats:
-        """Upper corner of the last cell [m]."""
-        corner: Floats = self.lower + self.cells * self.size
-        return corner
-
-    @property
     def centres(self) -> Floats:
         """Centres of the cells (nx, ny, nz, 3) [m]."""
         steps = [np.arange(count) + 0.5 for count in self.cells]
         places: Floats = self.lower + np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1) * self.size
         return places
+
+    @property
+    def inverse(self) -> Floats:
+        """One over the lengths of a cell, 0 of axes that do not count (3,) [1/m]."""
+        found: Floats = 1.0 / self.size
+        found[self.dimension :] = 0.0
+        return found
 
     @property
     def ratios(self) -> Floats:
@@ -110,43 +111,41 @@ def grid_of(
     return Grid(lower, (upper - lower) / counts, counts, float(width), kernel, dimension)
 
 
-def images_of(edges: Floats, grid: Grid, farthest: float) -> Floats:
-    """Return the ways (k, 3) to periodic images of the box that may reach the grid, the box itself first [m].
+def images_along(period: Floats, grid: Grid, farthest: float) -> Integers:
+    """Return how many periodic images of the box may reach the grid along each axis, on either side (3,).
 
     Parameters
     ----------
-    edges : (3, 3) array
-        Rows are the edges of the box along which it repeats, 0 of axes that are not periodic [m].
+    period : (3,) array
+        Length of the box along its periodic axes, 0 of others [m].
     grid : Grid
         The cells.
     farthest : float
         How far from the box points can be [m].
     """
-    lengths = np.abs(np.diag(edges))
-    over = np.divide(grid.reach + farthest, lengths, out=np.zeros(3), where=lengths > 0.0)
-    most = np.where(lengths > 0.0, np.ceil(over).astype(np.int64), 0)
-    steps = [range(-one, one + 1) for one in most.tolist()]
-    ways = sorted(product(*steps), key=lambda way: (sum(map(abs, way)), way))
-    return np.ascontiguousarray(np.array(ways, np.float64) @ edges)
+    over = np.divide(grid.reach + farthest, period, out=np.zeros(3), where=period > 0.0)
+    return np.ceil(over).astype(np.int64)
 
 
 class Shares(NamedTuple):
     """Tables of the shares of cells, axis after axis, as kernels take them.
 
-    For a point in the middle of an interval of a cell they are polynomials of the place in the interval: one for
-    each of the cells from `behind` before that of the point on.
+    A place is where phi about a point begins, in units of cells. For a place in the middle of an interval of a cell
+    shares are polynomials of the place in the interval: one for each of the cells from that of the place on. Nodes of
+    a way begin up to `span` cells behind the first of them, and all of them have shares in `stride` cells: tables have
+    zeros in front and behind.
 
     Attributes
     ----------
-    behind, across, width, steps, begin : (3,) int64 arrays
-        Cells before that of the point, cells, cells with those that fill the last vector, intervals, place in `table`.
+    stride, span, steps, begin : (3,) int64 arrays
+        Cells that are evaluated, in whole vectors; how many cells a node may be behind another; intervals; place in
+        `table`.
     table : array
         Coefficients, by interval, power and cell.
     """
 
-    behind: Integers
-    across: Integers
-    width: Integers
+    stride: Integers
+    span: Integers
     steps: Integers
     begin: Integers
     table: Floats
@@ -159,28 +158,31 @@ def shares_of(grid: Grid) -> Shares:
 
 @lru_cache(maxsize=8)
 def _shares_of(*ratios: float) -> Shares:
-    tables = [_table_of(ratio) for ratio in ratios]
-    filled = [np.pad(table, ((0, 0), (0, 0), (0, -table.shape[2] % LANES))) for table in tables]
-    count = np.array([table.shape[2] for table in tables])
-    steps, _, width = np.array([table.shape for table in filled]).T
-    begin = np.cumsum([0, *(table.size for table in filled[:2])])
-    table = np.concatenate([table.reshape(-1) for table in filled])
-    return Shares(count // 2, count, width, steps, begin, table)
+    strides, spans, tables = zip(*(_table_of(ratio) for ratio in ratios), strict=True)
+    begin = np.cumsum([0, *(table.size for table in tables[:2])])
+    steps = np.array([len(table) for table in tables])
+    return Shares(
+        np.array(strides), np.array(spans), steps, begin, np.concatenate([one.ravel() for one in tables])
+    )
 
 
-def _table_of(ratio: float) -> Floats:
-    """Return the polynomials (steps, 4, cells) of an axis whose cells are `ratio` widths long."""
+def _table_of(ratio: float) -> tuple[int, int, Floats]:
+    """Return stride, span and polynomials (steps, 4, span + stride) of an axis whose cells are `ratio` widths long."""
     if not math.isfinite(ratio):
-        return np.array([1.0, 0.0, 0.0, 0.0]).reshape(1, 4, 1)
-    behind = math.ceil(REACH[GAUSSIAN] / ratio)
+        return LANES, 0, np.pad([[[1.0], [0.0], [0.0], [0.0]]], ((0, 0), (0, 0), (0, LANES - 1)))
     steps = min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS)
+    apart = 2.0 * NODE * PART / ratio * (1.0 + 1e-9)  # more than what rounding adds
+    span = math.ceil(apart)
+    cells = math.ceil(2.0 * REACH[GAUSSIAN] / ratio + apart + 1.0 / steps) + 1
+    stride = cells + -cells % LANES
     place = np.arange(steps + 1)[:, None] / steps
-    faces = (np.arange(2 * behind + 2)[None] - behind - place) * ratio
+    faces = (np.arange(stride + 1)[None] - place) * ratio - REACH[GAUSSIAN]
     share = np.diff(_below(faces), axis=1)
     slope = np.diff(-_density(faces) * ratio / steps, axis=1)
     begin, change = share[:-1], np.diff(share, axis=0)
     first, last = slope[:-1], slope[1:]
-    return np.stack((begin, first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change), axis=1)
+    powers = np.stack((begin, first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change), axis=1)
+    return stride, span, np.pad(powers, ((0, 0), (0, 0), (span, 0)))
 
 
 def _below(place: Floats) -> Floats:

@@ -7,12 +7,12 @@ cells, as fine as half a width, and divided by its sum over them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, box_of, node_at, spreading_kernel, way_of
+from pdem.continuum.spreading import NODE, NODES, ROW, Items, image_at, parts_of, spreading_kernel, weight_of
 from pdem.foundation.kernels import inlined
 from pdem.simd.places import offset
-from pdem.simd.shares import share_adder
+from pdem.simd.shares import line_adder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,42 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-_add_share = share_adder(ROW)
+_add_line = line_adder(ROW)
+
+
+class Lattice(NamedTuple):
+    """A grid as kernels take it for Lucy's function. Places are in units of cells.
+
+    Attributes
+    ----------
+    lower, inverse : (3,) arrays
+        Lower corner [m]; one over the lengths of a cell, 0 of axes that do not count [1/m].
+    cells : (3,) int64 array
+        Numbers of cells.
+    period : (3,) array
+        Of periodic axes, else 0.
+    images : (3,) int64 array
+        How many images there are along the axes, on each side.
+    width : float
+        Of phi [m].
+    reach : (3,) array
+        Distance from which on phi is 0.
+    behind, across : (3,) int64 arrays
+        Cells before that of a place, and cells in all, that are looked at.
+    points : (3,) int64 array
+        Points of the lattice in a cell.
+    """
+
+    lower: Floats
+    inverse: Floats
+    cells: Integers
+    period: Floats
+    images: Integers
+    width: float
+    reach: Floats
+    behind: Integers
+    across: Integers
+    points: Integers
 
 
 @inlined
@@ -32,13 +67,13 @@ def lucy(squared: float) -> float:
 
 
 @inlined
-def write_points(place: float, axis: int, grid: Spreading, stride: int, room: Floats) -> tuple[int, int]:
+def write_points(place: float, axis: int, grid: Lattice, stride: int, room: Floats) -> tuple[int, int]:
     """Write the points of the lattice along an axis that are near a place, in units of cells.
 
     Of each there is the square of its distance, in widths, and how many cells its own is behind the first of the
     stencil. Returns this first cell, and how many points there are.
     """
-    points, to = grid.steps[axis], 2 * stride * axis
+    points, to = grid.points[axis], 2 * stride * axis
     cell = math.floor(place) - grid.behind[axis]
     if grid.inverse[axis] == 0.0:
         room[to] = room[to + stride] = 0.0
@@ -55,7 +90,7 @@ def write_points(place: float, axis: int, grid: Spreading, stride: int, room: Fl
 
 
 @inlined
-def write_stencil(many: tuple[int, int, int], grid: Spreading, stride: int, room: Floats) -> float:
+def write_stencil(many: tuple[int, int, int], grid: Lattice, stride: int, room: Floats) -> float:
     """Write what cells about a point have of Lucy's function; return the sum over them."""
     across, at = grid.across, 6 * stride
     for cell in range(across[0] * across[1] * across[2]):
@@ -75,7 +110,7 @@ def write_stencil(many: tuple[int, int, int], grid: Spreading, stride: int, room
 
 @inlined
 def add_stencil(
-    first: tuple[int, int, int], item: tuple[int, int, float], grid: Spreading, stride: int, values: Floats,
+    first: tuple[int, int, int], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
     room: Floats, sums: Integers,
 ) -> None:  # fmt: skip
     """Add an item to the cells of the grid that have a share of it."""
@@ -84,16 +119,17 @@ def add_stencil(
     for x in range(max(first[0], 0), min(first[0] + across[0], cells[0])):
         for y in range(max(first[1], 0), min(first[1] + across[1], cells[1])):
             row = 6 * stride + ((x - first[0]) * across[1] + y - first[1]) * across[2]
-            cell = target + SUMS * ((x * cells[1] + y) * cells[2])
+            cell = target + ROW * ((x * cells[1] + y) * cells[2])
             for z in range(max(first[2], 0), min(first[2] + across[2], cells[2])):
-                share = scale * room[row + z - first[2]]
-                if share > 0.0:
-                    _add_share(sums, offset(cell, SUMS * z), values, place, share)
+                at = row + z - first[2]
+                if room[at] > 0.0:
+                    room[at] *= scale
+                    _add_line(sums, offset(cell, ROW * z), values, place, room, at, 1)
 
 
 @inlined
 def spread_node(
-    at: tuple[float, float, float], item: tuple[int, int, float], grid: Spreading, stride: int, values: Floats,
+    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
     room: Floats, sums: Integers,
 ) -> None:  # fmt: skip
     """Add an item with its weight at one place, in units of cells."""
@@ -107,22 +143,51 @@ def spread_node(
 
 
 @inlined
-def spread_image(
-    p: int, image: int, items: Items, grid: Spreading, stride: int, room: Floats, sums: Integers
-) -> bool:
-    """Add one image of an item to the cells that it reaches; return whether all of it is in the grid."""
-    begin, way, nodes = way_of(p, image, items, grid)
-    _, is_empty, is_whole = box_of(begin, way, grid)
-    if is_empty:
-        return False
-    (x, y, z), (a, b, c) = begin, way
-    for node in range(nodes):
-        along, weight = node_at(node, nodes)
-        at, item = (x + along * a, y + along * b, z + along * c), (ROW * p, items.target[p], weight)
-        spread_node(at, item, grid, stride, items.values, room, sums)
-    return is_whole
+def reaches(place: float, axis: int, grid: Lattice) -> bool:
+    """Return whether a place, in units of cells, is so near the grid that cells may have a share of it."""
+    return place + grid.reach[axis] >= 0.0 and place - grid.reach[axis] < grid.cells[axis]
 
 
-spread_lucy = spreading_kernel("lucy", spread_image)
-"""The steps of its grid are those of `pdem.continuum.grid.points_per_cell`; the stride is the room for the points along
-an axis: there is twice as much for each axis, and behind that room for the cells of a stencil."""
+@inlined
+def spread_images(
+    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
+    room: Floats, sums: Integers,
+) -> None:  # fmt: skip
+    """Add an item with its weight at all images of one place, in units of cells."""
+    images, period = grid.images, grid.period
+    for i in range(2 * images[0] + 1):
+        x = at[0] + image_at(i) * period[0]
+        for j in range(2 * images[1] + 1):
+            y = at[1] + image_at(j) * period[1]
+            for k in range(2 * images[2] + 1):
+                z = at[2] + image_at(k) * period[2]
+                if reaches(x, 0, grid) and reaches(y, 1, grid) and reaches(z, 2, grid):
+                    spread_node((x, y, z), item, grid, stride, values, room, sums)
+
+
+@inlined
+def spread_item(
+    p: int, items: Items, grid: Lattice, stride: int, room: Floats, bounds: Integers, sums: Integers
+) -> None:
+    """Share an item with all of its images: where it is a point at once, else node after node of its way."""
+    lower, inverse, begin = grid.lower, grid.inverse, items.begin
+    x, y, z = (
+        (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
+        (begin[p, 2] - lower[2]) * inverse[2],
+    )  # fmt: skip
+    place, target = ROW * p, items.target[p]
+    if len(items.way) == 0:
+        spread_images((x, y, z), (place, target, 1.0), grid, stride, items.values, room, sums)
+        return
+    a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
+    parts = parts_of((a, b, c), grid.width)
+    for node in range(NODES * parts):
+        along = (node // NODES + 0.5 + (node % NODES - 1) * NODE) / parts
+        at = x + along * a * inverse[0], y + along * b * inverse[1], z + along * c * inverse[2]
+        weight = weight_of(node % NODES) / parts
+        spread_images(at, (place, target, weight), grid, stride, items.values, room, sums)
+
+
+spread_lucy = spreading_kernel("lucy", Lattice, spread_item)
+"""The stride in its rooms is the room for the points along an axis: there is twice as much for each axis, and behind
+that room for the cells of a stencil."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.group import OneRank
-from pdem.continuum.grid import GAUSSIAN, LUCY, images_of, points_per_cell, shares_of
-from pdem.continuum.lucy import spread_lucy
+from pdem.continuum.gaussian import BOUNDS, Spreading, spread_points, spread_ways
+from pdem.continuum.grid import LUCY, images_along, points_per_cell, shares_of
+from pdem.continuum.lucy import Lattice, spread_lucy
 from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
-from pdem.continuum.spreading import ROW, SUMS, Items, Spreading, nodes_along, spread_gaussian
+from pdem.continuum.spreading import NODES, ROW, SUMS, Items
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.kernels import threads
-from pdem.simd.shares import LARGEST
+from pdem.simd.shares import LANES, LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +124,7 @@ def actions_of_contacts(
 
 
 def field_sums(
-    grid: Grid, edges: Floats, classes: int, matter: Matter, actions: Actions, group: Group = _ALONE
+    grid: Grid, period: Floats, classes: int, matter: Matter, actions: Actions, group: Group = _ALONE
 ) -> Floats:
     """Return the sums (classes, cells, SUMS) of each class over the cells of a grid. Collective.
 
@@ -131,8 +132,8 @@ def field_sums(
     ----------
     grid : Grid
         The cells.
-    edges : (3, 3) array
-        Of the box, as `pdem.continuum.grid.images_of` takes them.
+    period : (3,) array
+        Of the box along its periodic axes, 0 of others [m].
     classes : int
         Number of classes; of a single one all are, whatever their kinds are.
     matter, actions : Matter, Actions
@@ -142,65 +143,89 @@ def field_sums(
     """
     size = classes * grid.total * SUMS
     total = line_zeros((max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
-    of_matter, of_actions = np.empty((len(matter.mass), ROW)), np.empty((len(actions.kind), ROW))
+    of_matter, of_actions = (
+        line_zeros((len(matter.mass), ROW), np.float64),
+        line_zeros((len(actions.kind), ROW), np.float64),
+    )
     write_matter(matter.velocity, matter.mass, matter.size, of_matter)
     write_actions(actions.force, actions.way, actions.at_wall, of_actions)
     parts = (
-        (matter.position, np.zeros(matter.position.shape), of_matter, matter.kind),
+        (matter.position, np.zeros((0, 3)), of_matter, matter.kind),
         (actions.begin, actions.way, of_actions, actions.kind),
     )
-    quanta = np.empty(SUMS)
+    scales = np.empty((2, ROW))
     for half, (begin, way, rows, kind) in enumerate(parts):
-        scale = _scales(rows, group)
-        rows *= scale
-        quanta[half * ROW : (half + 1) * ROW] = 1.0 / scale
-        target = (kind if classes > 1 else np.zeros_like(kind)) * (grid.total * SUMS) + half * ROW
-        _spread(grid, edges, Items(begin, way, rows.reshape(-1), target), total)
-    joined = group.add(total.sum(axis=0).reshape(classes * grid.total, SUMS))
-    return (joined * quanta).reshape(classes, grid.total, SUMS)
+        scales[half] = _scales(rows, group)
+        target = ((2 * kind if classes > 1 else np.zeros_like(kind)) + half) * (grid.total * ROW)
+        _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total)
+    joined = group.add(total.sum(axis=0)).reshape(classes, 2, grid.total, ROW)
+    return np.concatenate((joined[:, 0] / scales[0], joined[:, 1] / scales[1]), axis=-1)
 
 
 def _scales(rows: Floats, group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
-    largest, parts = np.zeros(ROW), np.zeros(ROW, np.int64)
+    largest, parts = np.zeros((threads(), ROW)), np.zeros((threads(), ROW), np.int64)
     largest_of(rows, largest)
-    largest = group.largest(largest)
-    add_parts(rows, np.divide(_FINE, largest, out=np.zeros(ROW), where=largest > 0.0), parts)
-    total = group.add(parts).astype(np.float64) / _FINE * largest
-    bits = np.minimum(_LARGEST - np.frexp(largest)[1], _TOTAL - np.frexp(total)[1])
+    most = group.largest(largest.max(axis=0))
+    add_parts(rows, np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0), parts)
+    total = group.add(parts.sum(axis=0)).astype(np.float64) / _FINE * most
+    bits = np.minimum(_LARGEST - np.frexp(most)[1], _TOTAL - np.frexp(total)[1])
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
 
 
-def _spread(grid: Grid, edges: Floats, items: Items, total: Integers) -> None:
+def _spread(grid: Grid, period: Floats, items: Items, total: Integers) -> None:
     """Add items to the sums of the workers."""
-    longest = np.abs(items.way).max(axis=0, initial=0.0)
-    length = float(np.sqrt((items.way**2).sum(axis=1)).max(initial=0.0))
-    grid_now, lucy = _spreading(grid, edges, length), grid.kernel == LUCY
-    if lucy:
-        stride = 2 + int(np.ceil(2.0 * grid.reach * grid_now.inverse * grid_now.steps).max())
-        room = 6 * stride + int(grid_now.across.prod())
+    longest = float(np.sqrt(np.einsum("ni,ni->n", items.way, items.way).max(initial=0.0)))
+    if grid.kernel == LUCY:
+        _spread_lucy(_lattice(grid, period, longest), items, total)
     else:
-        across = np.ceil(longest * grid_now.inverse).astype(np.int64)
-        stride = int((across + 1 + grid_now.filled).max())
-        room = nodes_along(length, grid.width) * (3 * stride + 1)
-    rooms = np.zeros((len(total), room + 8))
-    (spread_lucy if lucy else spread_gaussian)(tuple(items), tuple(grid_now), stride, rooms, total)
+        _spread_gaussian(_spreading(grid, period, longest), items, total)
 
 
-def _spreading(grid: Grid, edges: Floats, length: float) -> Spreading:
-    """Return a grid as kernels take it, for ways of at most a length [m]."""
-    inverse = 1.0 / grid.size
-    inverse[grid.dimension :] = 0.0
-    reach = grid.reach * inverse
-    if grid.kernel == GAUSSIAN:
-        shares = shares_of(grid)
-        # between two columns of a table a cell has a share as soon as it has one in either of them
-        more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
-        images = images_of(edges, grid, length + float((more * grid.size).max()))
-        return Spreading(grid.lower, inverse, grid.cells, images, grid.width, reach + more, *shares)
-    behind = np.ceil(reach).astype(np.int64)
-    across, images = 2 * behind + 1, images_of(edges, grid, length)
+def _spread_gaussian(grid: Spreading, items: Items, total: Integers) -> None:
+    stride, nodes, images = (
+        int(grid.stride.max()),
+        NODES if len(items.way) else 1,
+        int((2 * grid.images + 1).sum()),
+    )
+    rooms = line_zeros((len(total), stride * (1 + nodes * images) + LANES))
+    bounds = line_zeros((len(total), BOUNDS * images), np.int64)
+    (spread_ways if len(items.way) else spread_points)(
+        tuple(items), tuple(grid), stride, rooms, bounds, total
+    )
+
+
+def _spread_lucy(grid: Lattice, items: Items, total: Integers) -> None:
+    stride = 2 + int(np.ceil(2.0 * grid.reach * grid.points).max())
+    rooms = line_zeros((len(total), 6 * stride + int(grid.across.prod())))
+    spread_lucy(tuple(items), tuple(grid), stride, rooms, line_zeros((len(total), 0), np.int64), total)
+
+
+def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:
+    """Return a grid as kernels take it for the Gaussian, for ways of at most a length [m]."""
+    inverse, shares = grid.inverse, shares_of(grid)
+    lower = grid.lower + np.where(inverse > 0.0, grid.reach, 0.0)
+    # between two columns of a table the last cell has a share as soon as it has one in either of them
+    more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
+    images = images_along(period, grid, longest + float((more * grid.size).max()))
     return Spreading(
-        grid.lower, inverse, grid.cells, images, grid.width, reach, behind, across, across, points_per_cell(grid),
-        np.zeros(3, np.int64), np.zeros(1),
+        lower,
+        inverse,
+        grid.cells,
+        period * inverse,
+        images,
+        grid.width,
+        2.0 * grid.reach * inverse + more,
+        *shares,
+    )
+
+
+def _lattice(grid: Grid, period: Floats, longest: float) -> Lattice:
+    """Return a grid as kernels take it for Lucy's function, for ways of at most a length [m]."""
+    inverse = grid.inverse
+    reach = grid.reach * inverse
+    behind = np.ceil(reach).astype(np.int64)
+    return Lattice(
+        grid.lower, inverse, grid.cells, period * inverse, images_along(period, grid, longest), grid.width, reach,
+        behind, 2 * behind + 1, points_per_cell(grid),
     )  # fmt: skip

@@ -52,6 +52,12 @@ def exact_cross3(a: Vector, b: Vector) -> Vector:
 
 
 @inlined_geometry
+def exact_plus3(a: Vector, b: Vector) -> Vector:
+    """Return the sum of two vectors, compiled as `exact_minus3` is."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@inlined_geometry
 def exact_minus3(a: Vector, b: Vector) -> Vector:
     """Return the difference of two vectors, without contraction."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]

@@ -75,7 +75,10 @@ class ClusterArrays(NamedTuple):
     work: Floats
 
 
-COLUMNS = BLOCK * (STATE + 43)
+MEMBER = BLOCK * (STATE + 43)
+"""Where columns of members begin, see `pdem.motion.member_blocks`."""
+
+COLUMNS = MEMBER + BLOCK * 24
 """Numbers of all columns."""
 
 CX, VX, QW, LX, SHAPE, SCALE, MATERIAL = (np.uint64(BLOCK * k) for k in (0, 3, 6, 10, 13, 14, 15))

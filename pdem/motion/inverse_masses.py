@@ -27,17 +27,26 @@ TENSOR = 6
 
 
 @inlined_geometry
-def write_tensor(p: int, arm: Vector, inverse_mass: float, inertia: Tensor, tensor: Floats) -> None:
-    """Write the inverse mass tensor of a member: 1 / M + D^T J D, where D n = arm x n and J is `inertia` in space."""
+def tensor_of(arm: Vector, inverse_mass: float, inertia: Tensor) -> Tensor:
+    """Return the inverse mass tensor of a member: 1 / M + D^T J D, where D n = arm x n and J is `inertia` in space."""
     (x, y, z), (xx, yy, zz, xy, xz, yz) = arm, inertia
     # J times the columns of D: (0, z, -y), (-z, 0, x), (y, -x, 0)
     ay, az = yy * z - yz * y, yz * z - zz * y
     bx, by, bz = xz * x - xx * z, yz * x - xy * z, zz * x - xz * z
     cx, cy, cz = xx * y - xy * x, xy * y - yy * x, xz * y - yz * x
+    return (
+        inverse_mass + (z * ay - y * az), inverse_mass + (x * bz - z * bx), inverse_mass + (y * cx - x * cy),
+        z * by - y * bz, z * cy - y * cz, x * cz - z * cx,
+    )  # fmt: skip
+
+
+@inlined_geometry
+def write_tensor(p: int, arm: Vector, inverse_mass: float, inertia: Tensor, tensor: Floats) -> None:
+    """Write the inverse mass tensor of a member, see `tensor_of`."""
     at = TENSOR * (p & ROW)
-    tensor[at], tensor[at + 1] = inverse_mass + (z * ay - y * az), inverse_mass + (x * bz - z * bx)
-    tensor[at + 2], tensor[at + 3] = inverse_mass + (y * cx - x * cy), z * by - y * bz
-    tensor[at + 4], tensor[at + 5] = z * cy - y * cz, x * cz - z * cx
+    xx, yy, zz, xy, xz, yz = tensor_of(arm, inverse_mass, inertia)
+    tensor[at], tensor[at + 1], tensor[at + 2] = xx, yy, zz
+    tensor[at + 3], tensor[at + 4], tensor[at + 5] = xy, xz, yz
 
 
 @inlined_geometry

@@ -6,8 +6,9 @@ torque (`pdem.motion.rigid_rotation`). Members follow from the state: their velo
 middle of it, for which the orientation is turned back by half a step, so that each rank finds the same from the state
 alone.
 
-Clusters are handled in blocks, as columns (`pdem.motion.cluster_blocks`), their members one by one
-(`pdem.motion.cluster_members`). Tuples that kernels take are plain ones of their fields.
+Clusters are handled in blocks, as columns (`pdem.motion.cluster_blocks`), and so are their members in a step
+(`pdem.motion.member_blocks`); what only output needs goes one by one (`pdem.motion.cluster_members`). Tuples that
+kernels take are plain ones of their fields.
 """
 
 from __future__ import annotations
@@ -39,15 +40,13 @@ from pdem.motion.cluster_members import (
     add_work_by_arms,
     add_work_on_centres,
     count_periods,
-    place_copies,
-    place_members,
     show_members,
-    sum_loads,
     write_places,
     write_tensors_of,
 )
 from pdem.motion.integration import FINE, FixedColumns, Motion, StepColumns
 from pdem.motion.inverse_masses import write_sphere_tensor
+from pdem.motion.member_blocks import place_copies, place_members, sum_loads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,15 +229,16 @@ def write_sphere_tensors(
 
 
 def owned_members(clusters: Clusters, particles: Particles) -> Members:
-    """Return the members of all owned clusters: what is near in memory comes together.
+    """Return the members of all owned clusters: those that have as many, and then what is near in memory.
 
-    Clusters come by the rows of their first members, members in the order of the shape.
+    Clusters come by the number of their members, and then by the rows of their first ones; members in the order of the
+    shape.
     """
     rows = np.flatnonzero(particles.cluster)
     rows = rows[np.argsort(particles.id[rows])]
     sizes = clusters.shapes.sizes[clusters.shape.astype(np.int64)]
     begin = np.cumsum(sizes) - sizes
-    order = np.argsort(rows[begin], kind="stable")
+    order = np.lexsort((rows[begin], sizes))
     first = np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64)
     sphere = np.arange(len(rows)) - np.repeat(first[:-1], sizes[order])
     rows = rows[np.repeat(begin[order], sizes[order]) + sphere]
@@ -246,14 +246,16 @@ def owned_members(clusters: Clusters, particles: Particles) -> Members:
 
 
 def copied_members(clusters: Clusters, particles: Particles) -> Members:
-    """Return those members that are copies from other ranks, by cluster."""
+    """Return those members that are copies from other ranks, by cluster, those first of which few are here."""
     ghosts = slice(particles.count, particles.count + particles.ghosts)
     cluster, ids = particles.column("cluster")[ghosts], particles.column("id")[ghosts]
     copies = np.flatnonzero(cluster)
-    copies = copies[np.argsort(cluster[copies], kind="stable")]
-    numbers, first = np.unique(cluster[copies], return_index=True)
+    numbers, of_cluster, sizes = np.unique(cluster[copies], return_inverse=True, return_counts=True)
+    copies = copies[np.lexsort((of_cluster, sizes[of_cluster]))]
+    order = np.argsort(sizes, kind="stable")
     return Members(
-        clusters.rows_of(numbers).astype(np.int32), np.append(first, len(copies)).astype(np.int64),
+        clusters.rows_of(numbers[order]).astype(np.int32),
+        np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64),
         (particles.count + copies).astype(np.int32), (ids[copies] + 1 - cluster[copies]).astype(np.int32),
     )  # fmt: skip
 

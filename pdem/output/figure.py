@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def can_draw() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
 
 
 def empty_figure(width: float, height: float, otherwise: str = "") -> Figure:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.contact.pairs.acting import PairGeometry, PairSources, write_pairs
 from pdem.contact.pairs.kept_forces import kept_forces, present_forces
 from pdem.containers.clusters import CENTRE
 from pdem.motion.integration import PLACE
@@ -67,6 +68,11 @@ class ActingContacts(NamedTuple):
         """Whether each contact is one between particles (n,)."""
         return self.second >= 0
 
+    @property
+    def of_this_rank(self) -> ActingContacts:
+        """The contacts that this rank counts."""
+        return self if self.counted.all() else self.take(self.counted)
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> ActingContacts:
         """Return some of the contacts."""
         return ActingContacts._make(column[rows] for column in self)
@@ -93,17 +99,20 @@ def _pairs(system: System) -> ActingContacts:
     else:
         refresh_packed_rows(system)
         force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
-    first, second = pairs.lower[touching].astype(np.int64), pairs.higher[touching].astype(np.int64)
-    position, radius = pairs.rows_to_share(particles)[:, PLACE : PLACE + 3], particles.column("radius")
-    way = nearest_image(position[second] - position[first], system)
-    distance = lengths(way)
-    normal, reach = way / distance[:, None], radius[first] + radius[second]
-    overlap = reach - distance
-    arm = radius[first] - overlap * (radius[second] / reach)
-    to_centre = ways_to_centres(system, position)
+    rows, shape = pairs.rows_to_share(particles), system.constants.shape
+    to_centre = (
+        np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
+    )
+    source = PairSources(
+        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, shape.period,
+        system.constants.inverse_period, shape.gradient, shape.across,
+    )  # fmt: skip
+    ends, vectors = np.empty((2, len(touching)), np.int64), np.empty((4, len(touching), 3))
+    columns = PairGeometry._make((*ends, *vectors, np.empty(len(touching))))
+    write_pairs(tuple(source), tuple(columns))
+    first, second, centre, branch, point, normal, overlap = columns
     return ActingContacts(
-        first, second, np.full(len(first), NONE, np.int64), position[first] + to_centre[first],
-        way + to_centre[second] - to_centre[first], position[first] + arm[:, None] * normal, normal, force, overlap,
+        first, second, np.full(len(first), NONE, np.int64), centre, branch, point, normal, force, overlap,
         first < particles.count,
     )  # fmt: skip
 

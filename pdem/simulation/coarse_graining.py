@@ -150,7 +150,7 @@ def checked_grid(
         raise InputError(f"cells are {shown(cells)}; a case in 2D has one along z")
     if not (isinstance(width, (int, float)) and 0.0 < width < np.inf):
         raise InputError(f"width is {shown(width)}; give a positive number in m")
-    period = np.diag(edges_of(domain))
+    period = period_of(domain)
     if np.any((period > 0.0) & (high - low > period * (1.0 + 1e-9))):
         raise InputError(
             f"the grid from {shown(low.tolist())} to {shown(high.tolist())} is longer than the periodic box; what is "
@@ -159,15 +159,15 @@ def checked_grid(
     return grid_of((low, high), counts.tolist(), width, kernel, domain.dimension)
 
 
-def edges_of(domain: Domain) -> Floats:
-    """Return the edges (3, 3) of the box along its periodic axes, 0 along others [m]."""
-    return np.diag(np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0))
+def period_of(domain: Domain) -> Floats:
+    """Return the lengths (3,) of the box along its periodic axes, 0 along others [m]."""
+    return np.where(domain.periodic, np.subtract(domain.upper, domain.lower), 0.0)
 
 
 def _sums(snapshot: Snapshot, contacts: Contacts, grid: Grid, materials: int) -> Floats:
     """Return the sums (classes, cells, SUMS) of one snapshot; with 0 materials there is one class."""
     matter, actions = _matter_of(snapshot), _actions_of(contacts, split=materials > 0)
-    return field_sums(grid, edges_of(snapshot.case.domain), max(materials, 1), matter, actions)
+    return field_sums(grid, period_of(snapshot.case.domain), max(materials, 1), matter, actions)
 
 
 def _matter_of(snapshot: Snapshot) -> Matter:

@@ -48,7 +48,7 @@ def contact_columns(system: System, *, remembered: bool = False) -> tuple[Column
     `pdem.output.contact_snapshots.ContactSnapshots.write` takes; `contact_file_of` makes such a file.
     """
     contacts = acting_contacts(system)
-    mine = contacts.take(contacts.counted)
+    mine = contacts.of_this_rank
     histories = _histories(system)[:, contacts.counted]
     columns = _geometry(system, mine)
     materials = columns["first_material"], columns["second_material"]

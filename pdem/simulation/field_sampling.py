@@ -47,14 +47,12 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
     """
     matter, contacts = present or _present(system)
     actions = _actions_of(system, contacts, split=materials > 0)
-    edges = np.diag(system.constants.period)
-    return field_sums(grid, edges, max(materials, 1), matter, actions, system.exchange)
+    return field_sums(grid, system.constants.period, max(materials, 1), matter, actions, system.exchange)
 
 
 def _present(system: System) -> Present:
     """Return particles, and the contacts that this rank counts. Collective."""
-    matter, contacts = _matter_of(system), acting_contacts(system)
-    return matter, contacts.take(contacts.counted)
+    return _matter_of(system), acting_contacts(system).of_this_rank
 
 
 def _matter_of(system: System) -> Matter:

@@ -76,7 +76,7 @@ def _let_in(system: System, source: InsertionSource, taken: SpheresNear | None) 
             return step.columns
         is_free = np.ones(len(step["radius"]), np.bool_)
         if own is not None:
-            is_free = own.clear(source.shapes.spheres(step))
+            is_free = own.clear(source.shapes.spheres(step) if event is None else event.spheres)
         blocked = exchange.largest((~is_free).astype(np.int64))
         if event is not None:
             event.take(blocked == 0)
@@ -89,6 +89,8 @@ class _Event:
     ----------
     pending : (n,) int64 array
         Rows of the candidates without a place.
+    spheres : SphereGroups
+        Of the particles that `next` has returned.
     """
 
     def __init__(self, system: System, source: InsertionSource, taken: SpheresNear) -> None:
@@ -97,7 +99,10 @@ class _Event:
         self._numbers = source.candidates()
         self._radii = source.radii(self._numbers)
         self._reaches = source.reach * self._radii
-        self._columns = source.turns(self._numbers, np.zeros_like(self._numbers))
+        some = source.turns(self._numbers[:0], self._numbers[:0])
+        self._columns = {
+            name: np.zeros((len(self._numbers), *one.shape[1:]), one.dtype) for name, one in some.items()
+        }
         self._columns["position"] = np.full((len(self._numbers), 3), np.nan)
         self.pending = np.arange(len(self._numbers))
         self._tried, self._hopeless = 0, False
@@ -119,21 +124,22 @@ class _Event:
 
     def _propose(self, numbers: Indices, reaches: Floats, attempt: Indices) -> None:
         """Find the places of some attempts that are inside, and clear of what has come in at this event."""
-        shapes, source = self._source.shapes, self._source
+        source = self._source
         tried = {"radius": reaches, **source.turns(numbers, attempt), "position": np.zeros((len(numbers), 3))}
-        spheres = shapes.spheres(tried)
+        spheres = source.shapes.spheres(tried)
         tried["position"], allowed = source.inlet.places(source.seed, numbers, spheres, attempt)
         some = np.flatnonzero(allowed)
         tried = {name: column[some] for name, column in tried.items()}
-        clear = self._taken.clear(shapes.spheres(tried))
-        self._owner = self._owner[some[clear]]
+        there = spheres.of(some).about(tried["position"])
+        clear = self._taken.clear(there)
+        self._owner, self.spheres = self._owner[some[clear]], there.of(np.flatnonzero(clear))
         self._places = {name: column[clear] for name, column in tried.items()}
 
     def take(self, free: NDArray[np.bool_]) -> None:
         """Take the first free place of each candidate; `free` says which are clear of particles."""
-        rows, spheres = np.flatnonzero(free), self._source.shapes.spheres(self._places)
-        free[rows] = clear_of_walls(self._system, spheres.of(rows))
-        won = self._taken.take(spheres, free, self._owner)
+        rows = np.flatnonzero(free)
+        free[rows] = clear_of_walls(self._system, self.spheres.of(rows))
+        won = self._taken.take(self.spheres, free, self._owner)
         won = np.concatenate((won, np.full(len(self.pending) - len(won), -1)))
         found = np.flatnonzero(won >= 0)
         for name, column in self._columns.items():

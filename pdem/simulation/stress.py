@@ -129,7 +129,7 @@ def added(system: System, rows: Floats) -> Floats:
 
 def _of_contacts(system: System, contacts: ActingContacts, region: Region | None) -> tuple[Floats, Floats]:
     """Return the sum of f_i b_j (3, 3) [J], and the fabric (3, 3). Collective."""
-    mine = contacts.take(contacts.counted)
+    mine = contacts.of_this_rank
     share = np.ones(len(mine.first)) if region is None else branch_shares(system, mine, region)
     f, b, n = (share * mine.force.T), mine.branch.T, mine.normal.T
     weight = np.where(mine.is_pair, share, 0.0)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import InputError
-from pdem.output.figure import empty_figure
+from pdem.output.figure import can_draw, empty_figure
 from pdem.sweeps.calibration_result import correlation_rows, match_rows, parameter_rows, verdict
 from pdem.sweeps.report import REPORT_FILE, markdown, save_figure, shown, with_unit
 from pdem.sweeps.table import input_error_if_unwritable, write_rows
@@ -38,9 +36,7 @@ def write_calibration(done: Calibration, title: str) -> None:
     """
     done.table.write(done.folder)
     write_rows(done.folder / PARAMETER_TABLE, _table(done))
-    pictures: list[str] = []
-    with suppress(InputError):  # without matplotlib the page has no pictures
-        pictures = _pictures(done)
+    pictures = _pictures(done) if can_draw() else []
     path = done.folder / REPORT_FILE
     with input_error_if_unwritable(path):
         path.write_text("\n".join(_page(done, title, pictures)) + "\n", encoding="utf-8")

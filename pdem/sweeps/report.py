@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.errors import InputError
-from pdem.output.figure import empty_figure
+from pdem.output.figure import can_draw, empty_figure
 from pdem.sweeps.table import input_error_if_unwritable, spread
 
 if TYPE_CHECKING:
@@ -109,12 +108,9 @@ def write_report(table: Table, folder: Path, title: str, *, picture: bool = True
         If one cannot be written.
     """
     paths = [folder / REPORT_FILE]
-    if picture and table.analyses:
-        try:
-            _draw(table, folder / EFFECTS_PICTURE)
-            paths.append(folder / EFFECTS_PICTURE)
-        except InputError:  # without matplotlib the page has no picture
-            pass
+    if picture and table.analyses and can_draw():
+        _draw(table, folder / EFFECTS_PICTURE)
+        paths.append(folder / EFFECTS_PICTURE)
     with input_error_if_unwritable(paths[0]):
         paths[0].write_text(
             "\n".join(_page(table, title, has_picture=len(paths) > 1)) + "\n", encoding="utf-8"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pdem.verification import cluster_checks as checks
 from pdem.verification.cluster_heap import heap
 from pdem.verification.cluster_packing import packing
+from pdem.verification.parts import in_parts
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
@@ -54,5 +55,4 @@ def run(notebook: Notebook) -> Iterator[StudyResult]:
             findings = check.run(axes, notebook.full)
         yield Table(check.title, "exact", findings)
     if notebook.full:
-        yield heap(notebook)
-        yield packing(notebook)
+        yield from in_parts(notebook, (heap, packing))

@@ -6,6 +6,7 @@ density ~ r^-3, fraction 0.4, solid walls, 250,000 steps; five optimal levels ag
 
 from __future__ import annotations
 
+import json
 import time
 from functools import cache
 from statistics import median
@@ -17,15 +18,21 @@ from pdem.case.initial import initial_particles
 from pdem.case.model import Case
 from pdem.containers.mesh import Mesh
 from pdem.detection.cell_sizes import cell_sizes
+from pdem.output.checkpoint import read_checkpoint, write_checkpoint
+from pdem.output.provenance import provenance
 from pdem.simulation.simulation import Simulation
+from pdem.simulation.state import gather_groups, local_groups
 from pdem.verification.search_work import PUBLISHED_OVERHEAD, work_findings
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from pdem.simulation.state import Groups
     from pdem.verification.study import Notebook
 
 PUBLISHED_RATIO = 9.9
@@ -33,7 +40,7 @@ PUBLISHED_STEPS = 250_000
 COUNT, RATIO, FRACTION = 10_000, 20.0, 0.4
 _RADIUS = 1e-3
 _QUICK_STEPS = 200
-_BLOCKS = 5
+_BLOCKS, _FULL_BLOCKS = 5, 50
 _LEVELS = 5
 
 _CASE = """
@@ -120,22 +127,69 @@ def _discs() -> dict[str, NDArray[Any]]:
     return initial_particles(*cooling_case())
 
 
-def _simulation(threads: int, detection: str) -> Simulation:
+def _simulation(threads: int, detection: str, state: Groups | None = None) -> Simulation:
     case, meshes = cooling_case(detection=detection)
-    return Simulation(case, threads=threads, particles=_discs(), meshes=meshes)
+    return Simulation(
+        case, threads=threads, state=state, particles=None if state else _discs(), meshes=meshes
+    )
+
+
+class TimedRun:
+    """A run of the gas whose blocks of steps are timed; with a file it goes on from there if it was interrupted.
+
+    Parameters
+    ----------
+    detection : str
+        Text of the section of the case.
+    threads : int
+        Threads of the simulation.
+    file : path, optional
+        Where its state and times are kept after each block.
+
+    Attributes
+    ----------
+    simulation : Simulation
+        The gas.
+    seconds : list of float
+        Time per step of each block so far [s].
+    """
+
+    def __init__(self, detection: str, threads: int, file: Path | None = None) -> None:
+        self._file, self._made_by = file, json.dumps({**provenance(), "detection": detection})
+        kept = None if file is None or not file.exists() else read_checkpoint(file)
+        if kept is not None and kept.attributes["made_by"] == self._made_by:
+            self.simulation = _simulation(threads, detection, kept.groups)
+            self.seconds: list[float] = json.loads(str(kept.attributes["seconds"]))
+        else:
+            self.simulation = _simulation(threads, detection)
+            self.seconds = []
+            self.simulation.advance(_QUICK_STEPS)
+
+    def advance(self, steps: int) -> None:
+        """Take the steps of the next block."""
+        begin = time.perf_counter()
+        self.simulation.advance(steps)
+        self.seconds.append((time.perf_counter() - begin) / steps)
+        if self._file is None:
+            return
+        system = self.simulation.system
+        groups = gather_groups(system, local_groups(system))
+        assert groups is not None
+        write_checkpoint(self._file, groups, {"made_by": self._made_by, "seconds": json.dumps(self.seconds)})
 
 
 def cooling(notebook: Notebook) -> Table:
     """Return the time of a simulation with one level over that with five, and whether trajectories agree."""
     five = ", ".join(repr(float(size)) for size in levels_of(_discs()["radius"]))
-    runs = {
-        "one level": _simulation(notebook.threads, 'skin = 0.0\nmethod = "linked-cell"'),
-        "five levels": _simulation(notebook.threads, f"skin = 0.0\ncell_sizes = [{five}]"),
-        "levels of this machine": _simulation(notebook.threads, "skin = 0.0"),
-        "lists with a skin": _simulation(notebook.threads, ""),
+    detections = {
+        "one level": 'skin = 0.0\nmethod = "linked-cell"',
+        "five levels": f"skin = 0.0\ncell_sizes = [{five}]",
+        "levels of this machine": "skin = 0.0",
+        "lists with a skin": "",
     }
     steps = PUBLISHED_STEPS if notebook.full else _QUICK_STEPS * _BLOCKS
-    seconds = _alternate(runs, steps)
+    runs = alternate(detections, notebook, steps)
+    seconds = {name: median(run.seconds) for name, run in runs.items()}
     base = seconds["one level"]
     findings = [
         Finding(
@@ -151,7 +205,7 @@ def cooling(notebook: Notebook) -> Table:
     findings += [
         Finding(
             f"{name}: positions that differ from those of one level",
-            _differing_particles(runs["one level"], runs[name]),
+            _differing_particles(runs["one level"].simulation, runs[name].simulation),
             0.0,
             0.0,
         )
@@ -164,18 +218,22 @@ def cooling(notebook: Notebook) -> Table:
     return Table("Free cooling, 10,000 discs, size ratio 20", "published", findings, remark)
 
 
-def _alternate(runs: dict[str, Simulation], steps: int) -> dict[str, float]:
-    """Advance all runs by `steps` in turns; return the median time per step of each [s]."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    block = steps // _BLOCKS
-    for simulation in runs.values():
-        simulation.advance(_QUICK_STEPS)
-    for _ in range(_BLOCKS):
-        for name, simulation in runs.items():
-            start = time.perf_counter()
-            simulation.advance(block)
-            times[name].append((time.perf_counter() - start) / block)
-    return {name: median(values) for name, values in times.items()}
+def alternate(detections: Mapping[str, str], notebook: Notebook, steps: int) -> dict[str, TimedRun]:
+    """Return runs by name, `steps` later: advanced in turns, so that what else the machine does slows all of them.
+
+    Those of a full study keep their places in the folder of the notebook.
+    """
+    blocks, folder = (_FULL_BLOCKS if notebook.full else _BLOCKS), notebook.folder / "cooling"
+    runs = {
+        name: TimedRun(text, notebook.threads, folder / f"{name}.h5" if notebook.full else None)
+        for name, text in detections.items()
+    }
+    notebook.earlier += sum(sum(run.seconds) for run in runs.values()) * (steps // blocks)
+    for block in range(blocks):
+        for run in runs.values():
+            if len(run.seconds) == block:
+                run.advance(steps // blocks)
+    return runs
 
 
 def _differing_particles(one: Simulation, other: Simulation) -> int:

@@ -14,6 +14,7 @@ from pdem.verification.h2_impacts import continuity, impacts
 from pdem.verification.h2_limits import across_facets, concave
 from pdem.verification.h2_mixer import mixer
 from pdem.verification.h2_sliding import sliding, sliding_as_published
+from pdem.verification.parts import in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
     from pdem.verification.study import Notebook, Table
 
 
+PARTS = (
+    impacts, continuity, holes, sliding, sliding_as_published, concave, across_facets, on_meshes, sliding_down_meshes,
+    mixer,
+)  # fmt: skip
+"""Of the study; a new one is one entry."""
+
+
 def run(notebook: Notebook) -> Iterator[Table]:
     """Yield the tables of the study as they are done."""
-    yield impacts(notebook)
-    yield continuity(notebook)
-    yield holes(notebook)
-    yield sliding(notebook)
-    yield sliding_as_published(notebook)
-    yield concave(notebook)
-    yield across_facets(notebook)
-    yield on_meshes(notebook)
-    yield sliding_down_meshes(notebook)
-    yield from mixer(notebook)
+    yield from in_parts(notebook, PARTS)

@@ -16,6 +16,7 @@ from pdem.detection.cell_sizes import cell_sizes
 from pdem.detection.overhead import search_times
 from pdem.foundation.random import keyed_uniform, keyed_vectors
 from pdem.verification.cooling import cooling, packing
+from pdem.verification.parts import in_parts
 from pdem.verification.search_work import CODE, PUBLISHED_OVERHEAD, work_findings
 from pdem.verification.study import Finding, Table, plain_numbers
 
@@ -51,10 +52,7 @@ def run(notebook: Notebook) -> Iterator[Table]:
     yield levels_of_the_example()
     yield levels_of_this_machine()
     yield limit_of_thirty()
-    yield counted_work(notebook)
-    yield level_counts(notebook)
-    yield packing(notebook)
-    yield cooling(notebook)
+    yield from in_parts(notebook, (counted_work, level_counts, packing, cooling))
 
 
 def levels_of_the_example() -> Table:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pdem.case.findings import Finding
-from pdem.foundation.errors import InputError
 from pdem.foundation.version import VERSION
-from pdem.output.figure import empty_figure
+from pdem.output.figure import can_draw, empty_figure
 from pdem.output.run_folder import LAW_FILES
 from pdem.output.summary import counted
 
@@ -123,10 +122,7 @@ def law_files(source: str, reports: Sequence[LawReport]) -> dict[str, bytes]:
     text = "\n".join([head, *(one.markdown() for one in reports)])
     record = {"pdem": VERSION, "case": source, "laws": [one.record() for one in reports]}
     files = {page: text.encode(), numbers: json.dumps(record, indent=1).encode()}
-    try:
-        return {**files, picture: _picture(reports)}
-    except InputError:
-        return files
+    return {**files, picture: _picture(reports)} if can_draw() else files
 
 
 def _picture(reports: Sequence[LawReport]) -> bytes:

@@ -25,10 +25,7 @@ from pdem.case.model import Case
 from pdem.detection import nbs
 from pdem.detection.find_pairs import find_pairs
 from pdem.output.render import render
-from pdem.output.series import TABLE
-from pdem.output.storage import open_hdf5
-from pdem.simulation.run import run as run_to_end
-from pdem.simulation.simulation import Simulation
+from pdem.verification.gallery.bulk_runs import case_run
 from pdem.verification.study import Finding, Table
 
 if TYPE_CHECKING:
@@ -307,21 +304,20 @@ def other_methods() -> Table:
 
 def jet(notebook: Notebook) -> Table:
     """Run the jet of discs of the appendix and return the balances of momentum and energy; draw it."""
-    case = jet_case(notebook.folder / "jet", full=notebook.full)
-    simulation = Simulation(case, threads=notebook.threads)
-    before = momentum(simulation)
-    run_to_end(simulation, quiet=True, overwrite=True)
-    with open_hdf5(notebook.folder / "jet" / "series.h5", "r") as file:
-        rows = file[TABLE][:]
+    name = "jet" if notebook.full else "small_jet"
+    case = jet_case(notebook.folder / name, full=notebook.full)
+    results = case_run(notebook, name, case)
     if find_spec("pyvista") is not None:
         picture = notebook.folder / "disc_jet.png"
-        notebook.plots += render(case.output.folder, picture, view="top", size=(1200, 1100), wall_opacity=0.5)
+        notebook.plots += render(results.folder, picture, view="top", size=(1200, 1100), wall_opacity=0.5)
+    before, after = (momentum(case, results[place]) for place in (0, -1))
+    rows = results.series.rows
     remark = (
         "Frictionless, so that the boundary gives no momentum along itself; impacts of restitution "
         f"{case.interactions['disc-disc'].restitution:g}. Loads are sampled, not summed in every step."
     )
     title = f"Appendix: a jet of {rows['particles'][0]} discs meets a rigid boundary"
-    return Table(title, "predicted", jet_findings(before, momentum(simulation), rows), remark)
+    return Table(title, "predicted", jet_findings(before, after, rows), remark)
 
 
 def jet_case(folder: Path, *, full: bool = False) -> Case:
@@ -337,7 +333,7 @@ def jet_case(folder: Path, *, full: bool = False) -> Case:
     for name in ("disc_jet.toml", "boundary.vtk"):
         (folder / name).unlink(missing_ok=True)
     case = Case.read(next(iter(write_example("disc_jet", folder))))
-    case.override(f"output.folder={json.dumps(str(folder))}")
+    case.override(f"output.folder={json.dumps(str(folder / 'run'))}")
     case.override(f"output.series_every={case.time.end / _LOADS!r}")
     if not full:
         radius = case.particles[0].radius
@@ -346,13 +342,18 @@ def jet_case(folder: Path, *, full: bool = False) -> Case:
     return case
 
 
-def momentum(simulation: Simulation) -> Floats:
-    """Return the momentum of all discs of a jet, shape (3,) [kg m/s]."""
-    particles = simulation.gather()
-    assert particles is not None
-    density = simulation.case.materials["disc"].density or 0.0
-    mass = density * 4.0 / 3.0 * np.pi * particles["radius"] ** 3
-    return np.asarray(mass @ particles["velocity"])
+def momentum(case: Case, particles: Any) -> Floats:
+    """Return the momentum of all discs of a jet, shape (3,) [kg m/s].
+
+    Parameters
+    ----------
+    case : Case
+        The jet.
+    particles : object with columns ``radius`` and ``velocity``
+        All of its discs: a snapshot, or `Simulation.particles` on one rank.
+    """
+    mass = (case.materials["disc"].density or 0.0) * 4.0 / 3.0 * np.pi * particles.radius**3
+    return np.asarray(mass @ particles.velocity)
 
 
 def jet_findings(before: Floats, after: Floats, rows: NDArray[Any]) -> list[Finding]:

@@ -58,7 +58,7 @@ def test_a_job_of_many_ranks_is_killed_and_goes_on_with_fewer(tmp_path):
         assert process.poll() is None, process.stderr.read().decode()[-2000:]
         time.sleep(0.2)
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     time.sleep(5.0)  # until the launcher's helpers have ended the last rank
     stopped_at = CheckpointFolder(folders[1] / "out").latest()
     assert int(stopped_at.groups["counters"]["step"]) < 200

@@ -17,7 +17,7 @@ def energy(results):
     return {"energy": ("J", results.series["translation"][-1])}
 
 
-@pytest.mark.ranks(1, 2, timeout=300)
+@pytest.mark.ranks(2, timeout=300)
 def test_a_sweep_on_ranks_has_the_bits_of_one_alone(ranks, shared_path):
     comm, case = communicator(), pdem.Case.from_text(CLOUD)
     key, more = "domain.gravity", {"measures": {"own": energy}, "settings": SHORT}

@@ -167,7 +167,7 @@ def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, righ
     own, mass, none = run.particles, run.masses, np.zeros((0, 3))
     pushed = Matter(own.position, own.force / mass[:, None], mass, mass, np.zeros(len(mass), np.int64))
     nothing = Actions(none, none, none, np.zeros(0, np.bool_), np.zeros(0, np.int64))
-    sums = field_sums(fields.grid, side * np.eye(3), 1, pushed, nothing)[0]
+    sums = field_sums(fields.grid, side * np.ones(3), 1, pushed, nothing)[0]
     force = sums[:, MOMENTUM].reshape(*fields.density.shape, 3) / fields.cell_volume
     waves = 2.0 * np.pi * np.fft.fftfreq(count, side / count)
     waves[count // 2] = 0.0

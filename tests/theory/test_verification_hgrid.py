@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, partialmethod
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,43 @@ def test_levels_do_not_change_the_cooling() -> None:
     assert [cooling._differing_particles(runs[0], one) for one in runs] == [0, 0, 0]
     energies = runs[0].energies()
     assert abs(energies["residual"]) < 1e-3 * energies["translation"]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cool 200 discs in place of 10,000."""
+    made = partial(cooling.cooling_case, 200)
+    monkeypatch.setattr(cooling, "cooling_case", lambda detection: made(detection))
+    discs = cooling.initial_particles(*made())
+    monkeypatch.setattr(cooling, "_discs", lambda: discs)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_long_cooling_that_is_interrupted_goes_on_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stops in the second block of the second run; no block is computed twice."""
+    monkeypatch.setattr(cooling, "_FULL_BLOCKS", 3)
+    detections, blocks, advance = {"searched": "skin = 0.0", "lists": ""}, [], cooling.TimedRun.advance
+
+    def counted(run: cooling.TimedRun, steps: int, stops: int = 3) -> None:
+        if len(blocks) == stops:
+            raise KeyboardInterrupt
+        blocks.append(steps)
+        advance(run, steps)
+
+    whole = cooling.alternate(detections, Notebook(tmp_path / "whole", full=True), 90)
+    monkeypatch.setattr(cooling.TimedRun, "advance", counted)
+    with pytest.raises(KeyboardInterrupt):
+        cooling.alternate(detections, Notebook(tmp_path / "parts", full=True), 90)
+    monkeypatch.setattr(cooling.TimedRun, "advance", partialmethod(counted, stops=9))
+    notebook = Notebook(tmp_path / "parts", full=True)
+    runs = cooling.alternate(detections, notebook, 90)
+    assert blocks == [30] * 6
+    assert notebook.earlier > 0.0
+    for name in detections:
+        assert len(runs[name].seconds) == 3
+        assert cooling._differing_particles(runs[name].simulation, whole[name].simulation) == 0
 
 
 def test_findings_know_what_is_off() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pdem.verification import model_checks, models
 from pdem.verification.models import MODELS
 from pdem.verification.study import Notebook
-
-STICKY = {"friction": 0.5, "restitution": 1.0, "rolling": {"model": "spring", "friction": 0.2}}
-"""With the parts of a law that other tests have compiled."""
 
 
 def entry(name):
@@ -28,23 +23,12 @@ def findings_of(model, folder):
     return found
 
 
-def test_johnson_kendall_roberts(tmp_path):
-    model = entry("jkr")
-    findings = findings_of(replace(model, interaction={**model.interaction, **STICKY}), tmp_path)
-    assert len(findings) == 10
-    assert all(one.passed for one in findings), [one for one in findings if not one.passed]
-
-
-def test_what_is_off_is_told(tmp_path, monkeypatch):
-    """The same contacts beside the theory of a work of adhesion that is 2 % larger."""
-    monkeypatch.setattr(model_checks, "WORK", 1.02 * model_checks.WORK)
-    model = entry("jkr")
-    found = findings_of(
-        replace(model, interaction={**model.interaction, **STICKY}, checks=[model_checks.pulling]), tmp_path
-    )
-    off = [one.name for one in found if not one.passed]
-    assert "largest pull [N]" in off
-    assert "distance where it ends [m]" in off
+def test_a_model_passes_and_what_is_off_is_told(tmp_path, monkeypatch):
+    """The same sphere rolls out beside the theory of a rolling friction that is 2 % larger."""
+    model = entry("constant-torque")
+    assert all(one.passed for one in findings_of(model, tmp_path))
+    monkeypatch.setattr(model_checks, "ROLLING_FRICTION", 1.02 * model_checks.ROLLING_FRICTION)
+    assert [one.passed for one in findings_of(model, tmp_path)] == [False, False]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 
 from pdem.case.example_cases import write_example
 from pdem.detection.find_pairs import find_pairs
+from pdem.simulation.results import Results
 from pdem.simulation.run import run as run_to_end
 from pdem.simulation.simulation import Simulation
 from pdem.verification import nbs
@@ -163,10 +164,11 @@ def short_run(tmp_path_factory):
         "output.series_every=1e-9",
     )
     simulation = Simulation(case, threads=1)
-    before = nbs.momentum(simulation)
+    before = nbs.momentum(case, simulation.particles)
     run_to_end(simulation, quiet=True)
-    with nbs.open_hdf5(folder / "series.h5", "r") as file:
-        return before, nbs.momentum(simulation), file[nbs.TABLE][:]
+    results = Results(case.output.folder)
+    assert np.all(nbs.momentum(case, results[0]) == before)
+    return before, nbs.momentum(case, simulation.particles), results.series.rows
 
 
 def test_a_small_jet_keeps_what_it_should(short_run):

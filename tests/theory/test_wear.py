@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import clusters
 import numpy as np
 import pytest
 
@@ -135,6 +136,32 @@ def test_collisions_have_lost_what_the_ledger_says(tmp_path):
     (tmp_path / "out" / "collisions.csv").write_text("torn")
     with pytest.raises(CheckpointError, match="is no table of collisions"):
         read_collisions(tmp_path / "out" / "collisions.csv", found.edges[1:-1])
+
+
+@pytest.mark.parametrize("model", ["finnie", "archard"])
+def test_members_of_clusters_wear_walls_and_collide(model):
+    """A pair of spheres that falls flat, across its axis, hits with both of them: each shows 1 / (1 / M + R^2 / I)."""
+    fall = np.array([0.0, 1.0, -1.0])
+    wall = {**clusters.floor(), "wear": {"model": model, "coefficient": COEFFICIENT}}
+    run = clusters.simulate(
+        [clusters.cluster("pair", (0.0, 0.0, 1.001 * clusters.RADIUS), velocity=fall.tolist())],
+        {"pair": clusters.PAIR}, law={"friction": 0.5, "restitution": 0.5}, walls=(wall,), step=1e-6,
+        output={"folder": "unused", "collision_energies": {"lowest": 1e-12}},
+    )  # fmt: skip
+    mass, inertia = (one[0] for one in clusters.inertia_of(run))
+    run.advance(1000)
+    energies, found = run.energies(), run.collisions()
+    assert run.system.wall_contacts.count == 0
+    volume = run.nodal_forces()["floor"]["wear"] @ run.system.moving_walls.mesh.facet_areas
+    if model == "finnie":
+        shown = 1.0 / (1.0 / mass + clusters.RADIUS**2 / inertia[1, 1])
+        assert volume == pytest.approx(COEFFICIENT * 2.0 * shown * (fall @ fall) / 6.0, rel=1e-9)
+    else:
+        assert volume == pytest.approx(COEFFICIENT * energies["sliding"] / 0.5, rel=1e-12)
+    assert found.groups == ("grain-wall:steel",)
+    assert found.spectrum().sum() == 2
+    assert found.energy(loss="normal").sum() == pytest.approx(energies["normal_damping"], rel=1e-12)
+    assert found.energy(loss="tangential").sum() == pytest.approx(energies["sliding"], rel=1e-12)
 
 
 def test_narrow_sums_are_exact():

@@ -27,6 +27,8 @@ from pdem.contact.law import hertz, limits, spring_force, viscoelastic
 from pdem.containers.exchange import Alone
 from pdem.simulation.simulation import Simulation
 
+pytestmark = pytest.mark.compiles
+
 KINDS = {ast.Add: "additions", ast.Sub: "additions", ast.Mult: "multiplications", ast.Div: "divisions"}
 SPEED = MachineSpeed(
     workers=2, array_bytes=1 << 20, bandwidth=1e10, bandwidth_of_one=7e9, multiply_adds=4e10, divisions=2e9,

@@ -12,6 +12,8 @@ from pdem.benchmark.earlier_results import comparison_lines, document_of, keep, 
 from pdem.cli import main
 from pdem.foundation.errors import InputError
 
+pytestmark = pytest.mark.compiles
+
 HERE = {"pdem": "1.2.0", "cpu": "A cpu", "processor": "a-type", "processor_features": "sse2"}
 
 

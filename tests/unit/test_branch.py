@@ -12,6 +12,8 @@ from pdem.case.before_stage import changes_before, digest_before
 from pdem.foundation.errors import CaseError, InputError
 from pdem.output.digest_file import read_digests
 
+pytestmark = pytest.mark.compiles
+
 LID = {
     "name": "lid", "shape": "box", "lower": [-0.003, -0.003, 0.0135], "upper": [0.003, 0.003, 0.0145],
     "material": "steel", "stage": "turning",

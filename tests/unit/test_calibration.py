@@ -18,6 +18,8 @@ from pdem.foundation.errors import CaseError, InputError
 from pdem.sweeps.least_squares import covariance_of, minimise
 from pdem.sweeps.sections import CalibrationPlan, plan_of_document
 
+pytestmark = pytest.mark.compiles
+
 FRICTION, RESTITUTION = "interactions.grain-grain.friction", "interactions.grain-grain.restitution"
 FALL = (
     "particles=[{material='grain', radius=0.01, positions=[[0, 0, 0.01001]], velocity=[2, 0, -0.5]}]", "time.end=0.004",

@@ -16,6 +16,8 @@ from pdem.motion.integration import PACKED, SPEED, STILL
 from pdem.simulation.phases import Phases
 from pdem.simulation.step import migrate_and_rebuild_lists
 
+pytestmark = pytest.mark.compiles
+
 KICKED = ("velocity", "angular_velocity")
 
 

@@ -187,17 +187,26 @@ def test_the_normal_force_of_the_documentation(tmp_path):
     assert stiffness == pytest.approx(1e4 * (1.0 + 10.0 * 0.01))
 
 
+UPRIGHT = {"law": "python:upright.py:held_upright", "k": 1e-9, "friction": 0.0, "restitution": 0.5}
+CLAY = {"law": "python:clay.py:clay", "k1": 1e3, "k2": 4e3, "friction": 0.3, "restitution": 1.0}
+
+
+def on_plate(folder, grain, **options):
+    """Return a run of a grain on a plate, which it meets by one of two laws; both are compiled as one."""
+    write(folder, EXAMPLES[1], "upright.py")
+    write(folder, EXAMPLES[3], "clay.py")
+    return simulate(
+        folder, grain, law=UPRIGHT, interactions={"clay-clay": CLAY, "clay-steel": CLAY}, walls=({"mesh": quad()},),
+        materials={"grain": GRAIN, "clay": GRAIN, "steel": {}}, lower=(-1,) * 3, upper=(1,) * 3, **options,
+    )  # fmt: skip
+
+
 def test_a_torque_with_a_memory_of_its_own(tmp_path):
     """A sphere on a plate oscillates with sqrt(k / I) about the contact, without friction about its centre."""
-    write(tmp_path, EXAMPLES[1])
-    radius, k = 1e-3, 1e-9
+    radius, k = 1e-3, UPRIGHT["k"]
     inertia = 0.4 * GRAIN["density"] * 4.0 / 3.0 * math.pi * radius**5
-    law = {"law": "python:laws.py:held_upright", "k": k, "friction": 0.0, "restitution": 0.5}
     grain = Grains([[0.0, 0.0, radius - 1e-7]], radius, (0.0,) * 3, (1.0, 0.0, 0.0))
-    run = simulate(
-        tmp_path, grain, law=law, walls=({"mesh": quad()},), step=2e-6, gravity=(0.0, 0.0, -9.81), lower=(-1,) * 3,
-        upper=(1,) * 3,
-    )  # fmt: skip
+    run = on_plate(tmp_path, grain, step=2e-6, gravity=(0.0, 0.0, -9.81))
     quarter = 0.5 * math.pi * math.sqrt(inertia / k)
     run.advance(round(quarter / 2e-6))
     assert abs(run.gather()["angular_velocity"][0, 0]) < 5e-3
@@ -209,15 +218,11 @@ def test_a_torque_with_a_memory_of_its_own(tmp_path):
 
 def test_a_normal_force_with_a_memory_rebounds_by_its_stiffnesses(tmp_path):
     """From a plate, by sqrt(k1 / k2), with what is lost in the ledger; pressed again less deep it is elastic."""
-    write(tmp_path, EXAMPLES[3])
-    radius, k1, k2, speed = 1e-3, 1e3, 4e3, 0.1
+    radius, k1, k2, speed = 1e-3, CLAY["k1"], CLAY["k2"], 0.1
     mass = GRAIN["density"] * 4.0 / 3.0 * math.pi * radius**3
-    law = {"law": "python:laws.py:clay", "k1": k1, "k2": k2, "friction": 0.3, "restitution": 1.0}
     deepest = speed * math.sqrt(mass / k1)
-    grain = Grains([[0.0, 0.0, radius]], radius, (0.0, 0.0, -speed))
-    run = simulate(
-        tmp_path, grain, law=law, walls=({"mesh": quad()},), step=1e-7, lower=(-1,) * 3, upper=(1,) * 3
-    )
+    grain = Grains([[0.0, 0.0, radius]], radius, (0.0, 0.0, -speed), material="clay")
+    run = on_plate(tmp_path, grain, step=1e-7)
     run.advance(round(0.5 * math.pi * deepest / speed / 1e-7) + 10)
     remembered = state_of(run)["wall_contacts"]["normal_history_most"]
     np.testing.assert_allclose(remembered, deepest, rtol=1e-4)

@@ -28,12 +28,20 @@ def test_there_are_examples() -> None:
     assert set(example_names()) >= {"bouncing_sphere", "disc_jet", "hopper", "sliding_sphere", "two_spheres"}
 
 
+def with_fewer_particles(case: Case) -> Case:
+    """Return a case in which groups of more than 5,000 particles have a tenth of them, which is placed sooner."""
+    for number, group in enumerate(case.particles):
+        if (count := getattr(group.fill, "count", None) or 0) > 5_000:
+            case.override(f"particles[{number}].fill.count={count // 10}")
+    return case
+
+
 @pytest.mark.parametrize("name", example_names())
 def test_every_example_passes_its_checks(name: str, tmp_path: Path) -> None:
     files = write_example(name, tmp_path / "deep" / "folder")
     assert all(files.values())
     paths = list(files)
-    case = Case.read(paths[0])
+    case = with_fewer_particles(Case.read(paths[0]))
     meshes = read_walls(case)
     particles = initial_particles(case, meshes)
     findings = preflight(case, particles, meshes)

@@ -18,6 +18,8 @@ from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.simulation.run import run
 
+pytestmark = pytest.mark.compiles
+
 PLANTED, GRAIN = 333, 60
 
 
@@ -125,6 +127,7 @@ def test_a_run_that_begins_with_another_state_differs_where_it_begins(made, tmp_
     assert (found.entry.number, found.entry.column) == (GRAIN, "velocity_z")
 
 
+@pytest.mark.slow  # a law without accounts of energies, which no other test compiles
 def test_runs_whose_contacts_remember_other_things(made):
     """States without accounts of energies have other digests from the begin; the motion is the same for long."""
     other = made("output.energies=false", "interactions.grain-steel.friction=0.3")

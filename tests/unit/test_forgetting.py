@@ -14,6 +14,8 @@ from pdem.case.initial import initial_particles
 from pdem.foundation.errors import CaseError, InputError
 from pdem.particles.perturbed_radii import radius_factors
 
+pytestmark = pytest.mark.compiles
+
 
 def gas(folder, count=4, speed=1.0):
     """Return a case of elastic spheres in a periodic box, `count` along each axis."""

@@ -8,6 +8,7 @@ import tomli_w
 from clusters import RADIUS, ROD, cluster, document, floor, simulate
 from scipy.spatial.transform import Rotation
 
+import cases
 import pdem
 from pdem.foundation.errors import CaseError, InputError
 
@@ -62,7 +63,7 @@ def test_members_have_to_be_clear_and_not_balls_about_clusters():
     run.advance(20)
 
 
-def test_bad_shapes_are_named():
+def test_bad_shapes_are_named(tmp_path):
     run = rods()
     with pytest.raises(InputError, match="shape 'rot' is none of the case: rod; did you mean 'rod'"):
         run.insert([[0.0, 0.1, 0.1]], size(run), "grain", shape="rot")
@@ -72,7 +73,7 @@ def test_bad_shapes_are_named():
         run.insert([[0.0, 0.1, 0.1]], RADIUS, "grain", shape="rod", orientation=[0.0] * 4)
     with pytest.raises(InputError, match=r"orientation must be numbers of shape \(n, 4\) with n = 1"):
         run.insert([[0.0, 0.1, 0.1]], RADIUS, "grain", shape="rod", orientation=[1.0, 0.0, 0.0])
-    spheres = simulate([{"material": "grain", "radius": RADIUS, "positions": [[0.0, 0.0, 0.05]]}], {})
+    spheres = cases.simulate(tmp_path, cases.Grains([0.0, 0.0, 0.05], RADIUS))
     with pytest.raises(InputError, match="no particles of the case have a shape"):
         spheres.insert([[0.0, 0.1, 0.1]], RADIUS, "grain", shape="rod")
 

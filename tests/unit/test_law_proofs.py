@@ -354,6 +354,7 @@ def test_a_run_is_refused_unless_the_law_is_right_or_nobody_asks(tmp_path):
     assert (tmp_path / "out/laws.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_sticking_contacts_with_a_memory_pass_and_rebound_as_the_theory_says(tmp_path):
     """Without damping e = sqrt(1 - (v_s / v)^2); damped it is less, and slow impacts stick."""
     case = make_case(

@@ -16,6 +16,8 @@ from pdem.output.checkpoint_folder import CheckpointFolder
 from pdem.output.compare import compare
 from pdem.replays.blow_up import HISTORY_FILE
 
+pytestmark = pytest.mark.compiles
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):

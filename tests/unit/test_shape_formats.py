@@ -29,6 +29,19 @@ def numpy_text(table, **options):
     return text.getvalue()
 
 
+def vtk_text(table):
+    """Return points with radii as multisphere writes them."""
+    count = len(table)
+    points = "".join(" ".join(map(str, row[:3].tolist())) + "\n" for row in table)
+    cells = "".join(f"1 {number}\n" for number in range(count))
+    radii = "".join(f"{radius}\n" for radius in table[:, 3].tolist())
+    return (
+        f"# vtk DataFile Version 3.0\nsphere centres\nASCII\nDATASET POLYDATA\nPOINTS {count} float\n{points}"
+        f"VERTICES {count} {2 * count}\n{cells}POINT_DATA {count}\nSCALARS radius float 1\n"
+        f"LOOKUP_TABLE default\n{radii}"
+    )
+
+
 def kratos_text(table, digits=6):
     """Return a cluster as the mesh converter of Kratos writes it: a stream of C++, names, blank lines, moments."""
     solid = union_of_spheres(table[:, :3], table[:, 3])
@@ -56,6 +69,7 @@ FILES = {
     "kratos.clu": lambda: kratos_text(centred(GRAIN), 12),
     "liggghts.txt": lambda: "".join("  ".join(f"{value:.12g}" for value in row) + "\n" for row in GRAIN),
     "multisphere.csv": lambda: numpy_text(GRAIN, header="x,y,z,radius", comments=""),
+    "multisphere.vtk": lambda: vtk_text(GRAIN),
     "clump_python.txt": lambda: numpy_text(GRAIN),
     "clump_matlab.txt": lambda: "\r\n".join(",".join(f"{value:.15g}" for value in row) for row in GRAIN),
     "yade.txt": lambda: "#format x_y_z_r_matId\n" + "".join("\t".join(map(str, (*row, 0))) + "\n" for row in GRAIN),

@@ -11,6 +11,23 @@ from pdem.containers.solid import Solid
 from pdem.containers.sphere_lists import read_spheres, require_possible
 from pdem.foundation.errors import InputError
 
+VTK = """# vtk DataFile Version 3.0
+spheres
+ASCII
+DATASET POLYDATA
+POINTS 2 float
+0.0 0.0 0.0
+1.0 0.0 0.0
+VERTICES 2 4
+1 0
+1 1
+POINT_DATA 2
+SCALARS radius float 1
+LOOKUP_TABLE default
+1.0
+2.0
+"""
+
 CLUSTER = """//
 //   Cluster Name: "two"
 Name
@@ -84,6 +101,12 @@ def test_a_cluster_of_kratos(tmp_path):
         ("a.txt", "0 nan 0 1\n", "line 1: a sphere at 0, nan, 0 of radius 1"),
         ("a.csv", "x,y,r\n0,0,1\n", "line 1: the names of columns are x, y, r; x, y, z and r"),
         ("a.csv", "x,y,z,r,radius\n0,0,0,1,1\n", "line 1: the names of columns are x, y, z, r, radius"),
+        ("a.vtk", "0 0 0 1\n", "cannot be read as spheres: is no legacy VTK file of PolyData"),
+        ("a.vtk", VTK.split("POINT_DATA")[0], "it has no radius for each of its points"),
+        ("a.vtk", VTK.replace("radius", "mass"), "it has no radius for each of its points"),
+        ("a.vtk", VTK.replace("\n2.0\n", "\n"), "it breaks off: 1 of 2 numbers are missing"),
+        ("a.vtk", VTK.replace("2.0", "-2.0"), "sphere 2: a sphere at 1, 0, 0 of radius -2; numbers must be finite"),
+        ("a.vtk", VTK.replace("POINT_DATA", "CELL_DATA"), "is no number for each point"),
         ("a.clu", "0 0 0 1\n", "needs one part from Begin centers_and_radii"),
         ("a.clu", CLUSTER.replace("End centers_and_radii", ""), "needs one part from Begin"),
         ("a.clu", CLUSTER.replace("7.0685", "-7"), "Volume must be positive, and is -7"),
@@ -98,6 +121,14 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, name, text, message):
     assert name in str(caught.value)
 
 
+def test_radii_may_stand_in_a_field_beside_others(tmp_path):
+    head, _ = VTK.split("SCALARS")
+    text = head + "FIELD FieldData 2\nmass 1 2 double\n5 6\nradius 1 2 double\n1 2\n"
+    assert [row[3] for row in spheres_of(tmp_path, text, "a.vtk")] == [1.0, 2.0]
+    more = VTK.replace("SCALARS", "SCALARS mass double\nLOOKUP_TABLE default\n5 6\nSCALARS")
+    assert [row[3] for row in spheres_of(tmp_path, more, "a.vtk")] == [1.0, 2.0]
+
+
 def test_a_file_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"none.txt: cannot be read: No such file"):
         read_spheres(tmp_path / "none.txt")
@@ -107,7 +138,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 
 @settings(max_examples=200)
-@given(st.text(max_size=80), st.sampled_from(["a.txt", "a.clu"]))
+@given(st.text(max_size=80), st.sampled_from(["a.txt", "a.clu", "a.vtk"]))
 def test_no_text_does_more_than_an_error(tmp_path_factory, text, name):
     file = tmp_path_factory.mktemp("fuzz") / name
     file.write_text(text, encoding="utf-8", errors="replace")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import f_oneway, kstest
 
+from pdem.foundation.errors import InputError
 from pdem.sweeps.effects import analysed
 from pdem.sweeps.report import summary, write_report
 from pdem.sweeps.table import Row, Table, spread
@@ -128,3 +129,12 @@ def test_tables_and_report_hold_all(tmp_path):
     assert "step 5: it blew up more" in page
     assert [path.name for path in paths] == ["report.md", "effects.png"]
     assert "12 runs: 11 finished, 1 failed" in summary(found)
+    (tmp_path / "effects.png").unlink()
+    (tmp_path / "effects.png").mkdir()
+    with pytest.raises(InputError, match=r"effects.png: cannot be written"):
+        write_report(found, tmp_path, "A sweep")
+
+
+def test_a_report_needs_no_plots(tmp_path, monkeypatch):
+    monkeypatch.setattr("pdem.sweeps.report.can_draw", lambda: False)
+    assert [path.name for path in write_report(table(), tmp_path, "A sweep")] == ["report.md"]

@@ -22,6 +22,8 @@ from pdem.foundation.errors import CaseError, InputError, Interrupted
 from pdem.output.digest_file import read_digests
 from pdem.simulation.simulation import Simulation
 
+pytestmark = pytest.mark.compiles
+
 FRICTION = "interactions.grain-grain.friction"
 GRAVITY = "domain.gravity"
 SHORT = ("time.end=0.001", "output.checkpoint_every=2e-4", "particles.0.velocity=[0.5, 0.0, -0.5]")

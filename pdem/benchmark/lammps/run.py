@@ -31,6 +31,8 @@ POLYDISPERSE = 1.5
 TRIAL = 1.5e7
 """Particle-steps of one trial, in `FEWEST` to `MOST` steps."""
 FEWEST, MOST = 100, 400
+TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS = 6e6, 40
+"""The same where spheres are in rigid clusters, whose steps take LAMMPS several times as long."""
 _SETTLING = 20
 
 
@@ -123,7 +125,10 @@ class LammpsRun:
         """Return the rate with some settings by core time, which other programs disturb least."""
         before, count = self.settings, self.problem.count
         self.settings = settings
-        steps = int(min(max(TRIAL / count, FEWEST), MOST))
+        trial, fewest = (
+            (TRIAL_OF_CLUSTERS, FEWEST_OF_CLUSTERS) if self.problem.has_clusters else (TRIAL, FEWEST)
+        )
+        steps = int(min(max(trial / count, fewest), MOST))
         self.begin(_SETTLING)
         rate = self.tried[str(settings)] = count * steps / self.run(steps)[1]
         self.settings = before

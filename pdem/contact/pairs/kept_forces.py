@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.contact.law.dissipation import ENDED
+from pdem.contact.pairs.acting import gather_forces
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of
 from pdem.contact.pairs.contacts import PairContacts
-from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
 from pdem.containers.particles import Particles
 from pdem.detection.id_table import indexed
 from pdem.detection.neighbours import NearPairs
@@ -57,10 +57,10 @@ def kept_forces(pairs: PairContacts, particles: Particles, candidates: NDArray[n
 
     They are those of the last evaluation, for which `keep_forces` was called before.
     """
-    index, stored = pairs.kernel_candidates(particles).force_index[candidates], pairs.storage.forces.forces
-    rows = stored[: len(stored) // FORCE_ROW * FORCE_ROW].reshape(-1, FORCE_ROW)
-    forces: Floats = rows[index, FORCE_J : FORCE_J + 3]
-    return np.where((index > 0)[:, None], forces, 0.0)
+    forces = np.empty((len(candidates), 3))
+    index = pairs.kernel_candidates(particles).force_index
+    gather_forces(candidates, index, pairs.storage.forces.forces, forces)
+    return forces
 
 
 def present_forces(

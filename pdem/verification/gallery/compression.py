@@ -20,8 +20,12 @@ MODULUS, PRESSURE = 1e8, 2e3
 QUICK, FULL = 400, 4000
 """Numbers of spheres."""
 
-STEPS, LOOKS = 200, 90
-"""Steps between two looks, and how many there are."""
+STEPS, FULL_STEPS, LOOKS = 400, 800, 90
+"""Steps between two looks, of a small and of a large packing, and how many looks there are.
+
+Without friction packings come to rest slowly: after a quarter of these steps 4,000 spheres have 1.93 kPa and are 0.006
+looser.
+"""
 
 _CASE = """
 [time]
@@ -48,7 +52,7 @@ fill = {{arrangement = "packed", count = {count}, seed = 2}}
 
 def run(notebook: Notebook) -> Iterator[Table]:
     """Yield volume fraction and contacts of packings under pressure."""
-    count, findings = FULL if notebook.full else QUICK, []
+    count, right, findings = *((FULL, 0.02) if notebook.full else (QUICK, 0.05)), []
     expected = {0.0: (0.64, 0.012, 6.0, 0.35), 0.5: (0.585, 0.025, 4.5, 0.5)}
     with notebook.plot("fraction") as axes:
         for friction, (fraction, near, contacts, about) in expected.items():
@@ -56,9 +60,9 @@ def run(notebook: Notebook) -> Iterator[Table]:
             axes.semilogy(fractions, pressures, label=f"friction {friction:g}")
             name = f"friction {friction:g}"
             findings += [
-                Finding(f"{name}: pressure [Pa]", pressures[-1], PRESSURE, 0.02),
-                Finding(f"{name}: volume fraction", fractions[-1], fraction, margin=near),
-                Finding(f"{name}: contacts, without rattlers", coordination, contacts, margin=about),
+                Finding(f"{name}: pressure [Pa]", pressures[-1], PRESSURE, right),
+                Finding(f"{name}: volume fraction", fractions[-1], fraction, 0.0, margin=near),
+                Finding(f"{name}: contacts, without rattlers", coordination, contacts, 0.0, margin=about),
             ]
         axes.set(xlabel="volume fraction", ylabel="pressure [Pa]")
         axes.legend()
@@ -78,7 +82,7 @@ def compressed(friction: float, count: int, threads: int | None) -> tuple[list[f
     simulation = Simulation(Case.from_text(text), threads=threads)
     fractions, pressures = [], []
     for _ in range(LOOKS):
-        simulation.advance(STEPS)
+        simulation.advance(FULL_STEPS if count == FULL else STEPS)
         stress = simulation.stress()
         fractions.append(box_values(simulation.system)["solid_fraction"])
         pressures.append(stress.pressure)

@@ -1,0 +1,125 @@
+"""Kernels that write contacts between particles as they act: where, along which branch, with which force."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
+from pdem.containers.box_shape import UPRIGHT
+from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernels import prange, uncounted_kernel
+from pdem.motion.integration import PACKED, PLACE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.foundation.vectors import Vector
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+class PairGeometry(NamedTuple):
+    """Columns of contacts between particles, see `pdem.simulation.acting_contacts.ActingContacts`."""
+
+    first: Integers
+    second: Integers
+    centre: Floats
+    branch: Floats
+    point: Floats
+    normal: Floats
+    overlap: Floats
+
+
+class PairSources(NamedTuple):
+    """What these follow from.
+
+    Attributes
+    ----------
+    candidate, lower, higher : int32 arrays
+        Candidate of each contact, and rows of the particles of candidates.
+    packed : array
+        Packed rows.
+    radius : array
+        Of particles [m].
+    to_centre : (n, 3) array
+        Way from each particle to the centre of its body; (0, 3) where they are the same [m].
+    period, inverse : (3,) arrays
+        Of the box, 0 of axes that are not periodic [m, 1/m].
+    gradient : int
+        See `pdem.containers.box_shape.BoxShape`.
+    across : (3,) array
+        Likewise [m].
+    """
+
+    candidate: NDArray[np.int32]
+    lower: NDArray[np.int32]
+    higher: NDArray[np.int32]
+    packed: Floats
+    radius: Floats
+    to_centre: Floats
+    period: Floats
+    inverse: Floats
+    gradient: int
+    across: Floats
+
+
+@inlined_geometry
+def nearest(x: float, y: float, z: float, box: PairSources) -> Vector:
+    """Return the shortest of the ways between all images of two places: that of `BoxShape.nearest`."""
+    if box.gradient != UPRIGHT:
+        along = x if box.gradient == 0 else (y if box.gradient == 1 else z)
+        turns = np.rint(along / box.period[box.gradient])
+        x, y, z = x - turns * box.across[0], y - turns * box.across[1], z - turns * box.across[2]
+    return (
+        x - box.period[0] * np.rint(x * box.inverse[0]), y - box.period[1] * np.rint(y * box.inverse[1]),
+        z - box.period[2] * np.rint(z * box.inverse[2]),
+    )  # fmt: skip
+
+
+@inlined_geometry
+def write_pair(c: int, source: PairSources, to: PairGeometry) -> None:
+    """Write the columns of one contact."""
+    candidate = source.candidate[c]
+    i, j = source.lower[candidate], source.higher[candidate]
+    here, there, packed = PACKED * i + PLACE, PACKED * j + PLACE, source.packed
+    way = nearest(
+        packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2],
+        source,
+    )  # fmt: skip
+    distance = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+    reach = source.radius[i] + source.radius[j]
+    overlap = reach - distance
+    arm = source.radius[i] - overlap * (source.radius[j] / reach)
+    to.first[c], to.second[c], to.overlap[c] = i, j, overlap
+    for axis in range(3):
+        normal = way[axis] / distance
+        to.normal[c, axis], to.point[c, axis] = normal, packed[here + axis] + arm * normal
+        to.centre[c, axis], to.branch[c, axis] = packed[here + axis], way[axis]
+        if len(source.to_centre) > 0:
+            to.centre[c, axis] += source.to_centre[i, axis]
+            to.branch[c, axis] = way[axis] + source.to_centre[j, axis] - source.to_centre[i, axis]
+
+
+@uncounted_kernel
+def write_pairs(
+    source: PairSources,
+    to: PairGeometry,
+) -> None:
+    """Write the columns of all contacts between particles."""
+    for c in prange(len(source[0])):
+        write_pair(c, PairSources(*source), PairGeometry(*to))
+
+
+@uncounted_kernel
+def gather_forces(
+    candidate: NDArray[np.int32], index: NDArray[np.int32], stored: Floats, forces: Floats
+) -> None:
+    """Write the forces (n, 3) on the higher particles of candidates, 0 where they do not touch."""
+    for c in prange(len(candidate)):
+        row = index[candidate[c]]
+        for axis in range(3):
+            forces[c, axis] = stored[FORCE_ROW * row + FORCE_J + axis] if row > 0 else 0.0
