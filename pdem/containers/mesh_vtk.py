@@ -94,7 +94,7 @@ def read_radii(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         elif name == "SCALARS" and len(words) > 2:
             radius = file.scalars(words, len(points) if of_points else -1)
         elif name == "FIELD" and len(words) > 2:
-            radius = file.field(int(words[2]), of_points)
+            radius = file.skip_field(int(words[2]), _RADII if of_points else ())
         else:
             raise ValueError(f"{' '.join(words)[:40]!r} is no part of points with radii")
     if radius is None or len(radius) != len(points):
@@ -172,10 +172,6 @@ class _File:
             self.line()
         values = self.numbers(count, words[2]).astype(np.float64)
         return values if words[1].lower() in _RADII else None
-
-    def field(self, arrays: int, of_points: bool) -> NDArray[np.float64] | None:
-        """Return the radii among the arrays of a field, if it is one of points and has them."""
-        return self.skip_field(arrays, _RADII if of_points else ())
 
     def skip_field(self, arrays: int, wanted: tuple[str, ...] = ()) -> NDArray[np.float64] | None:
         """Pass over the arrays of a field; return the last one that has one of the wanted names."""

@@ -10,7 +10,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdem.continuum.spreading import NODE, NODES, ROW, Items, image_at, parts_of, spreading_kernel, weight_of
+from pdem.continuum.spreading import (
+    NODE,
+    NODES,
+    ROW,
+    Items,
+    image_at,
+    parts_of,
+    place_of,
+    spreading_kernel,
+    weight_of,
+)
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.simd.places import offset
@@ -169,11 +179,7 @@ def gaussian_kernel(nodes: int) -> Any:
         p: int, items: Items, grid: Spreading, stride: int, room: Floats, bounds: Integers, sums: Integers
     ) -> None:
         """Share an item with all of its images, part after part."""
-        lower, inverse, begin = grid.lower, grid.inverse, items.begin
-        x, y, z = (
-            (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
-            (begin[p, 2] - lower[2]) * inverse[2],
-        )  # fmt: skip
+        (x, y, z), inverse = place_of(p, items, grid), grid.inverse
         if nodes == 1:
             spread_part(nodes, p, ((x, y, z), (0.0, 0.0, 0.0), 1.0), items, grid, stride, room, bounds, sums)
             return

@@ -9,7 +9,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pdem.continuum.spreading import NODE, NODES, ROW, Items, image_at, parts_of, spreading_kernel, weight_of
+from pdem.continuum.spreading import (
+    NODE,
+    NODES,
+    ROW,
+    Items,
+    image_at,
+    parts_of,
+    place_of,
+    spreading_kernel,
+    weight_of,
+)
 from pdem.foundation.kernels import inlined
 from pdem.simd.places import offset
 from pdem.simd.shares import line_adder
@@ -170,11 +180,7 @@ def spread_item(
     p: int, items: Items, grid: Lattice, stride: int, room: Floats, bounds: Integers, sums: Integers
 ) -> None:
     """Share an item with all of its images: where it is a point at once, else node after node of its way."""
-    lower, inverse, begin = grid.lower, grid.inverse, items.begin
-    x, y, z = (
-        (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
-        (begin[p, 2] - lower[2]) * inverse[2],
-    )  # fmt: skip
+    (x, y, z), inverse = place_of(p, items, grid), grid.inverse
     place, target = ROW * p, items.target[p]
     if len(items.way) == 0:
         spread_images((x, y, z), (place, target, 1.0), grid, stride, items.values, room, sums)

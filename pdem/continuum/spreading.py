@@ -64,6 +64,16 @@ class Items(NamedTuple):
 
 
 @inlined
+def place_of(p: int, items: Items, grid: Any) -> Vector:
+    """Return where an item begins, in units of cells of a grid with `lower` and `inverse`."""
+    lower, inverse, begin = grid.lower, grid.inverse, items.begin
+    return (
+        (begin[p, 0] - lower[0]) * inverse[0], (begin[p, 1] - lower[1]) * inverse[1],
+        (begin[p, 2] - lower[2]) * inverse[2],
+    )  # fmt: skip
+
+
+@inlined
 def parts_of(way: Vector, width: float) -> int:
     """Return into how many parts a way is divided."""
     length = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])

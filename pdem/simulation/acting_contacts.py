@@ -99,13 +99,13 @@ def _pairs(system: System) -> ActingContacts:
     else:
         refresh_packed_rows(system)
         force = present_forces(pairs, particles, system.box, contact_parameters(system, 0.0))
-    rows, shape = pairs.rows_to_share(particles), system.constants.shape
+    rows, box = pairs.rows_to_share(particles), system.moving_box
     to_centre = (
         np.zeros((0, 3)) if system.clusters is None else ways_to_centres(system, rows[:, PLACE : PLACE + 3])
     )
     source = PairSources(
-        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, shape.period,
-        system.constants.inverse_period, shape.gradient, shape.across,
+        touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, *system.box,
+        None if box is None else box.images(system.step),
     )  # fmt: skip
     ends, vectors = np.empty((2, len(touching)), np.int64), np.empty((4, len(touching), 3))
     columns = PairGeometry._make((*ends, *vectors, np.empty(len(touching))))
@@ -142,13 +142,10 @@ def ways_to_centres(system: System, position: Floats) -> Floats:
         member = np.flatnonzero(cluster)
         rows = table.rows_of(cluster[member])
         centre = table.states[rows, CENTRE : CENTRE + 3]
-        way[member] = np.where(rows[:, None] >= 0, nearest_image(centre - position[member], system), 0.0)
+        way[member] = np.where(
+            rows[:, None] >= 0, system.constants.shape.nearest(centre - position[member]), 0.0
+        )
     return way
-
-
-def nearest_image(way: Floats, system: System) -> Floats:
-    """Return the shortest of the ways (n, 3) between all periodic images of two places [m]."""
-    return system.constants.shape.nearest(way)
 
 
 def refresh_packed_rows(system: System) -> None:
@@ -164,9 +161,3 @@ def refresh_packed_rows(system: System) -> None:
         system.exchange.finish_update()
     system.exchange.begin_update(rows)
     system.exchange.finish_update()
-
-
-def lengths(vectors: Floats) -> Floats:
-    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
-    found: Floats = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
-    return found

@@ -11,7 +11,7 @@ from pdem.contact.law.contact_law import AGE
 from pdem.contact.law.elastic import elastic_energies, elastic_state
 from pdem.output.contact_snapshots import AGE_OF_CONTACT, ENDS, LOST, STORED, contact_fields
 from pdem.output.history_columns import columns_of
-from pdem.simulation.acting_contacts import acting_contacts, lengths
+from pdem.simulation.acting_contacts import acting_contacts
 from pdem.simulation.energy import LOST_TERMS, STORED_TERMS
 from pdem.simulation.wall_output import measured_walls
 
@@ -104,9 +104,15 @@ def _geometry(system: System, contacts: ActingContacts) -> Columns:
         "first_material": material[contacts.first],
         "second_material": np.where(pair, material[second], of_walls[contacts.wall]),
         "point": contacts.point, "normal": normal, "force": force, "normal_force": push,
-        "tangential_force": lengths(force - push[:, None] * normal), "overlap": contacts.overlap,
+        "tangential_force": _lengths(force - push[:, None] * normal), "overlap": contacts.overlap,
         ENDS: np.stack((contacts.centre, contacts.centre + contacts.branch), axis=1),
     }  # fmt: skip
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lengths (n,) of vectors (n, 3): the same bits whatever others there are."""
+    found: NDArray[np.float64] = np.sqrt(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)
+    return found
 
 
 def _energies(

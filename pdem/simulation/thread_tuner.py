@@ -73,9 +73,9 @@ class ThreadTuner:
         """Parts in which loops are to be divided: enough for the next larger number, which may be tried."""
         return self.choices[min(self._index + 1, len(self.choices) - 1)]
 
-    def start(self, step: int, spent: float = 0.0) -> None:
-        """Begin to count at a step, with a time that has been spent before [s]."""
-        self._last = step, spent
+    def start(self, step: int) -> None:
+        """Begin to count at a step, that of a restart."""
+        self._last = step, 0.0
         self.next_look = step + FIRST_TRIAL if len(self.choices) > 1 else sys.maxsize
 
     @property

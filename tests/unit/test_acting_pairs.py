@@ -8,11 +8,23 @@ import pytest
 from pdem.contact.pairs.acting import PairGeometry, PairSources, gather_forces, write_pairs
 from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
 from pdem.containers.box_shape import BoxShape
+from pdem.foundation import box_images as rows
 from pdem.motion.integration import PACKED, PLACE
 
 UPRIGHT = BoxShape.upright(np.zeros(3), np.array([1.0, 1.0, 0.0]))
 LEANING = BoxShape(np.zeros(3), np.ones(3), 1, 0, np.array([0.3, 1.0, 0.0]))
 MANY, COUNT = 60, 300
+
+
+def images_of(shape, inverse):
+    """Return a box that leans as kernels take it, None for one that does not."""
+    if not shape.leans:
+        return None
+    images, gradient = np.zeros((rows.ROWS, 3)), np.arange(3) == shape.gradient
+    images[rows.ACROSS], images[rows.ALONG] = shape.across, np.where(gradient, inverse, 0.0)
+    images[rows.PERIOD] = np.where(gradient, 0.0, shape.period)
+    images[rows.FREQUENCY] = np.where(gradient, 0.0, inverse)
+    return images
 
 
 @pytest.mark.parametrize("shape", [UPRIGHT, LEANING])
@@ -26,8 +38,8 @@ def test_geometry_is_that_of_the_nearest_image(shape, clusters):
     to_centre = rng.normal(size=(MANY if clusters else 0, 3))
     inverse = np.divide(1.0, shape.period, out=np.zeros(3), where=shape.period > 0.0)
     source = PairSources(
-        candidate, lower, higher, packed.reshape(-1), radius, to_centre, shape.period, inverse, shape.gradient,
-        shape.across,
+        candidate, lower, higher, packed.reshape(-1), radius, to_centre, shape.period, inverse,
+        images_of(shape, inverse),
     )  # fmt: skip
     ends, vectors = np.empty((2, COUNT), np.int64), np.empty((4, COUNT, 3))
     found = PairGeometry._make((*ends, *vectors, np.empty(COUNT)))
@@ -51,5 +63,5 @@ def test_forces_are_those_of_the_rows_of_contacts_and_0_of_others():
     stored, index = np.arange(4.0 * FORCE_ROW), np.array([0, 3, 1], np.int32)
     forces = np.empty((3, 3))
     gather_forces(np.array([1, 0, 2], np.int32), index, stored, forces)
-    rows = stored.reshape(-1, FORCE_ROW)[:, FORCE_J : FORCE_J + 3]
-    np.testing.assert_array_equal(forces, [rows[3], [0.0] * 3, rows[1]])
+    kept = stored.reshape(-1, FORCE_ROW)[:, FORCE_J : FORCE_J + 3]
+    np.testing.assert_array_equal(forces, [kept[3], [0.0] * 3, kept[1]])

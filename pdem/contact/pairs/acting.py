@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
-from pdem.containers.box_shape import UPRIGHT
+from pdem.contact.pairs.stages import shortest_way
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import prange, uncounted_kernel
 from pdem.motion.integration import PACKED, PLACE
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
-
-    from pdem.foundation.vectors import Vector
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -49,10 +46,8 @@ class PairSources(NamedTuple):
         Way from each particle to the centre of its body; (0, 3) where they are the same [m].
     period, inverse : (3,) arrays
         Of the box, 0 of axes that are not periodic [m, 1/m].
-    gradient : int
-        See `pdem.containers.box_shape.BoxShape`.
-    across : (3,) array
-        Likewise [m].
+    images : array or None
+        See `pdem.foundation.box_images`; None for a box that does not deform.
     """
 
     candidate: NDArray[np.int32]
@@ -63,21 +58,7 @@ class PairSources(NamedTuple):
     to_centre: Floats
     period: Floats
     inverse: Floats
-    gradient: int
-    across: Floats
-
-
-@inlined_geometry
-def nearest(x: float, y: float, z: float, box: PairSources) -> Vector:
-    """Return the shortest of the ways between all images of two places: that of `BoxShape.nearest`."""
-    if box.gradient != UPRIGHT:
-        along = x if box.gradient == 0 else (y if box.gradient == 1 else z)
-        turns = np.rint(along / box.period[box.gradient])
-        x, y, z = x - turns * box.across[0], y - turns * box.across[1], z - turns * box.across[2]
-    return (
-        x - box.period[0] * np.rint(x * box.inverse[0]), y - box.period[1] * np.rint(y * box.inverse[1]),
-        z - box.period[2] * np.rint(z * box.inverse[2]),
-    )  # fmt: skip
+    images: Any
 
 
 @inlined_geometry
@@ -86,10 +67,10 @@ def write_pair(c: int, source: PairSources, to: PairGeometry) -> None:
     candidate = source.candidate[c]
     i, j = source.lower[candidate], source.higher[candidate]
     here, there, packed = PACKED * i + PLACE, PACKED * j + PLACE, source.packed
-    way = nearest(
-        packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2],
-        source,
+    to_any = (
+        packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2]
     )  # fmt: skip
+    way = shortest_way(to_any, source.period, source.inverse, source.images)
     distance = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
     reach = source.radius[i] + source.radius[j]
     overlap = reach - distance
