@@ -98,29 +98,16 @@ class GrowingDataset:
         self.dtype: np.dtype = dataset.dtype
         self.rows = int(dataset.shape[0])
         self.shape: tuple[int, ...] = dataset.shape[1:]
-        self._file = dataset.file.id
-        self._id: Any = dataset.id
         self._chunk = int(dataset.chunks[0])
         self.early = dataset.id.get_create_plist().get_alloc_time() == h5py.h5d.ALLOC_TIME_EARLY
+        self._id: Any = _without_cache(dataset) if self.early else dataset.id
+        self._type = h5py.h5t.py_create(self.dtype)
         self._chunk_begins: dict[int, int] = {}
         # dataspaces are changed in place: a new one for every row is slow
-        self._file_space = h5py.h5s.create_simple(dataset.shape)
+        self._file_space = h5py.h5s.create_simple((self.rows, *self.shape))
         self._memory_space, self._memory_shape = self._file_space, (-1,)
         self._origin = tuple(0 for _ in self.shape)
         self._row_bytes = row_bytes(self.dtype, (1, *self.shape))
-
-    def close(self) -> None:
-        """Close the dataset until it grows again.
-
-        HDF5 caches chunks of an open dataset. Rows that ranks write past HDF5 do not reach this cache, and a reader in
-        this process would get old bytes.
-        """
-        self._id = None
-
-    def _open(self) -> Any:
-        if self._id is None:
-            self._id = h5py.h5d.open(self._file, self.name.encode())
-        return self._id
 
     def append(self, rows: ArrayLike) -> int:
         """Append rows; return the index of the first."""
@@ -131,7 +118,7 @@ class GrowingDataset:
             self._file_space.select_hyperslab((begin, *self._origin), array.shape)
             if array.shape != self._memory_shape:
                 self._memory_space, self._memory_shape = h5py.h5s.create_simple(array.shape), array.shape
-            self._open().write(self._memory_space, self._file_space, array)
+            self._id.write(self._memory_space, self._file_space, array, self._type)
         return begin
 
     def allocate(self, count: int) -> int:
@@ -144,7 +131,7 @@ class GrowingDataset:
         begin = self.rows
         if count:
             self.rows += count
-            self._open().set_extent((self.rows, *self.shape))
+            self._id.set_extent((self.rows, *self.shape))
         return begin
 
     def extents(self, begin: int, count: int) -> list[Extent]:
@@ -159,9 +146,21 @@ class GrowingDataset:
     def _chunk_begin(self, first: int) -> int:
         """Return the offset of the chunk of row `first` (bytes), which never changes."""
         if first not in self._chunk_begins:
-            info = self._open().get_chunk_info_by_coord((first, *self._origin))
+            info = self._id.get_chunk_info_by_coord((first, *self._origin))
             self._chunk_begins = {first: int(info.byte_offset)}
         return self._chunk_begins[first]
+
+
+def _without_cache(dataset: h5py.Dataset) -> Any:
+    """Open a dataset anew, without a cache of chunks.
+
+    Rows that ranks write past HDF5 do not reach such a cache, and a reader in this process would get old bytes.
+    """
+    file, name = dataset.file.id, dataset.name.encode()
+    dataset.id.close()
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(0, 0, 1.0)
+    return h5py.h5d.open(file, name, access)
 
 
 class AllocatedRows:

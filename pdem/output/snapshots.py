@@ -210,7 +210,14 @@ class WallSnapshots(GrowingSnapshots):
         self._constant = {row.name: np.asarray(column, row.dtype) for row, column in columns.items()}
         self.vertex_fields, self.facet_fields = tuple(vertex_fields), tuple(facet_fields)
         self.table_fields = (*WALL_LOADS, *table_fields)
-        layout = vtkhdf.Layout(self.vertex_fields, self.table_fields, tuple(columns), self.facet_fields, True)
+        layout = vtkhdf.Layout(
+            self.vertex_fields,
+            self.table_fields,
+            tuple(columns),
+            self.facet_fields,
+            sparse=True,
+            kind=self._facets.kind,
+        )
         super().__init__(path, layout, attributes or {}, resume_step)
 
     def write(

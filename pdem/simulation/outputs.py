@@ -19,7 +19,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.digest_file import record_digest, state_digest
+from pdem.output.digest_file import record_digest
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
@@ -314,13 +314,11 @@ class Outputs:
         tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
-        path = self._checkpoints.write_tables(step, tables, attributes, system.exchange, begins=begins)
-
-        def record() -> Path:
-            record_digest(self._folder, step, state_digest(path, OBSERVING))
-            return path
-
-        return on_first_rank(system.exchange, record)
+        path, digests = self._checkpoints.write_tables(
+            step, tables, attributes, system.exchange, begins=begins, no_state=OBSERVING
+        )
+        on_first_rank(system.exchange, lambda: record_digest(self._folder, step, digests.state))
+        return path
 
     def has_stage(self, name: str) -> bool:
         """Return whether the checkpoint that a stage ends with is there. Collective."""
