@@ -166,7 +166,7 @@ class ContactSnapshots(GrowingSnapshots):
             lambda column: allocated.add(column, count),
         )  # fmt: skip
         if not writer.allocates_early:
-            self.close()
+            self.release()
         self.close_between_nodes()
         return allocated.extents
 

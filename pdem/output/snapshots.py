@@ -158,7 +158,7 @@ class ParticleSnapshots(GrowingSnapshots):
             part = writer.add_vertices(count, allocated)
         writer.add_step(time, step, part, lambda column: allocated.add(column, count), tables)
         if not writer.allocates_early:
-            self.close()
+            self.release()
         self.close_between_nodes()
         return allocated.extents
 

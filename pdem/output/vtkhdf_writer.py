@@ -1,7 +1,7 @@
 """A writer of steps to a VTKHDF file that stays open; the format is described in `pdem.output.vtkhdf`.
 
 Datasets are looked up once, when the file is opened. Appended rows reach the file by `Writer.commit_steps`, all at
-once; until then the file is as before.
+once, of one step or of several; until then the file is as before.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Writer:
     """
 
     def __init__(self, path: Path, before: int | None = None) -> None:
+        self._datasets: dict[str, GrowingDataset] = {}
         if before is not None:
             with open_hdf5(path, "r+") as file:
                 truncate_before(file[ROOT], before)
@@ -65,7 +66,6 @@ class Writer:
             raise
 
     def _open_datasets(self, root: h5py.Group) -> None:
-        self._datasets: dict[str, GrowingDataset] = {}
         self._add_datasets(root, "", {})
         self._by_group = {group: self._datasets_of(group) for group in ("PointData", "CellData", "FieldData")}
         self._cells_at_each_step = {
@@ -101,9 +101,15 @@ class Writer:
 
     def close(self) -> None:
         """Close the file; the next writer cuts off steps that were not committed."""
-        # or the file would stay open
-        self._datasets, self._by_group, self._step_count = {}, {}, None
-        self._file.close()
+        try:
+            self._write_waiting()
+        finally:  # with datasets that are in use the file would stay open
+            self._datasets, self._by_group, self._step_count = {}, {}, None
+            self._file.close()
+
+    def _write_waiting(self) -> None:
+        for column in dict.fromkeys(self._datasets.values()):
+            column.write_waiting()
 
     @property
     def allocates_early(self) -> bool:
@@ -207,8 +213,14 @@ class Writer:
         for column, value in columns.items():  # some have several names
             column.append(np.array([value]))
 
-    def commit_steps(self) -> None:
-        """Make all steps valid and flush the file; call it when all rows are written."""
+    @property
+    def steps(self) -> int:
+        """Number of all steps, committed or not."""
+        return self._datasets["Steps/Values"].rows
+
+    def commit_steps(self, count: int | None = None) -> None:
+        """Make all steps valid, or only the first `count`, and flush the file; call it when all rows are written."""
         assert self._step_count is not None
-        self._step_count.write(np.array(self._datasets["Steps/Values"].rows, np.int64))
+        self._write_waiting()
+        self._step_count.write(np.array(self.steps if count is None else count, np.int64))
         self._file.flush()
