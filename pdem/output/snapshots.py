@@ -2,9 +2,9 @@
 
 Rank 0 allocates rows for the particles of all ranks, each rank writes its own, and rank 0 commits the step when all
 have written; a run commits steps that follow within a second together. The file stays open from snapshot to snapshot,
-and HDF5 flushes its metadata at a commit only: between writes the file is whole, for viewers and after a kill. With ranks on several nodes it is closed between these stages,
-because network file systems do not keep caches of nodes consistent. In this process it can be read as
-``h5py.File(path, locking=False)`` while it is open: no file is locked.
+and HDF5 flushes its metadata at a commit only: between writes the file is whole, for viewers and after a kill. With
+ranks on several nodes it is closed between these stages, because network file systems do not keep caches of nodes
+consistent. In this process it can be read as ``h5py.File(path, locking=False)`` while it is open: no file is locked.
 """
 
 from __future__ import annotations
