@@ -43,6 +43,7 @@ CONTACTS_PER_PARTICLE = 3.0
 _FILE = "speeds.json"
 _MOST_RECORDS = 40
 _SIMILAR = math.log(1.3)
+_SLOWER = 1.25
 _SERIES_NUMBER = 8 + 19  # in HDF5, and as text
 _MB = 1e6
 
@@ -68,13 +69,18 @@ def forecast(
 
 
 def record_speed(particles: int, steps: int, seconds: float, workers: int) -> None:
-    """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error."""
+    """Store the speed of a run in the kernel cache, for later forecasts; a folder without write access is no error.
+
+    A run slower than a similar one before it may have shared the machine with other programs: its time counts up to
+    `_SLOWER` times that of the other one, so that forecasts follow a machine that has become slow within a few runs.
+    """
     if particles < 1 or steps < 1 or seconds <= 0.0:
         return
-    new = {"particles": float(particles), "seconds": seconds / steps, "workers": float(workers)}
-    others = [
-        one for one in _recorded_speeds() if one["workers"] != workers or _distance(one, particles) > _SIMILAR
-    ]
+    records = _recorded_speeds()
+    similar = [one for one in records if one["workers"] == workers and _distance(one, particles) <= _SIMILAR]
+    each = min([seconds / steps, *(_SLOWER * one["seconds"] for one in similar)])
+    new = {"particles": float(particles), "seconds": each, "workers": float(workers)}
+    others = [one for one in records if one not in similar]
     path = cache_directory() / _FILE
     with suppress(OSError):
         fresh = path.with_suffix(f".{os.getpid()}")

@@ -66,6 +66,15 @@ def test_a_newer_run_of_the_same_kind_replaces_the_older(folder):
     assert len(module._recorded_speeds()) <= 40
 
 
+def test_one_run_on_a_busy_machine_hardly_counts_and_several_do(folder):
+    record_speed(1000, 500, 1.0, 1)
+    record_speed(1000, 500, 100.0, 1)
+    assert "take about 00:25" in told(folder, 1000)["duration"].message
+    for _ in range(25):
+        record_speed(1000, 500, 100.0, 1)
+    assert "take about 33:20" in told(folder, 1000)["duration"].message
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[1]", '[{"particles": 0, "seconds": 1, "workers": 1}]', '{"a": 2}', "\x00"]
 )
