@@ -88,7 +88,7 @@ def _entries(a: Groups, b: Groups) -> Iterator[Entry]:
         if missing:
             here = missing[0] in keys[0]
             yield Entry(_body(group, missing[0]), missing[0][0], "", here or None, not here or None)
-        if keys[0] != keys[1]:
+        if keys[0] != keys[1] or not keys[0]:
             continue
         names = sorted(a[group], key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
         for name in names:

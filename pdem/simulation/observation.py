@@ -174,7 +174,7 @@ class _Kept:
         own, constants = self._system.particles, self._system.constants
         changed = np.zeros(own.count, np.bool_)
         for name, column in self._columns.items():
-            changed |= (column != own[name]).reshape(own.count, -1).any(axis=1)
+            changed |= (column != own[name]).any(axis=tuple(range(1, column.ndim)))  # also without particles
         if not changed.any():
             return
         for sign, columns in ((1.0, self._columns), (-1.0, own)):

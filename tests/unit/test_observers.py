@@ -241,6 +241,17 @@ def test_observers_insert_and_remove(tmp_path):
     assert abs(energies["residual"]) < 0.05 * energies["outflow"]
 
 
+def test_observers_of_a_run_without_particles(tmp_path):
+    @pdem.every(steps=20)
+    def nothing(simulation):
+        simulation.remove(simulation.particles.id)
+        return {"left": simulation.sum()}
+
+    run = run_with(tmp_path / "out", [nothing])
+    assert run.particles.count == 0
+    assert series(tmp_path / "out")["left_[1]"][-1] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "keys"),
     [((), {}), ((1.0,), {"steps": 2}), ((0.0,), {}), ((), {"steps": 0}), (("often",), {})],
