@@ -27,7 +27,7 @@ from pdem.particles import soft_spheres
 from pdem.particles.filling import PlacedGroup
 from pdem.particles.packing_report import packing_report
 from pdem.particles.packing_task import Task
-from pdem.particles.pressing import pressed
+from pdem.particles.pressing import pressed, require_reasonable
 from pdem.particles.random_filling import PROGRESS_AFTER
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def pack(task: Task, counts: Sequence[int | None], bar: Any) -> tuple[list[Float
     """
     chosen = [_first_count(task, k) if one is None else one for k, one in enumerate(counts)]
     reach = [task.reaches(group, count) for group, count in enumerate(chosen)]
+    require_reasonable(task, reach[0])
     places = task.seeds(0, 0, reach[0])
     for group, one in enumerate(reach[1:], 1):
         places = places.joined(task.seeds(group, 0, one))

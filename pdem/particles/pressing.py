@@ -97,6 +97,19 @@ def _require_reason(task: Task, forces: ContactForces, strain: float) -> None:
     raise CaseError(text)
 
 
+def require_reasonable(task: Task, reach: Floats) -> None:
+    """Refuse a pressure of a packing of particles that reach so far (n,) [m] which is beyond reason, before it is made.
+
+    Raises
+    ------
+    CaseError
+        With the limit.
+    """
+    forces = task.requests[0].forces
+    if forces is not None:
+        _Press(task, forces, reach)
+
+
 def pressed(task: Task, reach: Floats, found: Packing, bar: Any) -> tuple[Floats, Packing, float]:
     """Press a packing of one group, whose particles just touch.
 

@@ -164,7 +164,10 @@ def test_adhesive_contacts_have_no_packing_of_a_pressure(tmp_path):
 def test_a_run_begins_with_the_pressure_and_keeps_it(tmp_path, dimension):
     """The stress of the run is that which is asked for, and hardly anything moves: sqrt(p / rho) is 1 m/s."""
     pressure, radius = (1e3, 0.1) if dimension == 3 else (200.0, 0.05)
-    case = packed_case(tmp_path, {"pressure": pressure}, radius=radius, dimension=dimension)
+    periodic = (True, True, dimension == 3)
+    case = packed_case(
+        tmp_path, {"pressure": pressure}, radius=radius, dimension=dimension, periodic=periodic
+    )
     simulation = Simulation(case)
     for _ in range(2):
         stress = simulation.stress()
