@@ -214,7 +214,9 @@ def test_regions_are_kept_free(tmp_path):
 ROD = {"spheres": [[0.0, 0.0, 0.0, 0.05], [0.06, 0.0, 0.0, 0.05], [0.12, 0.0, 0.0, 0.03]]}
 
 
-@pytest.mark.parametrize("fill", [{"volume_fraction": 0.55}, {"pressure": 1e3}, {}])
+@pytest.mark.parametrize(
+    "fill", [{"volume_fraction": 0.55}, {}, pytest.param({"pressure": 1e3}, marks=pytest.mark.slow)]
+)
 def test_clusters_are_packed_whole_and_turned(tmp_path, fill):
     """Their volume is that of the union of their spheres, and no two overlap but under a pressure."""
     group = {"material": "grain", "shape": "rod", "fill": {"arrangement": "packed", **fill}}
