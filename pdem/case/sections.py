@@ -172,7 +172,7 @@ class Output(Section):
     fields_every : float
         Interval of snapshots, in s; by default a hundredth of the run.
     series_every : float
-        Interval of energies, loads and counters, in s; by default a five-hundredth of the run.
+        Interval of energies, loads and counters, in s; by default a two-hundredth of the run.
     checkpoint_every : float
         Interval of checkpoints, in s; by default a tenth of the run.
     checkpoints_kept : int
@@ -205,5 +205,5 @@ class Output(Section):
     collision_energies: CollisionEnergies | None = None
 
 
-OUTPUT_SHARES = {"fields_every": 100, "series_every": 500, "checkpoint_every": 10}
+OUTPUT_SHARES = {"fields_every": 100, "series_every": 200, "checkpoint_every": 10}
 """Default number of intervals of each output in a run."""

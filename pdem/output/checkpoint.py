@@ -7,9 +7,11 @@ bytes for any number of ranks. Checkpoints with the same ``content`` hold the sa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -77,6 +79,22 @@ class Checkpoint:
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
+class Digests(NamedTuple):
+    """Digests (hexadecimal) of what was written.
+
+    Attributes
+    ----------
+    content : str
+        Of groups and attributes.
+    state : str
+        Of all groups but some, without the attributes: unlike that of the content it does not tell on how many ranks,
+        where and with which output a run was made.
+    """
+
+    content: str
+    state: str
+
+
 def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, Attribute]) -> str:
     """Write a state beside `path` and rename it, so that `path` is always either the old or the new state.
 
@@ -101,12 +119,16 @@ def write_checkpoint(path: Path | str, groups: Groups, attributes: Mapping[str, 
     InputError
         When a column or attribute is of a type that HDF5 would not give back unchanged.
     """
-    return write_tables(path, tables_of_groups(groups), attributes)
+    return write_tables(path, tables_of_groups(groups), attributes).content
 
 
 def write_tables(
-    path: Path | str, tables: Tables, attributes: Mapping[str, Attribute], ranks: Ranks = ALONE
-) -> str:
+    path: Path | str,
+    tables: Tables,
+    attributes: Mapping[str, Attribute],
+    ranks: Ranks = ALONE,
+    no_state: Collection[str] = (),
+) -> Digests:
     """Write a state that is spread over ranks; otherwise like `write_checkpoint`. Collective.
 
     Parameters
@@ -119,11 +141,13 @@ def write_tables(
         Texts, integers and floats; those of rank 0 count.
     ranks : Ranks
         Who writes.
+    no_state : collection of str
+        Groups that the digest of the state leaves out.
 
     Returns
     -------
-    str
-        Digest of the content.
+    Digests
+        Of content and state.
 
     Raises
     ------
@@ -138,13 +162,14 @@ def write_tables(
         end, regions = on_rank_0(ranks, lambda: _create_file(temporary, tables, plain))
         checks = _write_columns(temporary, tables, regions, ranks)
 
-        def seal() -> str:
+        def seal() -> Digests:
             content = content_digest_of_tables(tables, checks, plain)
             write_seal(temporary, end, regions, checks, content)
             publish(temporary, path)
-            return content
+            state = {name: table for name, table in tables.items() if name not in no_state}
+            return Digests(content, content_digest_of_tables(state, checks, {}))
 
-        sealed: str = on_rank_0(ranks, seal)
+        sealed: Digests = on_rank_0(ranks, seal)
     except (OSError, RuntimeError) as error:
         if ranks.rank == 0:
             discard(temporary)
@@ -174,16 +199,26 @@ def _create_file(
 
 def _create_dataset(group: h5py.Group, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
     """Create a contiguous dataset that HDF5 does not fill; return its region."""
+    space = h5py.h5s.create_simple(shape) if shape else h5py.h5s.create(h5py.h5s.SCALAR)
+    made = h5py.h5d.create(group.id, name.encode(), _type(dtype), space, _contiguous())
+    count = dtype.itemsize * math.prod(shape)
+    return Region(made.get_offset() if count else 0, count, block_bytes(dtype, shape))
+
+
+@cache
+def _type(dtype: np.dtype) -> Any:
+    return h5py.h5t.py_create(dtype, logical=True)
+
+
+@cache
+def _contiguous() -> Any:
+    """Return the properties of a contiguous dataset that HDF5 does not fill."""
     create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     create.set_layout(h5py.h5d.CONTIGUOUS)
     create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     create.set_obj_track_times(False)
-    space = h5py.h5s.create_simple(shape) if shape else h5py.h5s.create(h5py.h5s.SCALAR)
-    kind = h5py.h5t.py_create(dtype, logical=True)
-    made = h5py.h5d.create(group.id, name.encode(), kind, space, create)
-    count = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    return Region(made.get_offset() if count else 0, count, block_bytes(dtype, shape))
+    return create
 
 
 def _write_columns(
@@ -252,7 +287,7 @@ def _checked_column(name: str, column: NDArray[Any]) -> NDArray[Any]:
 
 def _expected_bytes(tables: Tables) -> int:
     sizes: Iterable[int] = (
-        column.dtype.itemsize * int(np.prod(table.shape(name), dtype=np.int64)) + _BYTES_PER_COLUMN
+        column.dtype.itemsize * math.prod(table.shape(name)) + _BYTES_PER_COLUMN
         for table in tables.values()
         for name, column in table.columns.items()
     )

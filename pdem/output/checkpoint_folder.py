@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError, InputError
-from pdem.output.checkpoint import Checkpoint, read_checkpoint, write_tables
+from pdem.output.checkpoint import Checkpoint, Digests, read_checkpoint, write_tables
 from pdem.output.parallel_hdf5 import ALONE, tables_of_groups
 from pdem.output.storage import HDF5_ERRORS, open_hdf5
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -128,7 +128,7 @@ class CheckpointFolder:
         self, step: int, groups: Mapping[str, Mapping[str, NDArray[Any]]], attributes: Mapping[str, Attribute]
     ) -> Path:
         """Write ``checkpoint-<step>.h5`` of a state that this process holds alone; see `write_tables`."""
-        return self.write_tables(step, tables_of_groups(groups), attributes)
+        return self.write_tables(step, tables_of_groups(groups), attributes)[0]
 
     def write_tables(
         self,
@@ -138,8 +138,11 @@ class CheckpointFolder:
         ranks: Ranks = ALONE,
         *,
         begins: bool = False,
-    ) -> Path:
+        no_state: Collection[str] = (),
+    ) -> tuple[Path, Digests]:
         """Write ``checkpoint-<step>.h5`` and then remove those no longer needed. Collective.
+
+        Returns its path and digests; `no_state` is that of `pdem.output.checkpoint.write_tables`.
 
         With `begins` it is ``begin-<step>.h5``, with which the run in this folder begins, and which stays.
 
@@ -152,10 +155,10 @@ class CheckpointFolder:
             On all ranks, when it cannot be written; all earlier ones are still there.
         """
         path = self.folder / f"{BEGIN_PREFIX if begins else 'checkpoint-'}{step:09d}.h5"
-        write_tables(path, tables, {**attributes, "step": step}, ranks)
+        digests = write_tables(path, tables, {**attributes, "step": step}, ranks, no_state)
         if ranks.rank == 0:
             self._remove_others(step)
-        return path
+        return path, digests
 
     def _remove_others(self, step: int) -> None:
         others = [other for other in self.paths() if not other.name.startswith(BEGIN_PREFIX)]

@@ -5,6 +5,7 @@ Blocks of rows have checksums of their own (`pdem.output.parallel_hdf5`), so tha
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -204,6 +205,6 @@ def _part_of_rows(columns: Columns, part: tuple[int, int], is_divided: bool) -> 
 
 def _check_place(seal: Seal, name: str, dataset: h5py.Dataset) -> None:
     region = seal.regions[name]
-    count = dataset.dtype.itemsize * int(np.prod(dataset.shape, dtype=np.int64))
+    count = dataset.dtype.itemsize * math.prod(dataset.shape)
     if count != region.count or (region.count and dataset.id.get_offset() != region.offset):
         raise ValueError(f"column {name.rpartition('/')[2]} is not where the index says")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 import h5py
@@ -87,7 +87,7 @@ def write_seal(
     with path.open("r+b") as file:
         head = {
             "frame": _frame_digest(file, end, regions.values()),
-            "columns": {name: asdict(region) for name, region in regions.items()},
+            "columns": {name: vars(region) for name, region in regions.items()},
         }
         index = b"\n".join([json.dumps(head).encode(), b"".join(checks[name] for name in regions)])
         file.seek(end)

@@ -91,7 +91,7 @@ class ContactSnapshots(GrowingSnapshots):
         ranks: Ranks = ALONE,
     ) -> None:
         self.fields = tuple(fields)
-        layout = vtkhdf.Layout(facet_fields=self.fields, shared=True, shared_kind=vtkhdf.LINES)
+        layout = vtkhdf.Layout(facet_fields=self.fields, shared=True, kind=vtkhdf.LINES)
         super().__init__(path, layout, attributes or {}, resume_step if ranks.rank == 0 else None, ranks)
 
     def write(self, time: float, step: int, columns: Columns, rows: Rows | None = None) -> None:
@@ -166,7 +166,7 @@ class ContactSnapshots(GrowingSnapshots):
             lambda column: allocated.add(column, count),
         )  # fmt: skip
         if not writer.allocates_early:
-            self.close()
+            self.release()
         self.close_between_nodes()
         return allocated.extents
 

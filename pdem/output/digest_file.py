@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pdem.foundation.errors import CheckpointError
-from pdem.output.checkpoint_reader import CheckpointReader
 from pdem.output.storage import reason
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 DIGESTS_FILE = "digests.csv"
 """Name of the file in an output folder: a line with step and digest for each checkpoint that was ever written."""
 
 _HEAD = "step,state"
-
-
-def state_digest(path: Path | str, without: Collection[str] = ()) -> str:
-    """Return the digest (hexadecimal) of the state in a checkpoint: all groups but some, no attributes.
-
-    Unlike the digest of the content it does not tell on how many ranks, where and with which output a run was made.
-
-    Raises
-    ------
-    CheckpointError
-        If the checkpoint cannot be read.
-    """
-    return CheckpointReader(path).digest(without)
 
 
 def read_digests(folder: Path | str) -> dict[int, str]:

@@ -31,9 +31,12 @@ class SnapshotFile(Protocol):
     ----------
     path : Path
         Where it is.
+    commit_every : float
+        Snapshots within so many seconds after one that viewers see may wait for the next.
     """
 
     path: Path
+    commit_every: float
 
     @property
     def conflict(self) -> bool:
@@ -42,6 +45,10 @@ class SnapshotFile(Protocol):
 
     def open(self) -> None:
         """Cut an existing file back to the step to continue from, if there is one."""
+        ...
+
+    def flush(self) -> None:
+        """Make all snapshots visible. Collective."""
         ...
 
     def close(self) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pdem.output.parallel_hdf5 import RankWriter
 
 
+_MOST_WAITING = 1 << 18  # bytes of rows of a dataset
+
+
 class Extent(NamedTuple):
     """Contiguous rows of a dataset: the first one, their number, and their offset in the file (bytes)."""
 
@@ -78,6 +81,8 @@ def _create_early_dataset(
 class GrowingDataset:
     """An open dataset that grows: its size and the offsets of its rows are looked up once.
 
+    Rows that are appended wait in memory for `write_waiting`: HDF5 takes about as long for one row as for a thousand.
+
     Parameters
     ----------
     dataset : h5py.Dataset
@@ -98,53 +103,48 @@ class GrowingDataset:
         self.dtype: np.dtype = dataset.dtype
         self.rows = int(dataset.shape[0])
         self.shape: tuple[int, ...] = dataset.shape[1:]
-        self._file = dataset.file.id
-        self._id: Any = dataset.id
         self._chunk = int(dataset.chunks[0])
         self.early = dataset.id.get_create_plist().get_alloc_time() == h5py.h5d.ALLOC_TIME_EARLY
+        self._id: Any = _without_cache(dataset) if self.early else dataset.id
+        self._type = h5py.h5t.py_create(self.dtype)
         self._chunk_begins: dict[int, int] = {}
-        # dataspaces are changed in place: a new one for every row is slow
-        self._file_space = h5py.h5s.create_simple(dataset.shape)
-        self._memory_space, self._memory_shape = self._file_space, (-1,)
+        self._waiting: list[NDArray[Any]] = []
+        self._waiting_bytes = 0
         self._origin = tuple(0 for _ in self.shape)
         self._row_bytes = row_bytes(self.dtype, (1, *self.shape))
 
-    def close(self) -> None:
-        """Close the dataset until it grows again.
-
-        HDF5 caches chunks of an open dataset. Rows that ranks write past HDF5 do not reach this cache, and a reader in
-        this process would get old bytes.
-        """
-        self._id = None
-
-    def _open(self) -> Any:
-        if self._id is None:
-            self._id = h5py.h5d.open(self._file, self.name.encode())
-        return self._id
-
     def append(self, rows: ArrayLike) -> int:
         """Append rows; return the index of the first."""
-        array = np.ascontiguousarray(rows, dtype=self.dtype)
-        begin = self._extend(len(array))
+        array = np.array(rows, self.dtype, order="C")
+        begin = self.rows
         if array.size:
-            self._file_space.set_extent_simple((self.rows, *self.shape))
-            self._file_space.select_hyperslab((begin, *self._origin), array.shape)
-            if array.shape != self._memory_shape:
-                self._memory_space, self._memory_shape = h5py.h5s.create_simple(array.shape), array.shape
-            self._open().write(self._memory_space, self._file_space, array)
+            self.rows += len(array)
+            self._waiting.append(array)
+            self._waiting_bytes += array.nbytes
+            if self._waiting_bytes > _MOST_WAITING:
+                self.write_waiting()
         return begin
+
+    def write_waiting(self) -> None:
+        """Write the rows that wait."""
+        if not self._waiting:
+            return
+        rows = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
+        self._id.set_extent((self.rows, *self.shape))
+        space = h5py.h5s.create_simple((self.rows, *self.shape))
+        space.select_hyperslab((self.rows - len(rows), *self._origin), rows.shape)
+        self._id.write(h5py.h5s.create_simple(rows.shape), space, rows, self._type)
+        self._waiting, self._waiting_bytes = [], 0
 
     def allocate(self, count: int) -> int:
         """Append rows that ranks will write; return the index of the first."""
-        if not self.early:
-            return self.append(np.zeros((count, *self.shape), self.dtype))  # a file of an earlier pdem
-        return self._extend(count)
-
-    def _extend(self, count: int) -> int:
         begin = self.rows
-        if count:
+        if not self.early:  # a file of an earlier pdem
+            self.append(np.zeros((count, *self.shape), self.dtype))
+            self.write_waiting()
+        elif count:
             self.rows += count
-            self._open().set_extent((self.rows, *self.shape))
+            self._id.set_extent((self.rows, *self.shape))
         return begin
 
     def extents(self, begin: int, count: int) -> list[Extent]:
@@ -159,9 +159,21 @@ class GrowingDataset:
     def _chunk_begin(self, first: int) -> int:
         """Return the offset of the chunk of row `first` (bytes), which never changes."""
         if first not in self._chunk_begins:
-            info = self._open().get_chunk_info_by_coord((first, *self._origin))
+            info = self._id.get_chunk_info_by_coord((first, *self._origin))
             self._chunk_begins = {first: int(info.byte_offset)}
         return self._chunk_begins[first]
+
+
+def _without_cache(dataset: h5py.Dataset) -> Any:
+    """Open a dataset anew, without a cache of chunks.
+
+    Rows that ranks write past HDF5 do not reach such a cache, and a reader in this process would get old bytes.
+    """
+    file, name = dataset.file.id, dataset.name.encode()
+    dataset.id.close()
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(0, 0, 1.0)
+    return h5py.h5d.open(file, name, access)
 
 
 class AllocatedRows:

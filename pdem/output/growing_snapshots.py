@@ -1,15 +1,21 @@
-"""Files of snapshots that grow step by step, of whatever kind: see `pdem.output.snapshots`."""
+"""Files of snapshots that grow step by step, of whatever kind: see `pdem.output.snapshots`.
+
+Committing a step costs as much as a thousand small rows. A file with `commit_every` therefore holds back steps that
+follow so soon upon each other, until `GrowingSnapshots.flush`.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdem.output import vtkhdf
-from pdem.output.parallel_hdf5 import ALONE
-from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside
+from pdem.output.parallel_hdf5 import ALONE, on_rank_0
+from pdem.output.storage import HDF5_ERRORS, open_hdf5, reason, reserve, set_aside, writing
 from pdem.output.vtkhdf_writer import Writer
 
 if TYPE_CHECKING:
@@ -26,7 +32,13 @@ _log = logging.getLogger("pdem")
 
 
 class GrowingSnapshots:
-    """A VTKHDF file that grows step by step and continues after a restart."""
+    """A VTKHDF file that grows step by step and continues after a restart.
+
+    Attributes
+    ----------
+    commit_every : float
+        Steps within so many seconds after the last commit wait for the next one. 0 unless set: each is committed.
+    """
 
     def __init__(
         self,
@@ -36,6 +48,8 @@ class GrowingSnapshots:
         resume_step: int | None,
         ranks: Ranks = ALONE,
     ) -> None:
+        self.commit_every = 0.0
+        self._whole_steps, self._is_committed, self._last_commit = 0, True, -math.inf
         self.path = Path(path)
         self._ranks = ranks
         self._layout = layout
@@ -83,20 +97,48 @@ class GrowingSnapshots:
         return True
 
     def close(self) -> None:
-        """Close the file; it can still be written to afterwards."""
+        """Commit what waits and close the file; it can still be written to afterwards."""
+        try:
+            self._commit_waiting()
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Close the file without a commit."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
 
+    def flush(self) -> None:
+        """Commit the steps that wait. Collective.
+
+        Raises
+        ------
+        CheckpointError
+            When they cannot be written; on all ranks.
+        """
+        with writing(self.path, REMEDY), self.reset_on_error():
+            on_rank_0(self._ranks, self._commit_waiting)
+
+    def _commit_waiting(self) -> None:
+        if self._is_committed:
+            return
+        if self._writer is None:
+            self._writer = Writer(self.path)
+        self._writer.commit_steps(self._whole_steps)
+        self._is_committed, self._last_commit = True, time.monotonic()
+
     @contextmanager
     def reset_on_error(self) -> Iterator[None]:
-        """After a failed write, close the file; the next writer cuts off the step that was not committed."""
+        """After a failed write, commit the steps before it and close the file; the next writer cuts off the rest."""
         try:
             yield
         except BaseException:
-            self._last_step = None
             with suppress(*HDF5_ERRORS):
-                self.close()
+                self._commit_waiting()
+            with suppress(*HDF5_ERRORS):
+                self.release()
+            self._last_step, self._is_committed = None, True
             raise
 
     def writer_for(self, step: int, byte_count: int, rows: int) -> Writer:
@@ -115,11 +157,12 @@ class GrowingSnapshots:
         return self._writer
 
     def commit(self, step: int) -> None:
-        """Commit the step."""
+        """Commit the step, at once or with those that follow soon."""
         if self._writer is None:
             self._writer = Writer(self.path)
-        self._writer.commit_steps()
-        self._last_step = step
+        self._whole_steps, self._is_committed, self._last_step = self._writer.steps, False, step
+        if not self._ranks.on_one_node or time.monotonic() >= self._last_commit + self.commit_every:
+            self._commit_waiting()
 
     def commit_and_close(self, step: int) -> None:
         """Commit the step, and close the file if other nodes write to it."""
@@ -129,7 +172,7 @@ class GrowingSnapshots:
     def close_between_nodes(self) -> None:
         """Close the file if other nodes write to it."""
         if not self._ranks.on_one_node:
-            self.close()
+            self.release()
 
 
 def last_snapshot(path: Path) -> tuple[int, float] | None:

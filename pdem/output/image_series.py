@@ -91,6 +91,7 @@ class ImageSeries:
         self.path, self.lattice, self.fields = Path(path), lattice, tuple(fields)
         self._attributes, self._resume_step = dict(attributes or {}), resume_step
         self._exists = False
+        self.commit_every = 0.0
 
     @property
     def conflict(self) -> bool:
@@ -100,6 +101,9 @@ class ImageSeries:
                 return not self._fits(file[ROOT])
         except HDF5_ERRORS:  # none, or a torn one that will be set aside
             return False
+
+    def flush(self) -> None:
+        """Each step is on the disk as soon as it is written."""
 
     def open(self) -> None:
         """Cut an existing file back to the step to continue from, if there is one; the first write calls it."""

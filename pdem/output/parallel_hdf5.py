@@ -6,6 +6,7 @@ checksum. All ranks learn of a failure of any rank before they continue, and rai
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import zlib
@@ -138,7 +139,7 @@ def block_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
 
 def row_bytes(dtype: np.dtype, shape: tuple[int, ...]) -> int:
     """Return the bytes of a row of a column; a scalar counts as a row."""
-    return int(dtype.itemsize * np.prod(shape[1:], dtype=np.int64))
+    return dtype.itemsize * math.prod(shape[1:])
 
 
 def bytes_of(column: NDArray[Any]) -> memoryview:

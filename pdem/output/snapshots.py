@@ -1,10 +1,10 @@
 """Snapshots of particles and walls as VTKHDF time series that ParaView and VTK open as they are.
 
 Rank 0 allocates rows for the particles of all ranks, each rank writes its own, and rank 0 commits the step when all
-have written. The file stays open from snapshot to snapshot, and HDF5 flushes its metadata at a commit only: between
-writes the file is whole, for viewers and after a kill. With ranks on several nodes it is closed between these stages,
-because network file systems do not keep caches of nodes consistent. In this process it can be read as
-``h5py.File(path, locking=False)`` while it is open: no file is locked.
+have written; a run commits steps that follow within a second together. The file stays open from snapshot to snapshot,
+and HDF5 flushes its metadata at a commit only: between writes the file is whole, for viewers and after a kill. With
+ranks on several nodes it is closed between these stages, because network file systems do not keep caches of nodes
+consistent. In this process it can be read as ``h5py.File(path, locking=False)`` while it is open: no file is locked.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class ParticleSnapshots(GrowingSnapshots):
             part = writer.add_vertices(count, allocated)
         writer.add_step(time, step, part, lambda column: allocated.add(column, count), tables)
         if not writer.allocates_early:
-            self.close()
+            self.release()
         self.close_between_nodes()
         return allocated.extents
 
@@ -210,7 +210,14 @@ class WallSnapshots(GrowingSnapshots):
         self._constant = {row.name: np.asarray(column, row.dtype) for row, column in columns.items()}
         self.vertex_fields, self.facet_fields = tuple(vertex_fields), tuple(facet_fields)
         self.table_fields = (*WALL_LOADS, *table_fields)
-        layout = vtkhdf.Layout(self.vertex_fields, self.table_fields, tuple(columns), self.facet_fields, True)
+        layout = vtkhdf.Layout(
+            self.vertex_fields,
+            self.table_fields,
+            tuple(columns),
+            self.facet_fields,
+            sparse=True,
+            kind=self._facets.kind,
+        )
         super().__init__(path, layout, attributes or {}, resume_step)
 
     def write(

@@ -3,7 +3,8 @@
 A file is a set of datasets that only grow along their first axis; the group ``Steps`` holds the offsets of each step in
 them. A *part* is one entry of point and cell counts with its cells; steps with the
 same cells share one. A step is valid once ``NSteps`` includes it; the next writer (`pdem.output.vtkhdf_writer`)
-cuts off the rest.
+cuts off the rest. Datasets that always hold the same rows are one, under several names (hard links): offsets of all
+columns of points, and the cells of all kinds that the file has none of.
 
 VTK's reader adds to ``CellOffsets`` the number of parts whose cells begin before it, which is one too few after an
 empty part; earlier versions of it add the number of all parts before. An empty part here takes the space of one cell
@@ -40,6 +41,7 @@ EACH_STEP = "each_step"
 """Attribute of a column of cells: whether it has rows for every step."""
 
 _SMALL_CHUNK = 64
+_SMALLEST_CHUNK = 1024  # of points: a run may begin with few particles
 _LARGEST_CHUNK = 65536
 _LONGEST_TYPE_NAME = 8
 
@@ -76,8 +78,8 @@ class Layout:
         Most numbers of points and cells are zero: they are compressed.
     shared : bool
         Ranks write the rows of points and cells themselves.
-    shared_kind : str
-        Kind of the cells that ranks write, one of TOPOLOGIES.
+    kind : str
+        Of the cells, one of TOPOLOGIES.
     """
 
     point_fields: Sequence[Field] = ()
@@ -86,7 +88,7 @@ class Layout:
     facet_fields: Sequence[Field] = ()
     sparse: bool = False
     shared: bool = False
-    shared_kind: str = VERTICES
+    kind: str = VERTICES
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Step:
 
 def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows: int) -> None:
     """Create an empty file; datasets of points get chunks of about `rows` rows."""
-    chunk = min(max(rows, _SMALL_CHUNK), _LARGEST_CHUNK)
+    chunk = min(max(rows, _SMALLEST_CHUNK), _LARGEST_CHUNK)
     with open_hdf5(path, "w") as file:
         write_attributes(file, attributes)
         root = file.create_group(ROOT)
@@ -131,13 +133,22 @@ def create(path: Path, layout: Layout, attributes: Mapping[str, Attribute], rows
         create_growing_dataset(root, "Points", (3,), np.float64, chunk, early=layout.shared).attrs["unit"] = (
             "m"
         )
-        for kind in TOPOLOGIES:
-            for name in ("NumberOfCells", "NumberOfConnectivityIds"):
-                create_growing_dataset(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
-            for name in ("Offsets", "Connectivity"):
-                shared = layout.shared and kind == layout.shared_kind
-                create_growing_dataset(root, f"{kind}/{name}", (), np.int64, chunk, early=shared)
+        _create_cells(root, layout, chunk)
         _create_steps(root, layout, chunk)
+
+
+def _create_cells(root: h5py.Group, layout: Layout, chunk: int) -> None:
+    """Create the groups of all kinds of cells; those that the file has none of are one."""
+    empty = next(kind for kind in TOPOLOGIES if kind != layout.kind)
+    for kind in (layout.kind, empty):
+        for name in ("NumberOfCells", "NumberOfConnectivityIds"):
+            create_growing_dataset(root, f"{kind}/{name}", (), np.int64, _SMALL_CHUNK)
+        early = layout.shared and kind == layout.kind
+        for name in ("Offsets", "Connectivity"):
+            create_growing_dataset(root, f"{kind}/{name}", (), np.int64, chunk, early=early)
+    for kind in TOPOLOGIES:
+        if kind not in root:
+            root[kind] = root[empty]
 
 
 def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
@@ -148,24 +159,37 @@ def _create_steps(root: h5py.Group, layout: Layout, chunk: int) -> None:
         create_growing_dataset(steps, name, (), np.int64, _SMALL_CHUNK)
     for name in ("CellOffsets", "ConnectivityIdOffsets"):
         create_growing_dataset(steps, name, (len(TOPOLOGIES),), np.int64, _SMALL_CHUNK)
-    cells = (*layout.cell_fields, *layout.facet_fields)
-    kinds = {"Point": layout.point_fields, "Cell": cells, "Field": layout.step_fields}
-    for kind, fields in kinds.items():
-        data = root.create_group(f"{kind}Data")
-        offsets = steps.create_group(f"{kind}DataOffsets")
-        for row in fields:
-            size = _SMALL_CHUNK if kind == "Field" else chunk
-            dataset = create_growing_dataset(
-                data, row.name, row.shape, row.dtype, size,
-                sparse=layout.sparse and kind != "Field", early=layout.shared and kind != "Field",
-            )  # fmt: skip
-            dataset.attrs["unit"], dataset.attrs["meaning"] = row.unit, row.meaning
-            if kind == "Cell":
-                dataset.attrs[EACH_STEP] = row in layout.facet_fields
-            create_growing_dataset(offsets, row.name, (), np.int64, _SMALL_CHUNK)
+    groups = {kind: steps.create_group(f"{kind}DataOffsets") for kind in ("Point", "Cell", "Field")}
+    data = {kind: root.create_group(f"{kind}Data") for kind in groups}
+    for row in layout.point_fields:
+        _create_column(data["Point"], row, chunk, layout)
+        groups["Point"][row.name] = steps["PointOffsets"]
+    for each, rows in ((False, layout.cell_fields), (True, layout.facet_fields)):
+        for row in rows:
+            _create_column(data["Cell"], row, chunk, layout).attrs[EACH_STEP] = each
+            if row is rows[0]:
+                create_growing_dataset(groups["Cell"], row.name, (), np.int64, _SMALL_CHUNK)
+            else:
+                groups["Cell"][row.name] = groups["Cell"][rows[0].name]
+    for row in layout.step_fields:
+        _describe(create_growing_dataset(data["Field"], row.name, row.shape, row.dtype, _SMALL_CHUNK), row)
+        create_growing_dataset(groups["Field"], row.name, (), np.int64, _SMALL_CHUNK)
     sizes = steps.create_group("FieldDataSizes")
     for row in layout.step_fields:
         create_growing_dataset(sizes, row.name, (2,), np.int64, _SMALL_CHUNK)
+
+
+def _create_column(data: h5py.Group, row: Field, chunk: int, layout: Layout) -> h5py.Dataset:
+    """Create a column of points or cells."""
+    column = create_growing_dataset(
+        data, row.name, row.shape, row.dtype, chunk, sparse=layout.sparse, early=layout.shared
+    )
+    return _describe(column, row)
+
+
+def _describe(column: h5py.Dataset, row: Field) -> h5py.Dataset:
+    column.attrs["unit"], column.attrs["meaning"] = row.unit, row.meaning
+    return column
 
 
 def part_begins(group: h5py.Group) -> list[tuple[int, int]]:

@@ -1,11 +1,12 @@
 """A writer of steps to a VTKHDF file that stays open; the format is described in `pdem.output.vtkhdf`.
 
 Datasets are looked up once, when the file is opened. Appended rows reach the file by `Writer.commit_steps`, all at
-once; until then the file is as before.
+once, of one step or of several; until then the file is as before.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Self
 
 import h5py
@@ -53,6 +54,7 @@ class Writer:
     """
 
     def __init__(self, path: Path, before: int | None = None) -> None:
+        self._datasets: dict[str, GrowingDataset] = {}
         if before is not None:
             with open_hdf5(path, "r+") as file:
                 truncate_before(file[ROOT], before)
@@ -64,8 +66,7 @@ class Writer:
             raise
 
     def _open_datasets(self, root: h5py.Group) -> None:
-        self._datasets: dict[str, GrowingDataset] = {}
-        root.visititems(self._add_dataset)
+        self._add_datasets(root, "", {})
         self._by_group = {group: self._datasets_of(group) for group in ("PointData", "CellData", "FieldData")}
         self._cells_at_each_step = {
             name for name, dataset in root["CellData"].items() if bool(dataset.attrs[EACH_STEP])
@@ -75,9 +76,15 @@ class Writer:
         self._part_begins = {kind: part_begins(root[kind]) for kind in TOPOLOGIES}
         self._step_count = h5py.h5a.open(root["Steps"].id, b"NSteps")
 
-    def _add_dataset(self, name: str, node: object) -> None:
-        if isinstance(node, h5py.Dataset):
-            self._datasets[name] = GrowingDataset(node)
+    def _add_datasets(self, group: h5py.Group, path: str, found: dict[int, GrowingDataset]) -> None:
+        """Open all datasets below a group; those that are the same have one address in the file."""
+        for name, node in group.items():
+            if isinstance(node, h5py.Group):
+                self._add_datasets(node, f"{path}{name}/", found)
+                continue
+            address = h5py.h5o.get_info(node.id).addr
+            found[address] = found.get(address) or GrowingDataset(node)
+            self._datasets[f"{path}{name}"] = found[address]
 
     def _datasets_of(self, group: str) -> list[tuple[str, GrowingDataset]]:
         """Return the names and columns of the datasets of a group."""
@@ -94,8 +101,15 @@ class Writer:
 
     def close(self) -> None:
         """Close the file; the next writer cuts off steps that were not committed."""
-        self._datasets, self._by_group, self._step_count = {}, {}, None  # or the file would stay open
-        self._file.close()
+        try:
+            self._write_waiting()
+        finally:  # with datasets that are in use the file would stay open
+            self._datasets, self._by_group, self._step_count = {}, {}, None
+            self._file.close()
+
+    def _write_waiting(self) -> None:
+        for column in dict.fromkeys(self._datasets.values()):
+            column.write_waiting()
 
     @property
     def allocates_early(self) -> bool:
@@ -133,25 +147,31 @@ class Writer:
     def _add_part(
         self, points: int, kind: str, cells: int, add: Callable[[str, GrowingDataset], object]
     ) -> int:
+        added: dict[GrowingDataset, int] = {}  # kinds without cells may have their datasets in common
         for other in TOPOLOGIES:
-            own = other == kind
-            offsets, connectivity = (
-                self._datasets[f"{other}/{name}"] for name in ("Offsets", "Connectivity")
-            )
-            self._datasets[f"{other}/NumberOfCells"].append([cells if own else 0])
-            before = connectivity.rows
-            if own:
-                add("Connectivity", connectivity)
-                add("Offsets", offsets)
-            else:
-                offsets.append(np.zeros(2, np.int64))
-            added = connectivity.rows - before
-            self._datasets[f"{other}/NumberOfConnectivityIds"].append([added])
+            own, numbers = other == kind, self._datasets[f"{other}/NumberOfCells"]
+            if numbers not in added:
+                added[numbers] = self._add_cells(other, cells if own else 0, add if own else None)
             cells_before, entries = self._part_begins[other][-1]
-            self._part_begins[other].append((cells_before + max(cells if own else 0, 1), entries + added))
+            begin = (cells_before + max(cells if own else 0, 1), entries + added[numbers])
+            self._part_begins[other].append(begin)
         part = self._datasets["NumberOfPoints"].append([points])
         self._part_of.setdefault(points, part)
         return part
+
+    def _add_cells(self, kind: str, cells: int, add: Callable[[str, GrowingDataset], object] | None) -> int:
+        """Append the cells of one kind of a part, none without `add`; return how many points they name."""
+        names = ("NumberOfCells", "NumberOfConnectivityIds", "Offsets", "Connectivity")
+        numbers, entries, offsets, connectivity = (self._datasets[f"{kind}/{name}"] for name in names)
+        before = connectivity.rows
+        numbers.append([cells])
+        if add is None:
+            offsets.append(np.zeros(2, np.int64))
+        else:
+            add("Connectivity", connectivity)
+            add("Offsets", offsets)
+        entries.append([connectivity.rows - before])
+        return connectivity.rows - before
 
     def set_cell_data(self, cell_data: Mapping[str, NDArray[Any]]) -> None:
         """Store the columns of the cells of the only part."""
@@ -188,15 +208,19 @@ class Writer:
         for name, column in self._by_group["FieldData"]:
             rows = np.asarray(step_data[name])
             row[f"FieldDataOffsets/{name}"] = column.append(rows)
-            row[f"FieldDataSizes/{name}"] = [int(np.prod(column.shape)), len(rows)]
-        for name, value in row.items():
-            self._datasets[f"Steps/{name}"].append(np.array([value]))
+            row[f"FieldDataSizes/{name}"] = [math.prod(column.shape), len(rows)]
+        columns = {self._datasets[f"Steps/{name}"]: value for name, value in row.items()}
+        for column, value in columns.items():  # some have several names
+            column.append(np.array([value]))
 
-    def commit_steps(self) -> None:
-        """Make all steps valid and flush the file; call it when all rows are written."""
+    @property
+    def steps(self) -> int:
+        """Number of all steps, committed or not."""
+        return self._datasets["Steps/Values"].rows
+
+    def commit_steps(self, count: int | None = None) -> None:
+        """Make all steps valid, or only the first `count`, and flush the file; call it when all rows are written."""
         assert self._step_count is not None
-        for column in self._datasets.values():
-            if column.early:
-                column.close()
-        self._step_count.write(np.array(self._datasets["Steps/Values"].rows, np.int64))
+        self._write_waiting()
+        self._step_count.write(np.array(self.steps if count is None else count, np.int64))
         self._file.flush()

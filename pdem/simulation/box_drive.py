@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pdem.contact.pairs.box_sums import BoxSums
-from pdem.motion.box_servo import Targets
+from pdem.motion.box_servo import Memory, Targets
 from pdem.motion.moving_box import REST
 
 
@@ -21,8 +21,11 @@ class BoxDrive:
         What contacts of the last step have done to it, if it was looked at.
     grain : tuple of 2 float
         Mean diameter by mass [m] and mean density [kg/m^3] of the grains at the begin of the run; zeros before.
+    memory : Memory
+        What the servo keeps from look to look.
     """
 
     targets: Targets = field(default_factory=lambda: Targets(REST))
     sums: BoxSums = field(default_factory=BoxSums.none)
     grain: tuple[float, float] = (0.0, 0.0)
+    memory: Memory = field(default_factory=Memory)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deforms, free_axes, shear_axes
 from pdem.containers.box_shape import UPRIGHT
-from pdem.motion.box_servo import Targets, chosen_rates, inertial_rate
+from pdem.motion.box_servo import Memory, Targets, chosen_rates, inertial_rate
 from pdem.motion.moving_box import EVERY, REST, BoxState, MovingBox, Rates
 from pdem.simulation.box_stress import mean_grain, measured_stress
 from pdem.simulation.named_events import NEVER
@@ -58,10 +58,11 @@ def set_targets(system: System) -> None:
     case, drive = system.case, system.box_drive
     wanted = deformation_in(case, system.stages.present if system.stages.sections else -1)
     drive.targets = targets_of(case, wanted)
-    if drive.targets.driven and math.isinf(drive.targets.largest_rate):
+    if drive.targets.driven:
         drive.grain = drive.grain if any(drive.grain) else mean_grain(system)
-        rate = inertial_rate(drive.targets.stresses, *drive.grain)
-        drive.targets = drive.targets._replace(largest_rate=rate)
+        slow, largest = inertial_rate(drive.targets.stresses, *drive.grain), drive.targets.largest_rate
+        largest = slow if math.isinf(largest) else largest
+        drive.targets = drive.targets._replace(largest_rate=largest, pace=min(slow, largest))
 
 
 def targets_of(case: CaseData, wanted: Deformation) -> Targets:
@@ -86,7 +87,8 @@ def look_at_box(system: System) -> None:
         return
     rates = drive.targets.rates
     if drive.targets.driven:
-        rates = chosen_rates(drive.targets, measured_stress(system), system.dimension, box.dt)
+        measured = measured_stress(system)
+        rates, drive.memory = chosen_rates(drive.targets, measured, system.dimension, box.dt, drive.memory)
     _go_on(box, rates, system.step)
 
 
@@ -96,6 +98,8 @@ def begin_deformation(system: System) -> None:
     box, targets = system.moving_box, system.box_drive.targets
     if box is None:
         return
+    if not targets.driven:
+        system.box_drive.memory = Memory()
     before, strain = box.state.rates, list(targets.rates.strain)
     for axis in (*(axis for axis, _ in targets.axes), *targets.free):
         strain[axis] = before.strain[axis]
@@ -113,12 +117,13 @@ def box_group(system: System) -> dict[str, dict[str, NDArray[Any]]]:
     box = system.moving_box
     if box is None:
         return {}
-    state, wanted = box.state, box.wanted
+    state, wanted, drive = box.state, box.wanted, system.box_drive
     columns: dict[str, Any] = {
         "step": state.step, "lengths": state.lengths, "speeds": state.speeds, "offset": state.offset,
         "offset_speed": state.offset_speed, "shear": state.shear, "rates": _row(state.rates), "begin": box.begin,
         "looked": box.looked, "changes": wanted is not None, "wanted": _row(wanted or REST),
-        "grain": system.box_drive.grain,
+        "grain": drive.grain, "mean_stress": drive.memory.stress, "mean_rate": drive.memory.rate,
+        "mean_resistance": drive.memory.resistance,
     }  # fmt: skip
     return {BOX: {name: np.array([value]) for name, value in columns.items()}}
 
@@ -133,6 +138,9 @@ def load_box(system: System, groups: Mapping[str, Mapping[str, NDArray[Any]]]) -
     box.wanted = _rates(stored["wanted"]) if stored["changes"] else None
     diameter, density = stored["grain"].tolist()
     system.box_drive.grain = diameter, density
+    if "mean_stress" in stored:  # earlier versions kept nothing from look to look
+        means = tuple(stored["mean_stress"].tolist()), tuple(stored["mean_rate"].tolist())
+        system.box_drive.memory = Memory(*means, float(stored["mean_resistance"]))
     box.adopt(
         BoxState(
             int(stored["step"]), stored["lengths"].tolist(), stored["speeds"].tolist(), float(stored["offset"]),

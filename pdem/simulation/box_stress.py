@@ -10,7 +10,7 @@ from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
 from pdem.motion.box_servo import GAS, Measured
 from pdem.motion.moving_box import EVERY
-from pdem.simulation.bodies import bodies_of
+from pdem.simulation.bodies import bodies_of, sizes_of
 from pdem.simulation.stress import added
 from pdem.simulation.wall_output import measured_walls
 
@@ -110,10 +110,10 @@ def _others(system: System) -> Iterator[tuple[Floats, Floats]]:
 
 
 def mean_grain(system: System) -> tuple[float, float]:
-    """Return the mean diameter by mass [m] and the mean density [kg/m^3] of all particles. Collective."""
+    """Return the mean diameter by mass [m] and the mean density [kg/m^3], of discs [kg/m^2], of all. Collective."""
     bodies = bodies_of(system)
     radius, mass = bodies.radius, bodies.mass
     whole, widths, solid = added(
-        system, np.array([mass, 2.0 * mass * radius, 4.0 / 3.0 * np.pi * radius**3])
+        system, np.array([mass, 2.0 * mass * radius, sizes_of(radius, system.dimension)])
     ).tolist()
     return (widths / whole, whole / solid) if whole > 0.0 else (1.0, 1.0)

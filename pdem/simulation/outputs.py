@@ -19,7 +19,7 @@ from pdem.foundation.errors import InputError
 from pdem.foundation.terminal import to_terminal
 from pdem.foundation.version import VERSION
 from pdem.output.checkpoint_folder import CheckpointFolder
-from pdem.output.digest_file import record_digest, state_digest
+from pdem.output.digest_file import record_digest
 from pdem.output.formats import FORMATS, WRITTEN_FORMAT
 from pdem.output.log import RunLog, environment, header, table_heading
 from pdem.output.progress import Progress
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from pdem.simulation.state import Groups
 
 _LOG_ROWS = 200
+_COMMIT_EVERY = 1.0
+"""Seconds for which snapshots may wait in memory."""
 _FIRST_COLUMNS = (
     ("step", "1", "i8"), ("time", "s"), ("particles", "1", "i8"), ("pair_contacts", "1", "i8"),
     ("wall_contacts", "1", "i8"), ("contacts_per_particle", "1"), ("largest_overlap", "1"),
@@ -101,6 +103,8 @@ class Outputs:
         self._walls = WallFiles(simulation, self._folder, self._attributes)
         self._fields = FieldFiles(simulation, self._folder, self._attributes)
         self._contacts = contact_file_of(simulation, self._format, self._attributes)
+        for file in self._files():
+            file.commit_every = _COMMIT_EVERY
         self._checkpoints = CheckpointFolder(self._folder, simulation.case.output.checkpoints_kept)
         notes = prepare_output_folder(
             simulation, overwrite=overwrite, conflict=self._conflicting_file, commands=commands
@@ -310,17 +314,16 @@ class Outputs:
         With `begins` it is the one that the run in this folder begins with.
         """
         counters = {**local["counters"], "balance": np.array(self._simulation.first_balance)}
+        self.flush()  # a run that goes on from this state does not write again what was before it
         system = self._simulation.system
         tables, step = tables_of(system, {**local, "counters": counters}), int(counters["step"])
         length = system.constants.step
         attributes = {**self._attributes, "time": step * length, "time_step": length}
-        path = self._checkpoints.write_tables(step, tables, attributes, system.exchange, begins=begins)
-
-        def record() -> Path:
-            record_digest(self._folder, step, state_digest(path, OBSERVING))
-            return path
-
-        return on_first_rank(system.exchange, record)
+        path, digests = self._checkpoints.write_tables(
+            step, tables, attributes, system.exchange, begins=begins, no_state=OBSERVING
+        )
+        on_first_rank(system.exchange, lambda: record_digest(self._folder, step, digests.state))
+        return path
 
     def has_stage(self, name: str) -> bool:
         """Return whether the checkpoint that a stage ends with is there. Collective."""
@@ -338,7 +341,9 @@ class Outputs:
         on_first_rank(self._simulation.system.exchange, lambda: self._checkpoints.keep_as_stage(path, name))
 
     def flush(self) -> None:
-        """Write buffered rows of the series to disk."""
+        """Write buffered rows of the series and snapshots to disk. Collective."""
+        for file in self._files():
+            file.flush()
         if self._root:
             self._series.flush()
 

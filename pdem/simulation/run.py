@@ -200,7 +200,6 @@ class _Run:
         try:
             self.observation.call_due()
         except ObserverError as error:
-            self.outputs.flush()
             path = self._write_checkpoint(self.observation.before)
             raise ObserverError(
                 f"{error}; the state before is in {path}; Simulation.restart('{path.parent}') goes on"
@@ -230,7 +229,6 @@ class _Run:
             self.outputs.write_fields()
         due = schedule.has_checkpoint(step) or stages.finished or stages.is_over
         if asked.checkpoint or (not first and due):
-            self.outputs.flush()
             self._write_checkpoint(local_groups(self.simulation.system))
             self._keep_stage()
         self.simulation.phases.lap("output")

@@ -158,7 +158,7 @@ def test_checkpoints_have_the_bytes_of_one_writer(exchange, shared_path, monkeyp
         groups = state(count, count)
         if exchange.rank == 0:
             write_checkpoint(one, groups, ATTRIBUTES)
-        content = write_tables(many, tables(groups, exchange, count, empty), ATTRIBUTES, exchange)
+        content = write_tables(many, tables(groups, exchange, count, empty), ATTRIBUTES, exchange).content
         assert many.read_bytes() == exchange.share(one.read_bytes() if exchange.rank == 0 else None)
         if exchange.rank == 0:
             assert content == content_digest(groups, ATTRIBUTES)
@@ -210,7 +210,7 @@ def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
     monkeypatch.setattr(parallel_hdf5, "BLOCK_ROWS", 8)
     folder = CheckpointFolder(shared_path)
     groups = state(1000, 1)
-    older = folder.write_tables(5, tables(groups, exchange, 1), ATTRIBUTES, exchange)
+    older, _ = folder.write_tables(5, tables(groups, exchange, 1), ATTRIBUTES, exchange)
     before = older.read_bytes()
     for full in range(ranks):
         with file_size_limit(LIMIT if exchange.rank == full else resource.RLIM_INFINITY):
@@ -221,7 +221,7 @@ def test_a_disk_full_for_one_rank_ends_all_and_keeps_the_file_before(
             )
         assert older.read_bytes() == before
         assert exchange.share([path.name for path in shared_path.iterdir()]) == [older.name]
-    newer = folder.write_tables(6, tables(groups, exchange, 3), ATTRIBUTES, exchange)
+    newer, _ = folder.write_tables(6, tables(groups, exchange, 3), ATTRIBUTES, exchange)
     assert folder.latest().path == newer
 
 

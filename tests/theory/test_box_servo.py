@@ -10,7 +10,7 @@ from moving_boxes import PERIOD, ROUGH, SMOOTH, STEP, gas, moving_case
 
 from cases import Grains, state_of
 from pdem.foundation.errors import CaseError
-from pdem.motion.box_servo import EAGERNESS, SHARE, Measured, Targets, chosen_rates
+from pdem.motion.box_servo import EAGERNESS, MEAN, SHARE, SLOWNESS, Measured, Memory, Targets, chosen_rates
 from pdem.motion.moving_box import EVERY, REST
 from pdem.simulation.box_stress import measured_stress
 from pdem.simulation.simulation import Simulation
@@ -20,30 +20,120 @@ CELLS = 2
 SIDE = PERIOD / CELLS
 
 
-def growth(gain, modulus, viscosity, interval):
+def growth(gain, modulus, viscosity, interval, part=0.0):
     """Return the largest factor by which a wrong stress grows from look to look."""
-    roots = np.roots([1.0, gain * (interval * modulus + viscosity) - 1.0, -gain * viscosity])
-    return np.abs(roots).max()
+    # z (z - 1)^2 + gain (T M z + C (z - 1)) (z - 1 + part)
+    answer = gain * np.polymul([interval * modulus + viscosity, -viscosity], [1.0, part - 1.0])
+    return np.abs(np.roots(np.polyadd([1.0, -2.0, 1.0, 0.0], answer)))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_limit_of_stability_is_the_one_stated(seed):
     rng = np.random.default_rng(seed)
     modulus, viscosity, interval = 10.0 ** rng.uniform([2, -3, -5], [8, 4, -2])
-    limit = 2.0 / (interval * modulus + 2.0 * viscosity)
-    assert growth(0.99 * limit, modulus, viscosity, interval) < 1.0
-    assert growth(1.01 * limit, modulus, viscosity, interval) > 1.0001
+    part = rng.uniform(1e-4, 1e-2)
+    limit = 2.0 / (interval * modulus + 2.0 * viscosity) / (1.0 - 0.5 * part)
+    assert growth(0.99 * limit, modulus, viscosity, interval, part).max() < 1.0
+    assert growth(1.01 * limit, modulus, viscosity, interval, part).max() > 1.0001
+
+
+def answers(targets, stress, memory=None, dt=1e-5, modulus=10.0, viscosity=0.0):
+    """Return the rates for a stress, and what is kept."""
+    measured = Measured(np.array(stress), modulus, viscosity)
+    return chosen_rates(targets, measured, 3, dt, Memory() if memory is None else memory)
 
 
 def test_the_gain_is_reduced_where_contacts_are_stiff():
     targets = Targets(REST, axes=((0, 100.0), (2, -50.0)), largest_rate=3.0)
-    soft = chosen_rates(targets, Measured(np.array([99.0, 7.0, -49.0, 0.0]), 10.0, 0.0), 3, 1e-5)
+    soft = answers(targets, [99.0, 7.0, -49.0, 0.0])[0]
     assert soft.strain == pytest.approx((EAGERNESS * 3.0 / 100.0 * -1.0, 0.0, EAGERNESS * 3.0 / 50.0 * 1.0))
     for modulus, viscosity in ((1e9, 0.0), (0.0, 1e5)):
-        hard = chosen_rates(targets, Measured(np.array([99.0, 7.0, -49.0, 0.0]), modulus, viscosity), 3, 1e-5)
-        assert hard.strain[0] == pytest.approx(-SHARE / (EVERY * 1e-5 * modulus + 4.0 * viscosity))
-    far = chosen_rates(targets, Measured(np.zeros(4), 10.0, 0.0), 3, 1e-5)
+        hard = answers(targets, [99.0, 7.0, -49.0, 0.0], modulus=modulus, viscosity=viscosity)[0]
+        assert hard.strain[0] == pytest.approx(-SHARE / (EVERY * 1e-5 * modulus + 2.0 * viscosity))
+    far = answers(targets, [0.0] * 4)[0]
     assert far.strain == (-3.0, 0.0, 3.0)
+
+
+MODULUS, WANTED, PACE, INTERVAL = 1e5, 100.0, 1.0, 1e-4
+TIME = SLOWNESS / PACE
+PRESSED = Targets(REST, axes=((0, WANTED),), largest_rate=PACE, pace=PACE)
+
+
+def held(looks, give, targets=PRESSED, stiff=lambda look: MODULUS, first=WANTED):
+    """Return the stress from look to look of a spring that shortens by itself at a rate, and what is kept at last."""
+    stress, memory, seen = first, Memory(), []
+    for look in range(looks):
+        wanted = targets.shear or targets.axes[0][1]
+        state = [0.0, 0.0, 0.0, stress] if targets.shear else [stress, 0.0, 0.0, 0.0]
+        rates, memory = answers(targets, state, memory, INTERVAL / EVERY, stiff(look))
+        loading = math.copysign(1.0, wanted) * rates.shear if targets.shear else -rates.strain[0]
+        change = INTERVAL * stiff(look) * (loading + give(look))
+        stress += math.copysign(1.0, wanted) * change
+        stress = stress if targets.shear else max(stress, 0.0)
+        seen.append(stress)
+    return np.array(seen), memory
+
+
+@pytest.mark.parametrize("rate", [0.3, -0.3, 0.8])
+@pytest.mark.parametrize("wanted", [None, 40.0, -40.0])
+def test_a_bed_that_gives_way_all_the_time_has_its_stress_in_the_end(rate, wanted):
+    targets = PRESSED if wanted is None else Targets(REST, shear=wanted, largest_rate=PACE, pace=PACE)
+    wanted = wanted or WANTED
+    looks = round(10 * TIME / INTERVAL)
+    seen, memory = held(looks, lambda _: rate, targets, first=wanted)
+    resistance = INTERVAL * MODULUS
+    droop = abs(rate) * max(resistance / SHARE, abs(wanted) / EAGERNESS / PACE)
+    assert np.abs(seen - wanted)[:100].max() == pytest.approx(droop, rel=0.2)  # that of a dashpot
+    assert seen[-1] == pytest.approx(wanted, rel=1e-3)
+    assert memory.rate[3 if targets.shear else 0] == pytest.approx(-rate, rel=1e-3)
+    assert (np.sign(seen - wanted)[10:] == np.sign(seen - wanted)[10]).mean() > 0.95  # it does not ring
+
+
+def test_the_mean_is_held_while_stiffness_goes_with_stress():
+    """Of fluctuations that come and go by themselves, with bursts: the gain is small whenever the stress is large."""
+    rng, cycle = np.random.default_rng(5), 20
+    burst = rng.exponential(1.0, 40000 // cycle).repeat(cycle) - 1.0
+    memory, level, seen = Memory(), WANTED, []
+    for push in burst:
+        stress = level * (1.0 + push)
+        modulus = 10.0 * MODULUS * (1.0 + push) / (2.0 + push)
+        rates, memory = answers(PRESSED, [stress, 0.0, 0.0, 0.0], memory, INTERVAL / EVERY, modulus)
+        level = max(level - INTERVAL * 0.2 * MODULUS * rates.strain[0], 1.0)
+        seen.append(stress)
+    assert np.mean(seen[8000:]) == pytest.approx(WANTED, rel=0.05)
+
+
+def test_a_loose_bed_that_jams_after_a_long_compression_does_not_shoot_over():
+    """Nothing is carried for twenty times the time of the integral; then it is stiff at once."""
+    begin = round(20 * TIME / INTERVAL)
+
+    def stiff(look):
+        return 1e-6 if look < begin else MODULUS
+
+    seen, memory = held(begin + 3000, lambda _: 0.0, stiff=stiff, first=0.0)
+    assert seen[begin - 1] < 1e-3
+    assert seen.max() < 1.01 * WANTED
+    assert abs(memory.rate[0]) < 1e-3 * PACE
+    assert seen[-1] == pytest.approx(WANTED, rel=1e-3)
+
+
+def test_a_bed_that_was_giving_way_and_falls_apart_is_closed():
+    looks = round(5 * TIME / INTERVAL)
+    _, memory = held(looks, lambda _: 0.8)
+    assert memory.rate[0] < -0.7
+    rates, _ = answers(PRESSED, [0.0] * 4, memory, INTERVAL / EVERY, 0.0)
+    assert rates.strain[0] == -PACE
+
+
+def test_what_is_not_driven_any_more_has_no_mean_rate():
+    memory = Memory((WANTED,) * 5, (0.1, 0.2, 0.3, 0.4, 0.5), 1.0)
+    mean = Targets(REST, mean=WANTED, free=(0, 1), shear=20.0, largest_rate=PACE, pace=PACE)
+    rates, memory = answers(mean, [WANTED, WANTED, WANTED, 20.0], memory)
+    assert memory.rate == pytest.approx((0.0, 0.0, 0.0, 0.4, 0.5))
+    assert rates.strain == (-0.5, -0.5, 0.0)
+    assert rates.shear == pytest.approx(0.4)
+    _, memory = answers(PRESSED, [WANTED] * 4, memory)
+    assert memory.rate[MEAN] == memory.rate[3] == 0.0
 
 
 def lattice(overlap):

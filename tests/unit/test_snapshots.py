@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +221,59 @@ def test_files_of_a_killed_run_are_whole_and_go_on(tmp_path: Path, last: str) ->
     for time, index, count in ((1.0, 1, 100), (5.0, 5, 7)):
         seen = VtkReader(tmp_path / "p.vtkhdf").at(time)
         assert_particles(particles(count, index), points_of(seen), arrays(seen.GetPointData()))
+
+
+def test_steps_that_wait_are_committed_together(tmp_path: Path) -> None:
+    points = ParticleSnapshots(tmp_path / "p.vtkhdf")
+    surface = WallSnapshots(tmp_path / "w.vtkhdf", FACET_START, FACET_VERTICES, FACET_WALL)
+
+    def write(*steps: int) -> None:
+        for step in steps:
+            points.write(float(step), step, particles(step % 3, step))
+            surface.write(float(step), step, *walls(step))
+
+    def seen() -> list[list[float]]:
+        return [vtkhdf.read_times(file.path).tolist() for file in (points, surface)]
+
+    points.commit_every = surface.commit_every = 3600.0
+    write(0, 1, 2)
+    assert seen() == [[0], [0]]
+    for file in (points, surface):
+        file.flush()
+    assert seen() == [[0, 1, 2]] * 2
+    write(3, 4, 5)
+    with pytest.raises(InputError):
+        points.write(6.0, 6, {"position": np.zeros((2, 3))})
+    points.close()
+    surface.close()
+    assert seen() == [[0, 1, 2, 3, 4, 5]] * 2
+    for step in range(6):
+        assert_particles(
+            particles(step % 3, step),
+            *attrgetter("points", "point_data")(vtkhdf.read_step(points.path, step)),
+        )
+        assert vtkhdf.read_step(surface.path, step).points.tobytes() == walls(step)[0].tobytes()
+
+
+def test_a_write_that_fails_loses_no_step_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = ParticleSnapshots(tmp_path / "p.vtkhdf")
+    points.commit_every = 3600.0
+    for step in range(3):
+        points.write(float(step), step, particles(5, step))
+    with monkeypatch.context() as broken:
+        broken.setattr(snapshots, "write_rows", failing)
+        with pytest.raises(CheckpointError, match="snapshots before are untouched"):
+            points.write(3.0, 3, particles(5, 3))
+    assert vtkhdf.read_times(points.path).tolist() == [0, 1, 2]
+    points.write(4.0, 4, particles(5, 4))
+    points.close()
+    assert vtkhdf.read_times(points.path).tolist() == [0, 1, 2, 4]
+    last = vtkhdf.read_step(points.path)
+    assert_particles(particles(5, 4), last.points, last.point_data)
+
+
+def failing(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_restart_drops_later_steps_and_continues(tmp_path: Path) -> None:
