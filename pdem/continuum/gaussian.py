@@ -149,13 +149,13 @@ def add_box(
 ) -> None:  # fmt: skip
     """Add an item to a box of cells, whose shares along the axes are in the room."""
     place, target = item
-    many_x, many_y, many_z = x[1] - x[0], y[1] - y[0], z[1] - z[0]
+    begins, many = (x[2], y[2], z[2]), (x[1] - x[0], y[1] - y[0], z[1] - z[0])
     line = ROW * cells[2]
-    plane, at = line * cells[1], target + ROW * ((x[0] * cells[1] + y[0]) * cells[2] + z[0])
+    steps, at = (line * cells[1], line), target + ROW * ((x[0] * cells[1] + y[0]) * cells[2] + z[0])
     if nodes == 1:
-        _add_one(room, x[2], y[2], z[2], stride, many_x, many_y, many_z, values, place, sums, at, plane, line)
+        _add_one(room, begins, stride, many, values, place, sums, at, steps)
     else:
-        _add_all(room, x[2], y[2], z[2], stride, many_x, many_y, many_z, values, place, sums, at, plane, line)
+        _add_all(room, begins, stride, many, values, place, sums, at, steps)
 
 
 @inlined

@@ -97,35 +97,37 @@ def box_adder(nodes: int, count: int) -> Callable[..., None]:
     Returns
     -------
     function
-        Of a flat array, where the factors along x, y and z of the first place stand in it, how far behind each of them
-        those of the next place stand, how many rows there are along each axis; the flat array of numbers, and where
-        they begin in it; the flat int64 array of sums, where the first row begins in it, and how far behind it those
-        of the next x and of the next y begin. Rows along z follow one another. The begin of the first array is written
-        to; factors along z are read to the end of a vector of `LANES`. Places are not checked.
+        Of a flat array, where the factors along x, y and z of the first place stand in it (3 int), how far behind each
+        of them those of the next place stand, how many rows there are along each axis (3 int); the flat array of
+        numbers, and where they begin in it; the flat int64 array of sums, where the first row begins in it, and how
+        far behind it those of the next x and of the next y begin (2 int). Rows along z follow one another. The begin
+        of the first array is written to; factors along z are read to the end of a vector of `LANES`. Places are not
+        checked.
     """
 
     def plain(
-        room: NDArray[Any], x: int, y: int, z: int, stride: int, many_x: int, many_y: int, many_z: int,
-        numbers: NDArray[Any], place: int, sums: NDArray[Any], at: int, plane: int, line: int,
+        room: NDArray[Any], begins: tuple[int, int, int], stride: int, many: tuple[int, int, int],
+        numbers: NDArray[Any], place: int, sums: NDArray[Any], at: int, steps: tuple[int, int],
     ) -> None:  # pragma: no cover  # fmt: skip
-        own = numbers[int(place) : int(place) + count]
+        own, (x, y, z), (plane, line) = numbers[int(place) : int(place) + count], begins, steps
         behind = int(stride) * np.arange(nodes)
-        for i, j, k in np.ndindex(int(many_x), int(many_y), int(many_z)):
-            share = (room[int(x) + i + behind] * room[int(y) + j + behind] * room[int(z) + k + behind]).sum()
-            row = int(at) + int(plane) * i + int(line) * j + count * k
+        for i, j, k in np.ndindex(*many):
+            share = (room[x + i + behind] * room[y + j + behind] * room[z + k + behind]).sum()
+            row = int(at) + plane * i + line * j + count * k
             sums[row : row + count] += np.rint(share * own).astype(np.int64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        room, numbers, sums = (data_of(context, builder, signature, arguments, one) for one in (0, 8, 10))
-        stride, many, columns = arguments[4], arguments[5:8], range(0, count, LANES)
+        room, numbers, sums = (data_of(context, builder, signature, arguments, one) for one in (0, 4, 6))
+        begins, many, steps = (cgutils.unpack_tuple(builder, arguments[one]) for one in (1, 3, 8))
+        stride, columns = arguments[2], range(0, count, LANES)
         behind = [builder.mul(stride, ir.Constant(_PLACE, node)) for node in range(nodes)]
         own = [
-            builder.load(address_of(builder, numbers, arguments[9], column, _FOUR), align=_ALIGN)
+            builder.load(address_of(builder, numbers, arguments[5], column, _FOUR), align=_ALIGN)
             for column in columns
         ]
 
         def factors(axis: int, index: Any) -> list[Any]:
-            begin = builder.add(arguments[1 + axis], index)
+            begin = builder.add(begins[axis], index)
             places = (builder.add(begin, one) for one in behind)
             return [
                 _splat(builder, builder.load(address_of(builder, room, one, 0, _NUMBER))) for one in places
@@ -133,21 +135,21 @@ def box_adder(nodes: int, count: int) -> Callable[..., None]:
 
         with cgutils.for_range(builder, many[0], intp=_PLACE) as along_x:
             of_plane = factors(0, along_x.index)
-            first = builder.add(arguments[11], builder.mul(arguments[12], along_x.index))
+            first = builder.add(arguments[7], builder.mul(steps[0], along_x.index))
             with cgutils.for_range(builder, many[1], intp=_PLACE) as along_y:
                 of_row = factors(1, along_y.index)
                 of_line = [builder.fmul(one, other) for one, other in zip(of_plane, of_row, strict=True)]
-                _write_line(builder, room, arguments[3], behind, many[2], of_line)
-                row = builder.add(first, builder.mul(arguments[13], along_y.index))
+                _write_line(builder, room, begins[2], behind, many[2], of_line)
+                row = builder.add(first, builder.mul(steps[1], along_y.index))
                 _add_line(builder, (sums, row), own, (room, ir.Constant(_PLACE, 0)), many[2])
         return context.get_dummy_value()
 
     def typed(
-        context: Any, room: Any, x: Any, y: Any, z: Any, stride: Any, many_x: Any, many_y: Any, many_z: Any,
-        numbers: Any, place: Any, sums: Any, at: Any, plane: Any, line: Any,
+        context: Any, room: Any, begins: Any, stride: Any, many: Any, numbers: Any, place: Any, sums: Any, at: Any,
+        steps: Any,
     ) -> Any:  # fmt: skip
-        place = types.uint64
-        return types.void(room, *[place] * 7, numbers, place, sums, *[place] * 3), generate
+        whole = types.int64
+        return types.void(room, begins, whole, many, numbers, whole, sums, whole, steps), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
