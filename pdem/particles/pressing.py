@@ -42,6 +42,9 @@ _LOAD = {2: 1.07, 3: 1.22}
 Of packings that have just jammed, in 2D with 4 contacts at 0.84, in 3D with 6 at 0.64.
 """
 
+_SAME = 1e-3
+"""Difference of two factors over the strain below which different pressures mean that particles have moved away."""
+
 _GROWN, _MOST_TRIES, _MOST_ROUNDS = 8.0, 40, 8
 
 
@@ -164,6 +167,8 @@ def _grown(press: _Press, reach: Floats, found: Packing, bar: Any) -> tuple[floa
         # overlaps grow in proportion to the size, about, and the pressure with their power
         root = pressure ** (1.0 / power)
         below, above = (below, (scale, root)) if root > 1.0 else ((scale, root), above)
+        if below is not None and above is not None and above[0] - below[0] < _SAME * press.strain:
+            below = above = None  # particles have found other places: what they bore before is no measure
         scale = _next_scale(scale, root, below, above, press.strain)
     raise CaseError(
         f"{press.task.requests[0].where}.pressure = {press.forces.pressure:g}: {len(reach)} particles were pressed "
