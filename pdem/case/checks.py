@@ -240,11 +240,17 @@ def _sizes(group: ParticleGroup, where: Location) -> Iterator[Problem]:
 
 
 def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
-    given = [key for key in ("count", "volume_fraction", "mass") if getattr(fill, key) is not None]
+    given = [
+        key for key in ("count", "volume_fraction", "mass", "pressure") if getattr(fill, key) is not None
+    ]
     if len(given) > 1:
         yield Problem((*where, given[1]), f"is not allowed together with {given[0]}")
     if fill.arrangement == "packed":
-        yield from _packed(case, fill, where, counted=bool(given))
+        yield from _packed(case, fill, where, counted=given not in ([], ["pressure"]))
+    elif fill.pressure is not None:
+        yield Problem((*where, "pressure"), 'presses packings: give arrangement = "packed", or leave it out')
+    if fill.connected_to is not None and not fill.avoid_walls:
+        yield Problem((*where, "avoid_walls"), "must be true with connected_to: walls bound what is filled")
     if not given and fill.arrangement == "random":
         yield Problem(
             (*where, "count"), "is missing; a random arrangement needs count, volume_fraction or mass"
@@ -258,16 +264,11 @@ def _fill(case: CaseData, fill: FillKeys, where: Location) -> Iterator[Problem]:
 
 def _packed(case: CaseData, fill: FillKeys, where: Location, *, counted: bool) -> Iterator[Problem]:
     """Refuse what a packing cannot do."""
-    if fill.exclude:
-        yield Problem(
-            (*where, "exclude"), "is not known to packings; put a wall there, or use another arrangement"
-        )
     packed = [one.fill for one in case.particles if one.fill is not None and one.fill.arrangement == "packed"]
-    shape = case.particles[int(where[1])].shape
-    if shape is not None:
-        text = f"packs spheres alone, and these are clusters of the shape {shape}; use another arrangement"
-        yield Problem((*where, "arrangement"), text)
-    if not counted and len(packed) > 1:
+    if fill.pressure is not None and len(case.particles) > 1:
+        text = "is that of one packing, but there are other groups of particles; leave one of the two out"
+        yield Problem((*where, "pressure"), text)
+    elif not counted and len(packed) > 1:
         text = "is missing: several groups are packed, and of each the number has to be known"
         yield Problem((*where, "volume_fraction"), f"{text}; give count, volume_fraction or mass")
 

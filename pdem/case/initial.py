@@ -15,6 +15,7 @@ from pdem.case.gravity import first_gravity
 from pdem.case.group_sizes import group_sizes, reach_of
 from pdem.case.initial_clusters import ids_with_members, orientations, orientations_of, with_members
 from pdem.case.messages import shown_key
+from pdem.case.packing_forces import packing_forces
 from pdem.case.particle_files import read_particle_file
 from pdem.case.shapes import shape_of
 from pdem.case.stage_cases import first_meshes, walls_present
@@ -145,7 +146,7 @@ def _placed_groups(
         elif group.fill.arrangement == "packed":
             request = _request(case, index)
             if request.counted:
-                packed.append(_unplaced_group(case, index, first_id, over))
+                packed.append(_unplaced_group(case, index, first_id, surroundings, over))
                 groups.append(packed[-1])
             else:
                 groups.append(
@@ -153,7 +154,7 @@ def _placed_groups(
                 )
                 placed.append(groups[-1])
         elif group.fill.arrangement == "random":
-            random.append(_unplaced_group(case, index, first_id, over))
+            random.append(_unplaced_group(case, index, first_id, surroundings, over))
             groups.append(random[-1])
         else:
             groups.append(lattice_group(_request(case, index), first_id, placed, surroundings, over))
@@ -167,10 +168,12 @@ def _placed_groups(
     return groups
 
 
-def _unplaced_group(case: Case, index: int, first_id: int, over: Exchange) -> FillGroup:
+def _unplaced_group(
+    case: Case, index: int, first_id: int, surroundings: Surroundings, over: Exchange
+) -> FillGroup:
     """Return this rank's part of a group that is to be placed at random."""
     request = _request(case, index)
-    count = fill_count(request, first_id, case.domain.dimension, over) or 0
+    count = fill_count(request, first_id, surroundings, over) or 0
     begin, end = part_of(count, over.rank, over.size)
     radii = reaches(request, first_id + begin, end - begin)
     places = np.full((len(radii), 3), np.nan)
@@ -184,14 +187,15 @@ def _request(case: Case, index: int) -> FillRequest:
     density = case.materials[group.material].density
     assert density is not None
     where = f"{case.source}: {shown_key(['particles', index, 'fill'])}"
+    forces = packing_forces(case, index, sizes)
     if group.shape is None:
-        return FillRequest(where, sizes, group.fill, density)
+        return FillRequest(where, sizes, group.fill, density, forces=forces)
 
     def turned(ids: NDArray[np.int64], attempts: NDArray[np.int64]) -> NDArray[np.float64]:
         assert group.fill is not None
         return orientations(group, group.fill.seed, ids, attempts, case.domain.dimension)
 
-    return FillRequest(where, sizes, group.fill, density, shape_of(case, group.shape), turned)
+    return FillRequest(where, sizes, group.fill, density, shape_of(case, group.shape), turned, forces)
 
 
 def _fixed_group(case: Case, index: int, over: Exchange) -> PlacedGroup:

@@ -71,7 +71,7 @@ class FillKeys(Section):
         Instead of `count`: volume of the particles over the volume of the region (in 2D: areas).
     mass : float or None
         Instead of `count`: mass of all particles in kg, met as nearly as whole particles can. A lattice with none of
-        the three fills all its sites, a packing fills the region until it jams.
+        the three fills all its sites, a packing fills the region until it jams, or to a `pressure`.
     gap : float
         Lattices: least distance between surfaces, as a fraction of the largest diameter.
     jitter : float
@@ -84,6 +84,14 @@ class FillKeys(Section):
         Whether to leave out positions that touch a wall.
     exclude : tuple of regions
         Regions kept free.
+    connected_to : vector or None
+        A point (m): of the region only the part is filled that is connected with it without crossing a wall, as the
+        inside of a container, closed or open. `volume_fraction` is then that of this part. Gaps narrower than 0.7
+        of the smallest diameter let nothing through.
+    pressure : float or None
+        Packings: instead of `count` the pressure in Pa (in 2D N/m) to which particles are pressed, without friction,
+        with the forces of the case's contact law; their number follows, and their radii differ from the given ones by
+        one factor that makes up for less than a particle.
     """
 
     arrangement: Literal["random", "packed", "cubic", "hexagonal"] = "random"
@@ -96,6 +104,8 @@ class FillKeys(Section):
     attempts: Annotated[int, Field(ge=1, le=10**6)] = 20000
     avoid_walls: bool = True
     exclude: Annotated[tuple[Region, ...], Field(strict=False)] = ()
+    connected_to: Vector | None = None
+    pressure: Positive | None = None
 
 
 class BoxFill(BoxRegion, FillKeys):

@@ -1,8 +1,8 @@
 """Kernels that share what is at points, or along straight ways, among the cells of a grid by the Gaussian.
 
 It is a product of three functions of one coordinate each: the shares of cells along each axis are evaluated from
-tables, and those of a line of cells are mixed from them, four at a time. Images in a box that repeats are found axis by
-axis, too.
+tables, and a box of cells is given their products, four numbers at a time. Images in a box that repeats are found axis
+by axis, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pdem.continuum.spreading import (
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
 from pdem.simd.places import offset
-from pdem.simd.shares import LANES, POWERS, cubic_row, line_adder, mixed_row
+from pdem.simd.shares import LANES, POWERS, box_adder, cubic_row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BOUNDS = 3
 """Numbers kept of the cells along an axis: the first, the one behind the last, and where their shares begin."""
 
-_add_line, _evaluate, _mix_one, _mix_all = line_adder(ROW), cubic_row(), mixed_row(1), mixed_row(NODES)
+_evaluate, _add_one, _add_all = cubic_row(), box_adder(1, ROW), box_adder(NODES, ROW)
 
 
 class Spreading(NamedTuple):
@@ -52,7 +52,7 @@ class Spreading(NamedTuple):
     cells : (3,) int64 array
         Numbers of cells.
     period : (3,) array
-        Of periodic axes, else 0.
+        Of periodic axes, else 0; the number of cells itself where these fill the box.
     images : (3,) int64 array
         How many images there are along the axes, on each side.
     width : float
@@ -93,22 +93,34 @@ def write_shares(
 
 
 @inlined
+def write_nodes(
+    nodes: int, axis: int, here: float, away: float, first: int, factor: float, grid: Spreading, stride: int,
+    room: Floats, to: int,
+) -> None:  # fmt: skip
+    """Write the shares of cells along an axis for all nodes, those of the cell `first` at the begin of a stride."""
+    for node in range(nodes):
+        place = here + (node - nodes // 2) * away
+        weight = factor * weight_of(node) if nodes > 1 and axis == 0 else factor
+        write_shares(place, axis, first, weight, grid, room, to + node * stride)
+
+
+@inlined
 def write_axis(
     nodes: int, axis: int, middle: float, away: float, factor: float, grid: Spreading, stride: int, room: Floats,
     bounds: Integers, to: tuple[int, int],
 ) -> int:  # fmt: skip
     """Write the shares of cells along an axis, for each image that reaches some; return how many images do."""
-    found, (shares, at) = 0, to
+    found, (shares, at), cells = 0, to, grid.cells[axis]
     for number in range(2 * grid.images[axis] + 1):
         here = middle + image_at(number) * grid.period[axis]
         low, high = here - abs(away), here + abs(away)
-        first, cells = math.floor(low), grid.cells[axis]
+        first = math.floor(low)
         last = min(math.floor(high + grid.reach[axis]), first + grid.stride[axis] - 1)
+        if grid.period[axis] == cells:
+            write_nodes(nodes, axis, here, away, first, factor, grid, stride, room, shares)
+            return wrapped_bounds(first, last, cells, bounds, (shares, at))
         if last >= 0 and first < cells:
-            for node in range(nodes):
-                place = here + (node - nodes // 2) * away
-                weight = factor * weight_of(node) if nodes > 1 and axis == 0 else factor
-                write_shares(place, axis, first, weight, grid, room, shares + node * stride)
+            write_nodes(nodes, axis, here, away, first, factor, grid, stride, room, shares)
             begin = max(first, 0)
             bounds[at], bounds[at + 1] = begin, min(last + 1, cells)
             bounds[at + 2] = shares + begin - first
@@ -119,22 +131,31 @@ def write_axis(
 
 
 @inlined
+def wrapped_bounds(first: int, last: int, cells: int, bounds: Integers, to: tuple[int, int]) -> int:
+    """Write the bounds of cells from `first` to `last` of a grid that fills the box: of images in one piece each."""
+    found, (shares, at), cell = 0, to, first
+    while cell <= last:
+        begin = cell % cells
+        many = min(cells - begin, last + 1 - cell)
+        bounds[at], bounds[at + 1], bounds[at + 2] = begin, begin + many, shares + cell - first
+        cell, at, found = cell + many, at + BOUNDS, found + 1
+    return found
+
+
+@inlined
 def add_box(
     nodes: int, x: Bounds, y: Bounds, z: Bounds, item: tuple[int, int], cells: Integers, stride: int, values: Floats,
     room: Floats, sums: Integers,
 ) -> None:  # fmt: skip
     """Add an item to a box of cells, whose shares along the axes are in the room."""
     place, target = item
-    many = z[1] - z[0]
-    for i in range(x[1] - x[0]):
-        for j in range(y[1] - y[0]):
-            for lane in range(0, many, LANES):
-                if nodes == 1:
-                    _mix_one(room, x[2] + i, y[2] + j, z[2] + lane, stride, lane)
-                else:
-                    _mix_all(room, x[2] + i, y[2] + j, z[2] + lane, stride, lane)
-            cell = ((x[0] + i) * cells[1] + y[0] + j) * cells[2] + z[0]
-            _add_line(sums, target + ROW * cell, values, place, room, 0, many)
+    begins, many = (x[2], y[2], z[2]), (x[1] - x[0], y[1] - y[0], z[1] - z[0])
+    line = ROW * cells[2]
+    steps, at = (line * cells[1], line), target + ROW * ((x[0] * cells[1] + y[0]) * cells[2] + z[0])
+    if nodes == 1:
+        _add_one(room, begins, stride, many, values, place, sums, at, steps)
+    else:
+        _add_all(room, begins, stride, many, values, place, sums, at, steps)
 
 
 @inlined

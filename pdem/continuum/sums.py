@@ -7,7 +7,8 @@ it within the rounding of a share.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,18 +18,21 @@ from pdem.continuum.grid import LUCY, images_along, points_per_cell, shares_of
 from pdem.continuum.lucy import Lattice, spread_lucy
 from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
 from pdem.continuum.spreading import NODES, ROW, SUMS, Items
-from pdem.foundation.arrays import line_zeros
+from pdem.foundation.arrays import line_zeros, room_for
 from pdem.foundation.kernels import threads
 from pdem.simd.shares import LANES, LARGEST
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike, NDArray
 
     from pdem.containers.group import Group
     from pdem.continuum.grid import Grid
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    _Part = tuple[Floats, Floats, Floats, Integers]
 
 COUNT, MASS, SIZE = 0, 1, 2
 MOMENTUM, MOVING, CONTACT, WALL = slice(3, 6), slice(6, 12), slice(12, 21), slice(21, 24)
@@ -41,7 +45,22 @@ PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 _ALONE = OneRank()
 _LARGEST, _TOTAL = int(np.log2(LARGEST)), 61  # bits of one number, and of the sum of all
 _FINE = 2.0**30
+_FILLS = 1e-9  # relative difference from which on a grid is not as long as the box
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
+
+
+class Rooms:
+    """Arrays to write in that are used again: to be given fresh memory takes as long as to write to it."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, NDArray[Any]] = {}
+
+    def of(self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return the array of this name in a shape, with whatever is in it."""
+        size, held = math.prod(shape), self._held.get(name)
+        if held is None or len(held) < size:
+            held = self._held[name] = line_zeros(room_for(size, 0 if held is None else len(held)), dtype)
+        return held[:size].reshape(shape)
 
 
 class Matter(NamedTuple):
@@ -93,7 +112,7 @@ def actions_of_contacts(
     is_pair: NDArray[np.bool_],
     kinds: Integers,
     point: Floats | None,
-) -> Actions:
+) -> list[Actions]:
     """Return what acts in contacts: forces along branches, and those of walls on particles where branches end.
 
     Parameters
@@ -108,24 +127,31 @@ def actions_of_contacts(
         Places of contacts [m], where branches are divided between the classes of both bodies; None to leave them
         whole, with the class of the first.
     """
-    wall, end = ~is_pair, centre + branch
-    middle = end if point is None else np.where(is_pair[:, None], point, end)
-    still = np.zeros((np.count_nonzero(wall), 3))
-    parts = [
-        (end[wall], still, -force[wall], np.ones(len(still), np.bool_), kinds[0, wall]),
-        (centre, middle - centre, force, np.zeros(len(end), np.bool_), kinds[0]),
-    ]
-    if point is not None:
-        beyond = (end - middle)[is_pair]
-        parts.append(
-            (middle[is_pair], beyond, force[is_pair], np.zeros(len(beyond), np.bool_), kinds[1, is_pair])
-        )
-    return Actions._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    wall = ~is_pair
+    at_walls = _points_of(centre[wall] + branch[wall], -force[wall], kinds[0, wall])
+    if point is None:
+        return [at_walls, _ways_of(centre, branch, force, kinds[0])]
+    end = centre + branch
+    middle = np.where(is_pair[:, None], point, end)
+    beyond = (end - middle)[is_pair]
+    return [
+        at_walls, _ways_of(centre, middle - centre, force, kinds[0]),
+        _ways_of(middle[is_pair], beyond, force[is_pair], kinds[1, is_pair]),
+    ]  # fmt: skip
+
+
+def _points_of(place: Floats, force: Floats, kind: Integers) -> Actions:
+    return Actions(place, np.zeros(place.shape), force, np.ones(len(place), np.bool_), kind)
+
+
+def _ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
+    return Actions(begin, way, force, np.zeros(len(begin), np.bool_), kind)
 
 
 def field_sums(
-    grid: Grid, period: Floats, classes: int, matter: Matter, actions: Actions, group: Group = _ALONE
-) -> Floats:
+    grid: Grid, period: Floats, classes: int, matter: Matter, actions: Sequence[Actions], group: Group = _ALONE,
+    rooms: Rooms | None = None,
+) -> Floats:  # fmt: skip
     """Return the sums (classes, cells, SUMS) of each class over the cells of a grid. Collective.
 
     Parameters
@@ -136,38 +162,53 @@ def field_sums(
         Of the box along its periodic axes, 0 of others [m].
     classes : int
         Number of classes; of a single one all are, whatever their kinds are.
-    matter, actions : Matter, Actions
+    matter, actions : Matter, sequence of Actions
         What this rank has.
     group : Group
         All ranks.
+    rooms : Rooms, optional
+        Arrays to write in, for who comes again.
     """
+    room = Rooms() if rooms is None else rooms
     size = classes * grid.total * SUMS
-    total = line_zeros((max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
-    of_matter, of_actions = (
-        line_zeros((len(matter.mass), ROW), np.float64),
-        line_zeros((len(actions.kind), ROW), np.float64),
-    )
-    write_matter(matter.velocity, matter.mass, matter.size, of_matter)
-    write_actions(actions.force, actions.way, actions.at_wall, of_actions)
-    parts = (
-        (matter.position, np.zeros((0, 3)), of_matter, matter.kind),
-        (actions.begin, actions.way, of_actions, actions.kind),
-    )
+    total = room.of("sums", (max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
+    total[:] = 0
     scales = np.empty((2, ROW))
-    for half, (begin, way, rows, kind) in enumerate(parts):
-        scales[half] = _scales(rows, group)
-        target = ((2 * kind if classes > 1 else np.zeros_like(kind)) + half) * (grid.total * ROW)
-        _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total)
-    joined = group.add(total.sum(axis=0)).reshape(classes, 2, grid.total, ROW)
-    return np.concatenate((joined[:, 0] / scales[0], joined[:, 1] / scales[1]), axis=-1)
+    for half, parts in enumerate((_parts_of_matter(matter, room), _parts_of_actions(actions, room))):
+        scales[half] = _scales([rows for _, _, rows, _ in parts], group)
+        for begin, way, rows, kind in parts:
+            target = ((2 * kind if classes > 1 else np.zeros_like(kind)) + half) * (grid.total * ROW)
+            _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total)
+    joined = group.add(total[0] if len(total) == 1 else total.sum(axis=0))
+    found = np.empty((classes, grid.total, SUMS))
+    for half, sums in enumerate(np.moveaxis(joined.reshape(classes, 2, grid.total, ROW), 1, 0)):
+        np.divide(sums, scales[half], out=found[..., half * ROW : (half + 1) * ROW])
+    return found
 
 
-def _scales(rows: Floats, group: Group) -> Floats:
+def _parts_of_matter(matter: Matter, rooms: Rooms) -> list[_Part]:
+    rows = rooms.of("matter", (len(matter.mass), ROW))
+    write_matter(matter.velocity, matter.mass, matter.size, rows)
+    return [(matter.position, np.zeros((0, 3)), rows, matter.kind)]
+
+
+def _parts_of_actions(actions: Sequence[Actions], rooms: Rooms) -> list[_Part]:
+    ends = np.cumsum([0, *(len(one.kind) for one in actions)], dtype=np.int64)
+    rows = np.split(rooms.of("actions", (int(ends[-1]), ROW)), ends[1:-1])[: len(actions)]
+    for one, own in zip(actions, rows, strict=True):
+        write_actions(one.force, one.way, one.at_wall, own)
+    return [(one.begin, one.way, own, one.kind) for one, own in zip(actions, rows, strict=True)]
+
+
+def _scales(parts_of_rows: Sequence[Floats], group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
     largest, parts = np.zeros((threads(), ROW)), np.zeros((threads(), ROW), np.int64)
-    largest_of(rows, largest)
+    for rows in parts_of_rows:
+        largest_of(rows, largest)
     most = group.largest(largest.max(axis=0))
-    add_parts(rows, np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0), parts)
+    relative = np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0)
+    for rows in parts_of_rows:
+        add_parts(rows, relative, parts)
     total = group.add(parts.sum(axis=0)).astype(np.float64) / _FINE * most
     bits = np.minimum(_LARGEST - np.frexp(most)[1], _TOTAL - np.frexp(total)[1])
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
@@ -212,7 +253,9 @@ def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:
         lower,
         inverse,
         grid.cells,
-        period * inverse,
+        np.where(
+            np.isclose(period * inverse, grid.cells, rtol=_FILLS, atol=0.0), grid.cells, period * inverse
+        ),
         images,
         grid.width,
         2.0 * grid.reach * inverse + more,

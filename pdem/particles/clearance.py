@@ -148,7 +148,7 @@ def touching_walls(
     for members in size_classes(radii):
         for near, triangle in near_triangles(positions[members], float(radii[members].max()), corners):
             sphere = members[near]
-            overlap = radii[sphere] - _triangle_distance(positions[sphere], corners[triangle])
+            overlap = radii[sphere] - triangle_distance(positions[sphere], corners[triangle])
             # in ascending order, so that the deepest triangle is written last
             order = np.argsort(overlap, kind="stable")
             order = order[overlap[order] > depth[sphere[order]]]
@@ -184,7 +184,7 @@ def near_triangles(positions: Floats, reach: float, corners: Floats) -> Iterator
         yield near[close], triangle[close]
 
 
-def _triangle_distance(points: Floats, corners: Floats) -> Floats:
+def triangle_distance(points: Floats, corners: Floats) -> Floats:
     """Return the distance in m of each point, shape (n, 3), from its triangle, shape (n, 3, 3)."""
     first, second, third = corners[:, 0], corners[:, 1], corners[:, 2]
     normal = np.cross(second - first, third - first)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.containers.group import on_each_rank
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions
 from pdem.particles.clearance import octaves
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pdem.containers.group import Group
-    from pdem.particles.filling import FillRequest
+    from pdem.particles.filling import FillRequest, Surroundings
 
 LARGEST_FRACTION = {2: 0.7, 3: 0.45}
 """Largest volume fraction of spheres within a factor of two in size, of the volume free of larger spheres.
@@ -41,7 +42,9 @@ _UNITS, _LOW = 40, 20
 """Bits of the volume of the largest sphere of a class in whole units, and how many of them are added up apart."""
 
 
-def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: int, over: Group) -> None:
+def require_volume(
+    request: FillRequest, radii: NDArray[np.float64], surroundings: Surroundings, over: Group
+) -> None:
     """Refuse a random fill whose particles have too much volume for random placement in its region. Collective.
 
     `radii` (n,) say how far the particles of this rank's part of the fill reach [m].
@@ -51,13 +54,14 @@ def require_volume(request: FillRequest, radii: NDArray[np.float64], dimension: 
     CaseError
         On all ranks, with the volume fraction of the particles, and the number that would fit.
     """
+    dimension = surroundings.domain.dimension
     reach = float(over.largest(np.array([radii.max(initial=0.0)]))[0])
     share = disc_radius(request) if dimension == 2 else 1.0
     counts, volumes = _class_volumes(
         radii * (share / request.reach), reach * (share / request.reach), dimension, over
     )
     lower, upper = regions.bounds(request.region)
-    room = regions.size(request.region, dimension)
+    room = on_each_rank(over, lambda: surroundings.room(request))
     narrow = (upper - lower)[:dimension].min() < NARROW * 2.0 * reach
     if _fits(counts, volumes, room, (CLOSEST_FRACTION if narrow else LARGEST_FRACTION)[dimension]):
         return

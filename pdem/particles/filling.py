@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.containers.group import OneRank
+from pdem.containers.group import OneRank, on_each_rank
 from pdem.containers.mesh import Mesh, join_meshes
+from pdem.containers.mesh_splitting import triangle_fans
 from pdem.foundation.errors import CaseError
 from pdem.foundation.memory import BYTES_PER_PARTICLE, largest_count
 from pdem.foundation.random import keyed_uniform
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from pdem.containers.group import Group
     from pdem.containers.sizes import SizeDistribution
+    from pdem.particles.connected_room import ConnectedRoom
+    from pdem.particles.contact_forces import ContactForces
     from pdem.particles.particle_spheres import SphereGroups
     from pdem.particles.shapes import ClusterShape
 
@@ -52,6 +55,8 @@ class FillRequest:
         Of clusters.
     orientations : callable or None
         Returns how clusters with some ids (n,) are turned at an attempt (n,): unit quaternions (n, 4), w first.
+    forces : ContactForces or None
+        Of contacts of packings under a pressure.
     """
 
     where: str
@@ -60,6 +65,7 @@ class FillRequest:
     density: float = 1.0
     shape: ClusterShape | None = None
     orientations: Callable[[Indices, Indices], Floats] | None = None
+    forces: ContactForces | None = None
 
     @property
     def reach(self) -> float:
@@ -76,6 +82,12 @@ class FillRequest:
         if self.orientations is None:
             return np.tile((1.0, 0.0, 0.0, 0.0), (len(ids), 1))
         return self.orientations(ids, np.broadcast_to(attempts, len(ids)))
+
+    @property
+    def smallest_sphere(self) -> float:
+        """Radius of the smallest sphere that a particle can have [m]."""
+        share = 1.0 if self.shape is None else float(self.shape.radius.min()) / self.shape.equivalent_radius
+        return self.sizes.smallest * share
 
     @property
     def counted(self) -> bool:
@@ -137,7 +149,9 @@ class FillGroup(PlacedGroup):
     request: FillRequest = field(kw_only=True)
 
 
-def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group | None = None) -> int | None:
+def fill_count(
+    request: FillRequest, first_id: int, surroundings: Surroundings, over: Group | None = None
+) -> int | None:
     """Return the number of particles of a fill on all ranks, None if neither that nor a volume is given. Collective.
 
     With a volume fraction, it is the smallest that reaches it; with a mass, that which is nearest to it.
@@ -148,10 +162,12 @@ def fill_count(request: FillRequest, first_id: int, dimension: int, over: Group 
         On all ranks, if there are more than memory can hold.
     """
     over, fill = OneRank() if over is None else over, request.fill
+    dimension = surroundings.domain.dimension
     if fill.mass is not None:
         return _count_of_volume(request, first_id, fill.mass / request.density, 3, over, nearest=True)
     if fill.volume_fraction is not None:
-        target = fill.volume_fraction * regions.size(request.region, dimension)
+        room = on_each_rank(over, lambda: surroundings.room(request))
+        target = fill.volume_fraction * room
         return _count_of_volume(request, first_id, target, dimension, over)
     if fill.count is not None:
         require_memory(request, fill.count, "particles", BYTES_PER_PARTICLE, over)
@@ -164,7 +180,7 @@ def _count_of_volume(
 ) -> int:
     """Return the fewest particles that reach a volume [m^3], in 2D their discs an area [m^2], or that come nearest."""
     largest = np.array([request.sizes.largest])
-    unit = float(_volumes(request, largest, dimension)[0]) / _VOLUME_UNITS
+    unit = float(particle_volumes(request, largest, dimension)[0]) / _VOLUME_UNITS
     # A little less, so that rounding does not ask for one more.
     wanted = int(target / unit * (1.0 - 1e-12))
     begin, filled, of_ranks = 0, 0, np.zeros(over.size, np.int64)
@@ -187,7 +203,7 @@ def _count_of_volume(
 def _units(request: FillRequest, first_id: int, dimension: int, unit: float) -> NDArray[np.int64]:
     """Return the volumes of a number of particles in whole units, whose sums are exact."""
     radii = random_radii(request.sizes, first_id, _DRAWN_AT_ONCE, request.fill.seed)
-    return np.rint(_volumes(request, radii, dimension) / unit).astype(np.int64)
+    return np.rint(particle_volumes(request, radii, dimension) / unit).astype(np.int64)
 
 
 def random_radii(sizes: SizeDistribution, first_id: int, count: int, seed: int = 0) -> Floats:
@@ -200,7 +216,7 @@ def reaches(request: FillRequest, first_id: int, count: int) -> Floats:
     return request.reach * random_radii(request.sizes, first_id, count, request.fill.seed)
 
 
-def _volumes(request: FillRequest, radii: Floats, dimension: int) -> Floats:
+def particle_volumes(request: FillRequest, radii: Floats, dimension: int) -> Floats:
     """Return the volumes of particles [m^3], in 2D the areas of their cuts through the middle [m^2]."""
     if dimension == 3:
         return 4.0 / 3.0 * np.pi * radii**3
@@ -241,6 +257,51 @@ class Surroundings:
         self.domain = domain
         self._meshes = walls
         self._walls: Mesh | None = None
+        self._facets: list[int] = []
+        self._rooms: dict[str, ConnectedRoom] = {}
+
+    def room(self, request: FillRequest) -> float:
+        """Return the volume of the region of a fill [m^3], in 2D the area [m^2]; of what is connected with its point.
+
+        Raises
+        ------
+        CaseError
+            If the point is outside of the region or near a wall.
+        MeshError
+            If a wall cannot be read.
+        """
+        if request.fill.connected_to is None:
+            return regions.size(request.region, self.domain.dimension)
+        return self._connected(request).size
+
+    def connected(self, request: FillRequest, points: Floats) -> Booleans:
+        """Return which points (n, 3) [m] are connected with the point of a fill."""
+        return self._connected(request).contains(regions.wrap_positions(points, self.domain))
+
+    def _connected(self, request: FillRequest) -> ConnectedRoom:
+        from pdem.particles.connected_room import (
+            ConnectedRoom,
+            Container,
+        )  # imported late: it needs the compiler
+
+        fill, radius = request.fill, request.smallest_sphere
+        key = f"{request.region} {fill.connected_to} {fill.exclude} {radius}"
+        if key not in self._rooms:
+            part = Container(request.where, request.region, fill.connected_to, fill.exclude, radius)
+            self._rooms[key] = ConnectedRoom(part, self.corners()[0], self.domain)
+        return self._rooms[key]
+
+    def corners(self) -> tuple[Floats, Indices]:
+        """Return the triangles of all walls (t, 3, 3) [m], and the facet of each (t,)."""
+        walls = self.walls()
+        if walls is None:
+            return np.zeros((0, 3, 3)), np.zeros(0, np.int64)
+        triangles, facets = triangle_fans(walls.facet_start, walls.facet_vertices)
+        return np.ascontiguousarray(walls.vertices[triangles]), facets
+
+    def wall_of(self, facets: Indices) -> Indices:
+        """Return the number of the wall of facets (n,) of all walls in one."""
+        return np.searchsorted(np.cumsum(self._facets), facets, side="right")
 
     def inside(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
         """Return which particles lie inside the region of a fill, clear of its excluded regions."""
@@ -248,6 +309,9 @@ class Surroundings:
         inside = regions.contains(region, centres, radii, regions.unbounded_axes(region, self.domain))
         for excluded in request.fill.exclude:
             inside &= regions.distance(excluded, self._wrapped(request, centres)) >= radii
+        if request.fill.connected_to is not None:
+            some = np.flatnonzero(inside)
+            inside[some] = self.connected(request, centres[some])
         return spheres.every(inside)
 
     def _wrapped(self, request: FillRequest, centres: Floats) -> Floats:
@@ -262,7 +326,8 @@ class Surroundings:
         MeshError
             If that is not possible.
         """
-        if self._meshes is not None and any(one.fill.avoid_walls for one in requests):
+        wanted = any(one.fill.avoid_walls or one.fill.connected_to is not None for one in requests)
+        if self._meshes is not None and wanted:
             self._joined_walls(self._meshes)
 
     def free(self, request: FillRequest, spheres: SphereGroups) -> Booleans:
@@ -289,7 +354,8 @@ class Surroundings:
 
     def _joined_walls(self, meshes: Callable[[], Sequence[Mesh]]) -> Mesh:
         if self._walls is None:
-            self._walls = join_meshes(meshes())
+            each = meshes()
+            self._walls, self._facets = join_meshes(each), [one.facet_count for one in each]
         return self._walls
 
 

@@ -61,7 +61,7 @@ def lattice_group(
     over = Alone() if over is None else over
     sites = _free_sites(request, placed, surroundings, over)
     total = int(over.add(np.array([len(sites)]))[0])
-    count = fill_count(request, first_id, surroundings.domain.dimension, over)
+    count = fill_count(request, first_id, surroundings, over)
     wanted = total if count is None else count
     if total < wanted:
         raise CaseError(

@@ -96,7 +96,7 @@ def fill_randomly(
     if not count:
         return
     for one in groups:
-        require_volume(one.request, one.radius, surroundings.domain.dimension, over)
+        require_volume(one.request, one.radius, surroundings, over)
     on_each_rank(over, lambda: surroundings.read_walls([one.request for one in groups]))
     with tqdm(
         total=count,

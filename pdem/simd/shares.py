@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -64,21 +65,12 @@ def line_adder(count: int) -> Callable[..., None]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sums, numbers, shares = (data_of(context, builder, signature, arguments, one) for one in (0, 2, 4))
-        magic, bits = ir.Constant(_FOUR, [_MAGIC] * LANES), ir.Constant(_WHOLE, [_MAGIC_BITS] * LANES)
         columns = range(0, count, LANES)
         own = [
             builder.load(address_of(builder, numbers, arguments[3], column, _FOUR), align=_ALIGN)
             for column in columns
         ]
-        with cgutils.for_range(builder, arguments[6], intp=_PLACE) as loop:
-            place = builder.add(arguments[5], loop.index)
-            share = _splat(builder, builder.load(address_of(builder, shares, place, 0, _NUMBER)))
-            row = builder.add(arguments[1], builder.mul(loop.index, ir.Constant(_PLACE, count)))
-            for column, mine in zip(columns, own, strict=True):
-                shifted = builder.fadd(builder.fmul(share, mine, flags=_FUSED), magic, flags=_FUSED)
-                whole = builder.sub(builder.bitcast(shifted, _WHOLE), bits)
-                target = address_of(builder, sums, row, column, _WHOLE)
-                builder.store(builder.add(builder.load(target, align=_ALIGN), whole), target, align=_ALIGN)
+        _add_line(builder, (sums, arguments[1]), own, (shares, arguments[5]), arguments[6])
         return context.get_dummy_value()
 
     def typed(
@@ -90,45 +82,107 @@ def line_adder(count: int) -> Callable[..., None]:
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-def mixed_row(count: int) -> Callable[..., None]:
-    """Make a function for kernels that adds up `count` rows of `LANES` numbers, each times two factors.
+def box_adder(nodes: int, count: int) -> Callable[..., None]:
+    """Make a function for kernels that adds a row of numbers to a box of rows of sums, in whole quanta.
+
+    The share of a row is a sum over `nodes` places of products of three factors, one for each axis.
+
+    Parameters
+    ----------
+    nodes : int
+        Products of a share.
+    count : int
+        Numbers of a row, a multiple of `LANES`.
 
     Returns
     -------
     function
-        Of a flat array, where the first of the first factors, of the second factors and of the rows stand in it, how
-        far behind each of them the next one stands, and where the sum is written to. Places are not checked.
+        Of a flat array, where the factors along x, y and z of the first place stand in it (3 int), how far behind each
+        of them those of the next place stand, how many rows there are along each axis (3 int); the flat array of
+        numbers, and where they begin in it; the flat int64 array of sums, where the first row begins in it, and how
+        far behind it those of the next x and of the next y begin (2 int). Rows along z follow one another. The begin
+        of the first array is written to; factors along z are read to the end of a vector of `LANES`. Places are not
+        checked.
     """
 
     def plain(
-        room: NDArray[Any], one: int, other: int, rows: int, stride: int, to: int
-    ) -> None:  # pragma: no cover
-        for lane in range(LANES):
-            total = 0.0
-            for node in range(count):
-                behind = node * int(stride)
-                total += room[int(one) + behind] * room[int(other) + behind] * room[int(rows) + behind + lane]
-            room[int(to) + lane] = total
+        room: NDArray[Any], begins: tuple[int, int, int], stride: int, many: tuple[int, int, int],
+        numbers: NDArray[Any], place: int, sums: NDArray[Any], at: int, steps: tuple[int, int],
+    ) -> None:  # pragma: no cover  # fmt: skip
+        own, (x, y, z), (plane, line) = numbers[int(place) : int(place) + count], begins, steps
+        behind = int(stride) * np.arange(nodes)
+        for i, j, k in np.ndindex(*many):
+            share = (room[x + i + behind] * room[y + j + behind] * room[z + k + behind]).sum()
+            row = int(at) + plane * i + line * j + count * k
+            sums[row : row + count] += np.rint(share * own).astype(np.int64)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        room, total = data_of(context, builder, signature, arguments, 0), ir.Constant(_FOUR, [0.0] * LANES)
-        for node in range(count):
-            behind = builder.mul(arguments[4], ir.Constant(_PLACE, node))
-            one, other, row = (
-                builder.load(
-                    address_of(builder, room, builder.add(arguments[place], behind), 0, kind), align=_ALIGN
-                )
-                for place, kind in ((1, _NUMBER), (2, _NUMBER), (3, _FOUR))
-            )
-            factor = _splat(builder, builder.fmul(one, other))
-            total = builder.fadd(builder.fmul(factor, row, flags=_FUSED), total, flags=_FUSED)
-        builder.store(total, address_of(builder, room, arguments[5], 0, _FOUR), align=_ALIGN)
+        room, numbers, sums = (data_of(context, builder, signature, arguments, one) for one in (0, 4, 6))
+        begins, many, steps = (cgutils.unpack_tuple(builder, arguments[one]) for one in (1, 3, 8))
+        stride, columns = arguments[2], range(0, count, LANES)
+        behind = [builder.mul(stride, ir.Constant(_PLACE, node)) for node in range(nodes)]
+        own = [
+            builder.load(address_of(builder, numbers, arguments[5], column, _FOUR), align=_ALIGN)
+            for column in columns
+        ]
+
+        def factors(axis: int, index: Any) -> list[Any]:
+            begin = builder.add(begins[axis], index)
+            places = (builder.add(begin, one) for one in behind)
+            return [
+                _splat(builder, builder.load(address_of(builder, room, one, 0, _NUMBER))) for one in places
+            ]
+
+        with cgutils.for_range(builder, many[0], intp=_PLACE) as along_x:
+            of_plane = factors(0, along_x.index)
+            first = builder.add(arguments[7], builder.mul(steps[0], along_x.index))
+            with cgutils.for_range(builder, many[1], intp=_PLACE) as along_y:
+                of_row = factors(1, along_y.index)
+                of_line = [builder.fmul(one, other) for one, other in zip(of_plane, of_row, strict=True)]
+                _write_line(builder, room, begins[2], behind, many[2], of_line)
+                row = builder.add(first, builder.mul(steps[1], along_y.index))
+                _add_line(builder, (sums, row), own, (room, ir.Constant(_PLACE, 0)), many[2])
         return context.get_dummy_value()
 
-    def typed(context: Any, room: Any, one: Any, other: Any, rows: Any, stride: Any, to: Any) -> Any:
-        return types.void(room, *[types.uint64] * 5), generate
+    def typed(
+        context: Any, room: Any, begins: Any, stride: Any, many: Any, numbers: Any, place: Any, sums: Any, at: Any,
+        steps: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.int64
+        return types.void(room, begins, whole, many, numbers, whole, sums, whole, steps), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+
+
+def _write_line(
+    builder: Any, room: Any, begin: Any, behind: list[Any], many: Any, factors: list[Any]
+) -> None:
+    """Write the shares of a line of rows to the begin of the room: sums of rows of the room times factors."""
+    lanes = ir.Constant(_PLACE, LANES)
+    vectors = builder.udiv(builder.add(many, ir.Constant(_PLACE, LANES - 1)), lanes)
+    with cgutils.for_range(builder, vectors, intp=_PLACE) as along:
+        lane, total = builder.mul(along.index, lanes), ir.Constant(_FOUR, [0.0] * LANES)
+        for node, factor in zip(behind, factors, strict=True):
+            place = builder.add(builder.add(begin, lane), node)
+            here = builder.load(address_of(builder, room, place, 0, _FOUR), align=_ALIGN)
+            total = builder.fadd(builder.fmul(factor, here, flags=_FUSED), total, flags=_FUSED)
+        builder.store(total, address_of(builder, room, lane, 0, _FOUR), align=_ALIGN)
+
+
+def _add_line(
+    builder: Any, sums: tuple[Any, Any], own: list[Any], shares: tuple[Any, Any], many: Any
+) -> None:
+    """Add numbers in vectors, times shares, to successive rows of sums; both are arrays and places in them."""
+    magic, bits = ir.Constant(_FOUR, [_MAGIC] * LANES), ir.Constant(_WHOLE, [_MAGIC_BITS] * LANES)
+    with cgutils.for_range(builder, many, intp=_PLACE) as loop:
+        place = builder.add(shares[1], loop.index)
+        share = _splat(builder, builder.load(address_of(builder, shares[0], place, 0, _NUMBER)))
+        row = builder.add(sums[1], builder.mul(loop.index, ir.Constant(_PLACE, LANES * len(own))))
+        for column, mine in enumerate(own):
+            shifted = builder.fadd(builder.fmul(share, mine, flags=_FUSED), magic, flags=_FUSED)
+            whole = builder.sub(builder.bitcast(shifted, _WHOLE), bits)
+            target = address_of(builder, sums[0], row, LANES * column, _WHOLE)
+            builder.store(builder.add(builder.load(target, align=_ALIGN), whole), target, align=_ALIGN)
 
 
 def cubic_row() -> Callable[..., None]:

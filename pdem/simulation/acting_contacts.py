@@ -85,10 +85,16 @@ def acting_contacts(system: System) -> ActingContacts:
     that step. Elsewhere they are what present positions, velocities and memories of contacts give, as at the begin of a
     run: then damping takes the velocities of the present time, not those of the middle of the last step.
     """
+    parts = acting_parts(system)
+    if len(parts) == 1:
+        return parts[0]
+    return ActingContacts._make(np.concatenate(both) for both in zip(*parts, strict=True))
+
+
+def acting_parts(system: System) -> list[ActingContacts]:
+    """Return the contacts between particles and those with walls, if there are any walls, as they are. Collective."""
     pairs, walls = _pairs(system), _walls(system)
-    if walls is None:
-        return pairs
-    return ActingContacts._make(np.concatenate(both) for both in zip(pairs, walls, strict=True))
+    return [pairs] if walls is None else [pairs, walls]
 
 
 def _pairs(system: System) -> ActingContacts:

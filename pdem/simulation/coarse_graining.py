@@ -11,7 +11,7 @@ from pdem.case.deformation import deforms
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import REACH, grid_of
 from pdem.continuum.spreading import SUMS
-from pdem.continuum.sums import Actions, Matter, actions_of_contacts, field_sums
+from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
 from pdem.foundation.arguments import shown
 from pdem.foundation.errors import InputError, name_hint
 from pdem.output import vtkhdf
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pdem.case.schema import CaseData
     from pdem.case.sections import Domain
     from pdem.continuum.grid import Grid
+    from pdem.continuum.sums import Actions
     from pdem.simulation.results import Snapshot
 
     Floats = NDArray[np.float64]
@@ -196,11 +197,10 @@ def _clusters_of(snapshot: Snapshot, density: Floats) -> Matter:
     return _bodies_of({"position": step.points, **step.point_data}, density)
 
 
-def _actions_of(contacts: Contacts, *, split: bool) -> Actions:
+def _actions_of(contacts: Contacts, *, split: bool) -> list[Actions]:
     """Return what acts in the contacts of a snapshot, of the material of each side if they are to be split."""
     if not len(contacts.get("first", ())):
-        none = np.zeros((0, 3))
-        return Actions(none, none, none, np.zeros(0, np.bool_), np.zeros(0, np.int64))
+        return []
     kinds = np.stack((contacts["first_material"], contacts["second_material"])).astype(np.int64)
     return actions_of_contacts(
         contacts["centre"], contacts["branch"], contacts["force"], contacts["second"] >= 0, kinds,

@@ -14,6 +14,7 @@ import numpy as np
 from pdem.continuum.fields import ContinuumFields
 from pdem.continuum.grid import grid_of
 from pdem.continuum.spreading import SUMS
+from pdem.continuum.sums import Rooms
 from pdem.simulation.named_events import NEVER, name_key
 
 if TYPE_CHECKING:
@@ -111,10 +112,12 @@ class FieldAverages:
         In the order of the case.
     next_step : int
         Step of the next sample of any, `NEVER` if there is none.
+    rooms : Rooms
+        Arrays that all of them write in.
     """
 
     def __init__(self, averages: Sequence[FieldAverage] = ()) -> None:
-        self.averages = list(averages)
+        self.averages, self.rooms = list(averages), Rooms()
         self.plan()
 
     def plan(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
-from pdem.simulation.acting_contacts import acting_contacts
+from pdem.simulation.acting_contacts import acting_parts
 from pdem.simulation.bodies import bodies_of, sizes_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdem.simulation.system import System
 
     Floats = NDArray[np.float64]
-    Present = tuple[Matter, ActingContacts]
+    Present = tuple[Matter, list[ActingContacts]]
 
 
 def sample_fields(system: System) -> None:
@@ -42,17 +42,18 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
         The cells.
     materials : int
         Number of materials of which there are parts; 0 for the whole alone.
-    present : (Matter, ActingContacts), optional
+    present : (Matter, list of ActingContacts), optional
         What this rank has, if that is known already.
     """
     matter, contacts = present or _present(system)
-    actions = _actions_of(system, contacts, split=materials > 0)
-    return field_sums(grid, system.constants.period, max(materials, 1), matter, actions, system.exchange)
+    actions = [action for part in contacts for action in _actions_of(system, part, split=materials > 0)]
+    classes, rooms = max(materials, 1), system.field_averages.rooms
+    return field_sums(grid, system.constants.period, classes, matter, actions, system.exchange, rooms)
 
 
 def _present(system: System) -> Present:
     """Return particles, and the contacts that this rank counts. Collective."""
-    return _matter_of(system), acting_contacts(system).of_this_rank
+    return _matter_of(system), [part.of_this_rank for part in acting_parts(system)]
 
 
 def _matter_of(system: System) -> Matter:
@@ -61,7 +62,7 @@ def _matter_of(system: System) -> Matter:
     return Matter(bodies.position, bodies.velocity, bodies.mass, size, bodies.material.astype(np.int64))
 
 
-def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> Actions:
+def _actions_of(system: System, contacts: ActingContacts, *, split: bool) -> list[Actions]:
     kinds, point = np.zeros((2, len(contacts.first)), np.int64), None
     if split:
         material, point = system.particles.column("material"), contacts.point

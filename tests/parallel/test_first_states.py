@@ -26,6 +26,7 @@ poisson_ratio = 0.2
 friction = 0.5
 restitution = 0.4
 """
+ROD = "[shapes.rod]\nspheres = [[0, 0, 0, 0.05], [0.05, 0, 0, 0.05]]\n"
 SIZES = '{distribution = "power-law", exponent = -3, min = 0.01, max = 0.03}'
 GROUPS = {
     "positions": "radius = 0.01\npositions = [[0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [0.9, 0.7, 0.9]]",
@@ -35,12 +36,18 @@ GROUPS = {
     "velocity = {random = 1.0}",
     "packed": 'radius = 0.09\nfill = {arrangement = "packed", volume_fraction = 0.4, upper = [1, 0.8, 0.5], seed = 2}',
     "jammed": 'radius = 0.09\nfill = {arrangement = "packed", lower = [0, 0, 0.5]}',
+    "pressed": 'radius = 0.09\nfill = {arrangement = "packed", pressure = 1e3, lower = [0, 0, 0.5]}',
+    "rods": 'shape = "rod"\nfill = {arrangement = "packed", volume_fraction = 0.4, lower = [0, 0, 0.5]}',
     "fraction": f"radius = {SIZES}\nfill = {{volume_fraction = 0.2, seed = 5}}",
 }
 
 
 def case_of(*groups, folder="."):
-    text = BASE + "".join(f'[[particles]]\nmaterial = "grain"\n{group}\n' for group in groups)
+    text = (
+        BASE
+        + (ROD if GROUPS["rods"] in groups else "")
+        + "".join(f'[[particles]]\nmaterial = "grain"\n{group}\n' for group in groups)
+    )
     return Case.from_text(text, folder)
 
 
@@ -67,6 +74,7 @@ def check_same(case, communicator):
     [
         ("positions", "cubic"), ("hexagonal", "positions", "random"), ("cubic",), ("fraction",),
         ("positions",), (), ("random", "hexagonal"), ("positions", "packed"), ("jammed", "positions"),
+        ("pressed",), ("rods", "positions"),
     ],
 )  # fmt: skip
 def test_all_ranks_have_together_what_one_process_has(ranks, names, communicator):

@@ -95,7 +95,7 @@ def fill(case, over, placed=(), walls=None, seed=0):
     groups, first_id = [], 7
     for index, group in enumerate(case.particles):
         request = FillRequest(f"particles[{index}].fill", sizes_of(group.radius), group.fill)
-        count = fill_count(request, first_id, case.domain.dimension, over)
+        count = fill_count(request, first_id, Surroundings(case.domain, None), over)
         begin, end = part(count, over, None if seed is None else seed + index)
         radii = random_radii(request.sizes, first_id + begin, end - begin)
         groups.append(FillGroup(first_id + begin, radii, np.full((len(radii), 3), np.nan), request=request))

@@ -9,7 +9,7 @@ import pytest
 
 import pdem
 from cases import GRAIN, USUAL, Grains, make_case, simulate
-from pdem.continuum.sums import MOMENTUM, Actions, Matter, field_sums
+from pdem.continuum.sums import MOMENTUM, Matter, field_sums
 from pdem.foundation.errors import InputError
 
 R, SIDE = 0.01, 0.06
@@ -164,10 +164,9 @@ def test_the_divergence_of_the_stress_is_what_accelerates(tmp_path, kernel, righ
     box = {"lower": [0.0] * 3, "upper": [side] * 3, "periodic": [True] * 3}
     run = simulate(tmp_path, grains, law=USUAL, step=1e-5, end=1.0, **box)
     fields = run.coarse_grain(cells=(count,) * 3, width=2.0 * R, kernel=kernel)
-    own, mass, none = run.particles, run.masses, np.zeros((0, 3))
+    own, mass = run.particles, run.masses
     pushed = Matter(own.position, own.force / mass[:, None], mass, mass, np.zeros(len(mass), np.int64))
-    nothing = Actions(none, none, none, np.zeros(0, np.bool_), np.zeros(0, np.int64))
-    sums = field_sums(fields.grid, side * np.ones(3), 1, pushed, nothing)[0]
+    sums = field_sums(fields.grid, side * np.ones(3), 1, pushed, [])[0]
     force = sums[:, MOMENTUM].reshape(*fields.density.shape, 3) / fields.cell_volume
     waves = 2.0 * np.pi * np.fft.fftfreq(count, side / count)
     waves[count // 2] = 0.0

@@ -85,7 +85,7 @@ def test_the_gaussian_is_shared_as_it_is_defined(name):
     )
     matter, actions = columns(15, 24, 1)
     found, expected = (
-        field_sums(grid, period, 2, matter, actions),
+        field_sums(grid, period, 2, matter, [actions]),
         expected_sums(grid, period, matter, actions),
     )
     for column in range(SUMS):
@@ -106,7 +106,7 @@ def test_all_cells_together_have_all_of_it(kernel, cells, width, seed, periodic)
     matter, actions = columns(12, 16, seed)
     period, beyond = np.array(periodic, float), np.where(periodic, 0.0, REACH[kernel] * width + 0.2)
     grid = grid_of((-beyond, 1.0 + beyond), cells, width, kernel, 3)
-    total = field_sums(grid, period, 2, matter, actions).sum(axis=(0, 1))
+    total = field_sums(grid, period, 2, matter, [actions]).sum(axis=(0, 1))
     close = {"rtol": 1e-12, "atol": 1e-12 * np.abs(actions.force).sum()}
     assert total[MASS] == pytest.approx(matter.mass.sum(), rel=1e-13)
     np.testing.assert_allclose(total[MOMENTUM], matter.mass @ matter.velocity, rtol=1e-12, atol=1e-12)
@@ -122,9 +122,9 @@ def test_all_cells_together_have_all_of_it(kernel, cells, width, seed, periodic)
 def test_sums_do_not_depend_on_threads_or_order(kernel):
     matter, actions = columns(200, 300, 5)
     grid = grid_of(([0.1] * 3, [0.9] * 3), (5, 4, 3), 0.08, kernel, 3)
-    expected = field_sums(grid, np.ones(3), 2, matter, actions)
+    expected = field_sums(grid, np.ones(3), 2, matter, [actions])
     order = np.random.default_rng(2).permutation(200), np.random.default_rng(3).permutation(300)
-    mixed = Matter._make(one[order[0]] for one in matter), Actions._make(one[order[1]] for one in actions)
+    mixed = Matter._make(one[order[0]] for one in matter), [Actions._make(one[order[1]] for one in actions)]
     with divided_for(3):
         found = field_sums(grid, np.ones(3), 2, *mixed)
     np.testing.assert_array_equal(found, expected)
@@ -133,7 +133,7 @@ def test_sums_do_not_depend_on_threads_or_order(kernel):
 
 def test_the_mean_of_cells_is_the_field_of_the_cell_they_make():
     matter, actions = columns(50, 80, 9)
-    one_class = matter._replace(kind=0 * matter.kind), actions._replace(kind=0 * actions.kind)
+    one_class = matter._replace(kind=0 * matter.kind), [actions._replace(kind=0 * actions.kind)]
     wide, narrow = (
         field_sums(grid_of(([0.0] * 3, [1.0] * 3), cells, 0.07, GAUSSIAN, 3), np.zeros(3), 1, *one_class)
         for cells in ((2, 3, 1), (8, 6, 5))
@@ -150,7 +150,7 @@ def test_numbers_of_very_different_sizes_lose_nothing():
     matter.mass[0] = 1e6
     matter.velocity[1] = -matter.velocity[0] * 1e9
     grid = grid_of(([-2.0] * 3, [3.0] * 3), (5, 5, 5), 0.5, GAUSSIAN, 3)
-    total = field_sums(grid, np.zeros(3), 2, matter, actions).sum(axis=(0, 1))
+    total = field_sums(grid, np.zeros(3), 2, matter, [actions]).sum(axis=(0, 1))
     assert total[MASS] == pytest.approx(matter.mass.sum(), rel=1e-14)
     rest = matter.mass[2:] @ matter.velocity[2:]
     np.testing.assert_allclose(total[MOMENTUM], rest, atol=1e-13 * 1e6)

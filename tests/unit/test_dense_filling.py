@@ -7,10 +7,12 @@ import pytest
 
 from cases import make_case
 from pdem.case.initial import initial_particles
+from pdem.case.shapes import shape_of
 from pdem.case.wall_files import read_walls
 from pdem.foundation.errors import CaseError
 from pdem.particles import regions
 from pdem.particles.clearance import overlapping_pairs, touching_walls
+from pdem.simulation.simulation import Simulation
 
 POWER = {"distribution": "power-law", "exponent": -3.0, "min": 0.035, "max": 0.1}
 CYLINDER = {
@@ -123,10 +125,112 @@ def test_walls_are_not_crossed(tmp_path):
 @pytest.mark.parametrize(
     ("fills", "match"),
     [
-        (({"count": 5, "exclude": [BALL]},), "is not known to packings"),
+        (({"pressure": 0.0},), r"fill\.pressure = 0\.0: must be greater than 0"),
+        (({"pressure": 1.0, "count": 5},), r"fill\.pressure = 1\.0: is not allowed together with count"),
+        (({"pressure": 1.0}, {"count": 5}), r"fill\.pressure = 1\.0: is that of one packing"),
+        (({"pressure": 1.0, "arrangement": "random"},), "presses packings"),
+        (({"count": 5, "connected_to": [0, 0, 0], "avoid_walls": False},), "must be true with connected_to"),
         (({"count": 5}, {}), r"particles\[1\]\.fill\.volume_fraction: is missing: several groups are packed"),
     ],
 )
 def test_what_packings_do_not_know_is_refused(tmp_path, fills, match):
     with pytest.raises(CaseError, match=match):
         packed_case(tmp_path, *fills)
+
+
+@pytest.mark.parametrize(
+    ("fill", "match"),
+    [
+        ({"pressure": 1e6}, r"fill\.pressure = 1e\+06 Pa presses particles .*ask for less than"),
+        ({"pressure": 1e-7}, r"fill\.pressure = 1e-07 Pa presses particles .*ask for more than"),
+        ({"upper": [1.0, 1.0, 0.1], "pressure": 100.0}, "no particle fits into the region; enlarge it"),
+        ({"count": 5, "connected_to": [2.0, 0.5, 0.5]}, r"connected_to = \[2, 0\.5, 0\.5\] m is outside of"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_limit(tmp_path, fill, match):
+    with pytest.raises(CaseError, match=match):
+        initial_particles(packed_case(tmp_path, fill))
+
+
+def test_adhesive_contacts_have_no_packing_of_a_pressure(tmp_path):
+    sticky = {"friction": 0.1, "restitution": 0.5, "adhesion": {"model": "dmt", "work_of_adhesion": 0.1}}
+    case = packed_case(tmp_path, {"pressure": 100.0})
+    case.interactions["grain-grain"] = type(case.interactions["grain-grain"]).model_validate(sticky)
+    with pytest.raises(CaseError, match=r"is not known where contacts adhere \(grain-grain\)"):
+        initial_particles(case)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_run_begins_with_the_pressure_and_keeps_it(tmp_path, dimension):
+    """The stress of the run is that which is asked for, and hardly anything moves: sqrt(p / rho) is 1 m/s."""
+    pressure, radius = (1e3, 0.1) if dimension == 3 else (200.0, 0.05)
+    periodic = (True, True, dimension == 3)
+    case = packed_case(
+        tmp_path, {"pressure": pressure}, radius=radius, dimension=dimension, periodic=periodic
+    )
+    simulation = Simulation(case)
+    for _ in range(2):
+        stress = simulation.stress()
+        assert stress.pressure == pytest.approx(pressure, rel=0.005)
+        assert stress.coordination_without_rattlers > 2.0 * dimension
+        assert np.abs(simulation.particles.velocity).max() < 0.005
+        simulation.advance(200)
+    own = np.asarray(simulation.particles.radius)
+    assert own[0] == pytest.approx(radius, rel=1.5 / len(own))
+    assert np.ptp(own) == 0.0
+
+
+def test_a_hopper_is_filled_inside_alone_around_what_stands_in_it(tmp_path):
+    cone = {
+        "shape": "cone", "centre": [0.5, 0.5, 0.5], "axis": [0.0, 0.0, 1.0], "length": 0.8, "radii": [0.1, 0.45],
+        "caps": "lower", "deviation": 0.01,
+    }  # fmt: skip
+    ball = {"shape": "sphere", "centre": [0.5, 0.5, 0.5], "radius": 0.13, "deviation": 0.01}
+    fill = {"connected_to": [0.5, 0.5, 0.3], "upper": [1.0, 1.0, 0.7], "volume_fraction": 0.5}
+    case = packed_case(tmp_path, fill, radius=0.04, periodic=(False,) * 3, walls=(cone, ball))
+    particles = initial_particles(case)
+    position, radius = particles["position"], particles["radius"]
+    away, height = np.linalg.norm(position[:, :2] - 0.5, axis=1), position[:, 2]
+    slope = 0.35 / 0.8
+    assert (away + radius * np.hypot(1.0, slope) <= 0.1 + slope * (height - 0.1) + 1e-9).all()
+    assert (height - radius >= 0.1 - 1e-9).all()
+    assert (np.linalg.norm(position - 0.5, axis=1) >= 0.13 - 0.01 + radius).all()
+    assert not len(overlapping_pairs(position, radius, case.domain)[0])
+    low, high = 0.1, 0.1 + slope * 0.6
+    room = np.pi * 0.6 / 3.0 * (low**2 + low * high + high**2) - 4.0 / 3.0 * np.pi * 0.13**3
+    assert fraction_of(case, particles, room) == pytest.approx(0.5, abs=0.015)
+
+
+def test_regions_are_kept_free(tmp_path):
+    free = [{"lower": [0.3, 0.3, 0.3], "upper": [0.6, 0.6, 0.6]}, {**BALL, "radius": 0.33}, CYLINDER]
+    case = packed_case(tmp_path, {"volume_fraction": 0.3, "exclude": free}, radius=0.05)
+    particles = initial_particles(case)
+    position, radius = particles["position"], particles["radius"]
+    for region in case.particles[0].fill.exclude:
+        assert (regions.distance(region, position) >= radius * (1.0 - 1e-9)).all()
+    assert not len(overlapping_pairs(position, radius, case.domain)[0])
+
+
+ROD = {"spheres": [[0.0, 0.0, 0.0, 0.05], [0.06, 0.0, 0.0, 0.05], [0.12, 0.0, 0.0, 0.03]]}
+
+
+@pytest.mark.parametrize(
+    "fill", [{"volume_fraction": 0.55}, {}, pytest.param({"pressure": 1e3}, marks=pytest.mark.slow)]
+)
+def test_clusters_are_packed_whole_and_turned(tmp_path, fill):
+    """Their volume is that of the union of their spheres, and no two overlap but under a pressure."""
+    group = {"material": "grain", "shape": "rod", "fill": {"arrangement": "packed", **fill}}
+    case = make_case(
+        tmp_path, lower=[0.0] * 3, upper=[0.7] * 3, periodic=(True,) * 3,
+        more={"shapes": {"rod": ROD}, "particles": [group]},
+    )  # fmt: skip
+    particles = initial_particles(case)
+    pairs, overlaps = overlapping_pairs(particles["position"], particles["radius"], case.domain)
+    cluster = particles["cluster"]
+    between = overlaps[cluster[pairs[:, 0]] != cluster[pairs[:, 1]]]
+    fraction = len(particles["id"]) // 3 * shape_of(case, "rod").solid.volume / 0.7**3
+    if "pressure" in fill:
+        assert Simulation(case).stress().pressure == pytest.approx(1e3, rel=0.005)
+    else:
+        assert not len(between)
+        assert fraction == pytest.approx(fill.get("volume_fraction", 0.63), abs=0.02 if fill else 0.06)

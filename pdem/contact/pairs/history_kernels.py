@@ -88,6 +88,17 @@ def list_contacts(
             listed[at + c] = begin[chunk] + c
 
 
+@threaded_kernel
+def write_force_indices(
+    number: int, candidate: NDArray[np.int32], index: NDArray[np.int32], history_begin: NDArray[np.int64],
+    force_begin: NDArray[np.int64], contacts: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Write the force indices of all contacts by candidate, chunk by chunk, for `candidate` by history index."""
+    for chunk in prange(number):
+        for c in range(contacts[chunk]):
+            index[candidate[history_begin[chunk] + c]] = force_begin[chunk] + c
+
+
 @inlined
 def _assign_in_chunk(
     chunk: int,

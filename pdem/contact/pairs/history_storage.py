@@ -226,11 +226,13 @@ class HistoryStorage:
         candidates : Candidates
             Those of the present lists; ``force_index`` is written.
         """
-        number, indices = self.number, self.indices
+        number = self.number
         self.forces.assign(begins, window, self.most, self._capacity[:number])
         self._runs[:, FREE_FORCE:] = 0
-        behind = np.repeat(self._begin[:number] - self.forces.begin[:number], self._contacts[:number])
-        candidates.force_index[self.candidate[indices]] = indices - behind
+        _, _, history_begin, force_begin, *_, contacts = self.chunks
+        kernels.write_force_indices(
+            number, self.candidate, candidates.force_index, history_begin, force_begin, contacts
+        )
 
     def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
         """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; None if there is none."""

@@ -1,0 +1,72 @@
+"""The forces of the contacts of a case as packings under a pressure take them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pdem.case.messages import shown_key
+from pdem.case.stage_cases import walls_present
+from pdem.case.timestep import contact_force
+from pdem.foundation.errors import CaseError
+from pdem.particles.contact_forces import ContactForces
+
+if TYPE_CHECKING:
+    from pdem.case.model import Case
+    from pdem.containers.sizes import SizeDistribution
+
+    Pair = tuple[str, str]
+
+_SMALL = 1e-3
+"""Overlap over the radius about which forces are looked at."""
+
+_POWERS = {(1.0, 0.0), (1.5, 0.5), (1.5, 0.0), (1.0, 0.5)}
+"""Powers of overlap and effective radius that packings know: roots have the same bits on any machine."""
+
+
+def packing_forces(case: Case, index: int, sizes: SizeDistribution) -> ContactForces | None:
+    """Return the forces of contacts of a group that is packed to a pressure, None for other groups.
+
+    Raises
+    ------
+    CaseError
+        If its particles adhere, or forces are no powers of overlap and radius that packings know.
+    """
+    group = case.particles[index]
+    if group.fill is None or group.fill.pressure is None:
+        return None
+    where = f"{case.source}: {shown_key(['particles', index, 'fill', 'pressure'])}"
+    radius = 0.5 * sizes.largest
+    one = _power_law(case, (group.material, group.material), radius, where)
+    walls = [wall for wall, here in zip(case.walls, walls_present(case, 0), strict=True) if here]
+    others = [_power_law(case, (group.material, wall.material), radius, where) for wall in walls]
+    if any(other[:2] != one[:2] for other in others):
+        text = (
+            "is not known where walls have forces of another power of the overlap than particles; use one law"
+        )
+        raise CaseError(f"{where}: {text}")
+    return ContactForces(group.fill.pressure, *one, tuple(other[2] for other in others))
+
+
+def _power_law(case: Case, pair: Pair, radius: float, where: str) -> tuple[float, float, float]:
+    """Return the powers of overlap and effective radius, and the stiffness, of the forces of two materials."""
+    name = "-".join(pair)
+    law = case.interaction(*pair)
+    if law is not None and law.adhesion:
+        raise CaseError(
+            f"{where}: is not known where contacts adhere ({name}); use volume_fraction, or leave it out"
+        )
+
+    def force(overlap: float, size: float) -> float:
+        return contact_force(case, pair, size * radius, overlap * _SMALL * radius)
+
+    base = force(1.0, 1.0)
+    power, size = (round(2.0 * math.log2(value / base)) / 2.0 for value in (force(2.0, 1.0), force(1.0, 2.0)))
+    known = (power, size) in _POWERS and all(
+        math.isclose(force(a, b), base * a**power * b**size, rel_tol=1e-6)
+        for a, b in ((0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (4.0, 0.5))
+    )
+    if not known:
+        text = f"is not known by the forces of {name}, which are no power 1 or 1.5 of the overlap; use volume_fraction"
+        raise CaseError(f"{where}: {text}")
+    return power, size, base / ((_SMALL * radius) ** power * radius**size)
