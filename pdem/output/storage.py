@@ -175,9 +175,10 @@ def plain_attribute(name: str, value: object) -> Attribute:
 
 def write_attributes(node: h5py.Group, attributes: Mapping[str, object]) -> None:
     """Store `attributes` on the HDF5 `node`: texts as UTF-8, numbers as int64 and float64."""
+    stored = node.attrs  # looking them up takes as long as writing one
     for name, value in attributes.items():
         plain = plain_attribute(name, value)
-        node.attrs[name] = plain if isinstance(plain, str) else np.array(plain)[()]
+        stored[name] = plain if isinstance(plain, str) else np.array(plain)[()]
 
 
 def read_attributes(node: h5py.Group) -> dict[str, Attribute]:
