@@ -16,6 +16,7 @@ from pdem.cli import main
 from pdem.foundation.errors import BlowUpError, InputError
 from pdem.output.checkpoint import read_checkpoint, write_checkpoint
 from pdem.output.checkpoint_folder import CheckpointFolder
+from pdem.replays.first_entry import first_entry
 from pdem.simulation.run import run
 
 pytestmark = pytest.mark.compiles
@@ -215,3 +216,14 @@ def test_folders_without_a_step_in_common(made, tmp_path):
     run(late, quiet=True)
     with pytest.raises(InputError, match="no step in common: one reaches from 0 to 600, the other from 620"):
         first(a, tmp_path / "b")
+
+
+def test_groups_without_rows_are_the_same():
+    """Groups of states in which nothing touches."""
+    contacts = {"lower": np.zeros(0, np.int64), "higher": np.zeros(0, np.int64), "point": np.zeros((0, 3))}
+    a = {"particles": {"id": np.array([4]), "radius": np.array([1.0])}, "contacts": contacts}
+    b = a | {"particles": a["particles"] | {"radius": np.array([1.5])}}
+    assert first_entry(a, a) is None
+    found = first_entry(b, a)
+    assert found is not None
+    assert (found.body, found.column, found.a, found.b) == ("particle 4", "radius", 1.5, 1.0)
