@@ -224,16 +224,11 @@ def _spread(grid: Grid, period: Floats, items: Items, total: Integers) -> None:
 
 
 def _spread_gaussian(grid: Spreading, items: Items, total: Integers) -> None:
-    stride, nodes, images = (
-        int(grid.stride.max()),
-        NODES if len(items.way) else 1,
-        int((2 * grid.images + 1).sum()),
-    )
+    stride, images = int(grid.stride.max()), int((2 * grid.images + 1).sum())
+    nodes, spread = (NODES, spread_ways) if len(items.way) else (1, spread_points)
     rooms = line_zeros((len(total), stride * (1 + nodes * images) + LANES))
     bounds = line_zeros((len(total), BOUNDS * images), np.int64)
-    (spread_ways if len(items.way) else spread_points)(
-        tuple(items), tuple(grid), stride, rooms, bounds, total
-    )
+    spread(tuple(items), tuple(grid), stride, rooms, bounds, total)
 
 
 def _spread_lucy(grid: Lattice, items: Items, total: Integers) -> None:

@@ -37,6 +37,7 @@ from pdem.output.storage import (
     publish,
     reason,
     reserve,
+    unfilled_dataset,
     write_attributes,
 )
 
@@ -213,11 +214,8 @@ def _type(dtype: np.dtype) -> Any:
 @cache
 def _contiguous() -> Any:
     """Return the properties of a contiguous dataset that HDF5 does not fill."""
-    create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    create = unfilled_dataset()
     create.set_layout(h5py.h5d.CONTIGUOUS)
-    create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    create.set_obj_track_times(False)
     return create
 
 

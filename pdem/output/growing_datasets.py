@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from pdem.output.parallel_hdf5 import row_bytes
+from pdem.output.storage import unfilled_dataset
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -66,11 +67,8 @@ def create_growing_dataset(
 def _create_early_dataset(
     parent: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike, chunk: int
 ) -> h5py.Dataset:
-    create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    create = unfilled_dataset()
     create.set_chunk((chunk, *shape))
-    create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    create.set_obj_track_times(False)
     path, _, last = name.rpartition("/")
     group = parent.require_group(path) if path else parent
     space = h5py.h5s.create_simple((0, *shape), (h5py.h5s.UNLIMITED, *shape))

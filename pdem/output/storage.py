@@ -38,6 +38,15 @@ def open_hdf5(path: Path, mode: str, **options: Any) -> h5py.File:
     return h5py.File(path, mode, locking=False, **options)
 
 
+def unfilled_dataset() -> Any:
+    """Return the properties of a new dataset whose space HDF5 allocates at once and does not fill: ranks write it."""
+    create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    create.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    create.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    create.set_obj_track_times(False)
+    return create
+
+
 _found: dict[Path, tuple[int, tuple[int, int]]] = {}
 """By folder: bytes for which there was room and that have not been asked for since; the limit of file sizes then."""
 

@@ -18,8 +18,9 @@ from scipy.sparse.csgraph import connected_components
 
 from pdem.foundation.errors import CaseError
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
+from pdem.foundation.vectors import exact_cross3, exact_dot3
 from pdem.particles import regions
-from pdem.particles.soft_contacts import dot, nearest_on_triangle
+from pdem.particles.soft_contacts import nearest_on_triangle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,23 +82,18 @@ class Container(NamedTuple):
 
 
 @inlined_geometry
-def _cross(a: Vector, b: Vector) -> Vector:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@inlined_geometry
 def _is_cut(x: Vector, way: Vector, corners: Floats, t: int) -> bool:
     """Return whether a triangle cuts a way from a point (Moeller, Trumbore, J. Graphics Tools 2 (1997) 21)."""
     a = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
     b = corners[t, 1, 0] - a[0], corners[t, 1, 1] - a[1], corners[t, 1, 2] - a[2]
     c = corners[t, 2, 0] - a[0], corners[t, 2, 1] - a[1], corners[t, 2, 2] - a[2]
-    p = _cross(way, c)
-    size = dot(b, p)
+    p = exact_cross3(way, c)
+    size = exact_dot3(b, p)
     if size == 0.0:
         return False
     s = x[0] - a[0], x[1] - a[1], x[2] - a[2]
-    q = _cross(s, b)
-    u, v, share = dot(s, p) / size, dot(way, q) / size, dot(c, q) / size
+    q = exact_cross3(s, b)
+    u, v, share = exact_dot3(s, p) / size, exact_dot3(way, q) / size, exact_dot3(c, q) / size
     return u >= -1e-9 and v >= -1e-9 and u + v <= 1.0 + 1e-9 and 0.0 <= share <= 1.0
 
 
@@ -139,7 +135,7 @@ def _note_near(
             for j in range(c, d):
                 for k in range(e, f):
                     way = nearest_on_triangle(_centre(i, j, k, grid), corners, t)
-                    squared = dot(way, way)
+                    squared = exact_dot3(way, way)
                     cell = (i * grid.counts[1] + j) * grid.counts[2] + k
                     if squared <= clearance * clearance:
                         free[cell] = 0

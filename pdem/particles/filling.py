@@ -279,10 +279,8 @@ class Surroundings:
         return self._connected(request).contains(regions.wrap_positions(points, self.domain))
 
     def _connected(self, request: FillRequest) -> ConnectedRoom:
-        from pdem.particles.connected_room import (
-            ConnectedRoom,
-            Container,
-        )  # imported late: it needs the compiler
+        # imported late: it needs the compiler
+        from pdem.particles.connected_room import ConnectedRoom, Container
 
         fill, radius = request.fill, request.smallest_sphere
         key = f"{request.region} {fill.connected_to} {fill.exclude} {radius}"

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
+from pdem.foundation.vectors import exact_dot3
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,19 +113,19 @@ class Lists(NamedTuple):
 
 
 @inlined_geometry
-def dot(a: Vector, b: Vector) -> float:
-    """Return the product of two vectors."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined_geometry
 def nearest_on_triangle(x: Vector, corners: Floats, t: int) -> Vector:
     """Return the way from the nearest point of a triangle to a place [m] (Ericson, Real-Time Collision Detection)."""
     a = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
     b = corners[t, 1, 0] - a[0], corners[t, 1, 1] - a[1], corners[t, 1, 2] - a[2]
     c = corners[t, 2, 0] - a[0], corners[t, 2, 1] - a[1], corners[t, 2, 2] - a[2]
     p = x[0] - a[0], x[1] - a[1], x[2] - a[2]
-    bb, bc, cc, pb, pc = dot(b, b), dot(b, c), dot(c, c), dot(p, b), dot(p, c)
+    bb, bc, cc, pb, pc = (
+        exact_dot3(b, b),
+        exact_dot3(b, c),
+        exact_dot3(c, c),
+        exact_dot3(p, b),
+        exact_dot3(p, c),
+    )
     d3, d4, d5, d6 = pb - bb, pc - bc, pb - bc, pc - cc
     va, vb, vc = d3 * d6 - d5 * d4, d5 * pc - pb * d6, pb * d4 - d3 * pc
     if pb <= 0.0 and pc <= 0.0:
@@ -192,9 +193,9 @@ def _push_pairs(
             force = _force(overlap, crowd.radius[i] * crowd.radius[j] / reach, crowd)
             branch = distance
             if len(arm):
-                branch += dot((arm[i, 0], arm[i, 1], arm[i, 2]), n)
+                branch += exact_dot3((arm[i, 0], arm[i, 1], arm[i, 2]), n)
                 if j < moving:
-                    branch -= dot((arm[j, 0], arm[j, 1], arm[j, 2]), n)
+                    branch -= exact_dot3((arm[j, 0], arm[j, 1], arm[j, 2]), n)
             _note(overlap, reach, force, branch, state)
             _add(i, -force, n, push)
             if j < moving:
@@ -205,14 +206,14 @@ def _push_pairs(
 def _is_repeated(k: int, i: int, d: Vector, crowd: Crowd, lists: Lists, position: Floats) -> bool:
     """Return whether the nearest point of a triangle is one of another triangle that is nearer, or comes before."""
     x = position[i, 0], position[i, 1], position[i, 2]
-    point, squared = (x[0] - d[0], x[1] - d[1], x[2] - d[2]), dot(d, d)
+    point, squared = (x[0] - d[0], x[1] - d[1], x[2] - d[2]), exact_dot3(d, d)
     close = SAME_PLACE * crowd.radius[i]
     for other in range(lists.walls[i], lists.walls[i + 1]):
         e = nearest_on_triangle(x, crowd.corners, lists.triangle[other])
-        nearer = dot(e, e) < squared or (dot(e, e) == squared and other < k)
+        nearer = exact_dot3(e, e) < squared or (exact_dot3(e, e) == squared and other < k)
         if nearer:
             gap = nearest_on_triangle(point, crowd.corners, lists.triangle[other])
-            if dot(gap, gap) < close * close:
+            if exact_dot3(gap, gap) < close * close:
                 return True
     return False
 
@@ -226,7 +227,7 @@ def _push_from_walls(
         for k in range(lists.walls[i], lists.walls[i + 1]):
             t = lists.triangle[k]
             d = nearest_on_triangle((position[i, 0], position[i, 1], position[i, 2]), crowd.corners, t)
-            squared = dot(d, d)
+            squared = exact_dot3(d, d)
             if squared < r * r:
                 distance = max(math.sqrt(squared), 1e-12 * r)
                 n = d[0] / distance, d[1] / distance, d[2] / distance
@@ -245,7 +246,7 @@ def _push_inward(
     r = crowd.radius[i]
     branch = r - overlap
     if len(arm):
-        branch -= dot((arm[i, 0], arm[i, 1], arm[i, 2]), n)
+        branch -= exact_dot3((arm[i, 0], arm[i, 1], arm[i, 2]), n)
     if force > 0.0:
         _note(overlap, 2.0 * r, force, branch, state)
         _add(i, force, n, push)
@@ -259,8 +260,8 @@ def _is_borne(i: int, n: Vector, crowd: Crowd, lists: Lists, position: Floats) -
     x, r = (position[i, 0], position[i, 1], position[i, 2]), crowd.radius[i]
     for k in range(lists.walls[i], lists.walls[i + 1]):
         d = nearest_on_triangle(x, crowd.corners, lists.triangle[k])
-        squared = dot(d, d)
-        if squared < r * r and dot(d, n) > SAME_WAY * math.sqrt(squared):
+        squared = exact_dot3(d, d)
+        if squared < r * r and exact_dot3(d, n) > SAME_WAY * math.sqrt(squared):
             return True
     return False
 
@@ -304,13 +305,13 @@ def _push_into_region(
     outer = numbers[g, 3]
     if kind == CYLINDER:
         along = numbers[g, 3], numbers[g, 4], numbers[g, 5]
-        outer, height = numbers[g, 6], dot(d, along)
+        outer, height = numbers[g, 6], exact_dot3(d, along)
         if numbers[g, 8] > 0.0:
             s = -1.0 if height > 0.0 else 1.0
             n = s * along[0], s * along[1], s * along[2]
             _push_from_side(i, abs(height) + r - numbers[g, 7], n, crowd, lists, position, arm, push, state)
         d = d[0] - height * along[0], d[1] - height * along[1], d[2] - height * along[2]
-    distance = max(math.sqrt(dot(d, d)), 1e-12 * r)
+    distance = max(math.sqrt(exact_dot3(d, d)), 1e-12 * r)
     n = -d[0] / distance, -d[1] / distance, -d[2] / distance
     _push_from_side(i, distance + r - outer, n, crowd, lists, position, arm, push, state)
 
@@ -337,9 +338,9 @@ def _way_out_of_box(i: int, g: int, crowd: Crowd, position: Floats) -> tuple[flo
 def _way_out_of_cylinder(i: int, g: int, crowd: Crowd, position: Floats) -> tuple[float, Vector]:
     numbers, d = crowd.numbers, _from_centre(i, g, crowd, position)
     along = numbers[g, 3], numbers[g, 4], numbers[g, 5]
-    height = dot(d, along)
+    height = exact_dot3(d, along)
     across = d[0] - height * along[0], d[1] - height * along[1], d[2] - height * along[2]
-    distance, sign = max(math.sqrt(dot(across, across)), 1e-300), 1.0 if height > 0.0 else -1.0
+    distance, sign = max(math.sqrt(exact_dot3(across, across)), 1e-300), 1.0 if height > 0.0 else -1.0
     outward = across[0] / distance, across[1] / distance, across[2] / distance
     end = sign * along[0], sign * along[1], sign * along[2]
     beside, above = distance - numbers[g, 6], abs(height) - numbers[g, 7]
@@ -361,7 +362,7 @@ def _push_out(
         depth, n = _way_out_of_cylinder(i, g, crowd, position)
     else:
         d = _from_centre(i, g, crowd, position)
-        distance = max(math.sqrt(dot(d, d)), 1e-300)
+        distance = max(math.sqrt(exact_dot3(d, d)), 1e-300)
         depth, n = crowd.numbers[g, 3] - distance, (d[0] / distance, d[1] / distance, d[2] / distance)
     overlap = depth + crowd.radius[i]
     if overlap > 0.0:

@@ -17,7 +17,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pdem.foundation.geometry_kernels import geometry_kernel, inlined_geometry
-from pdem.particles.soft_contacts import DOWNHILL, FORCES, LARGEST, MIXING, TIME_STEP, dot, push_all
+from pdem.foundation.vectors import exact_dot3
+from pdem.particles.soft_contacts import DOWNHILL, FORCES, LARGEST, MIXING, TIME_STEP, push_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,10 +148,10 @@ def _turn(bodies: Bodies, motion: Motion) -> float:
     power = speeds = forces = balance = 0.0
     for i in range(len(velocity)):
         f, v = (force[i, 0], force[i, 1], force[i, 2]), (velocity[i, 0], velocity[i, 1], velocity[i, 2])
-        power += dot(f, v)
-        speeds += bodies.mass[i] * dot(v, v)
-        forces += dot(f, f) / bodies.mass[i]
-        balance += dot(f, f)
+        power += exact_dot3(f, v)
+        speeds += bodies.mass[i] * exact_dot3(v, v)
+        forces += exact_dot3(f, f) / bodies.mass[i]
+        balance += exact_dot3(f, f)
     if power > 0.0:
         state[DOWNHILL] += 1.0
         if state[DOWNHILL] > _WAITED:
@@ -176,7 +177,7 @@ def _limit(bodies: Bodies, motion: Motion) -> None:
     """Shorten ways that are too long."""
     for i in range(len(motion.velocity)):
         v = motion.velocity[i, 0], motion.velocity[i, 1], motion.velocity[i, 2]
-        way = motion.state[TIME_STEP] * math.sqrt(dot(v, v))
+        way = motion.state[TIME_STEP] * math.sqrt(exact_dot3(v, v))
         if way > bodies.most[i]:
             for axis in range(3):
                 motion.velocity[i, axis] *= bodies.most[i] / way
