@@ -14,6 +14,7 @@ from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
 from pdem.simulation.insertions import insertions_of
 from pdem.simulation.named_events import NEVER
+from pdem.simulation.same_lists import advance_with_same_lists
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
@@ -61,6 +62,7 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             following = system.step + 1
             keep = system.keeps_forces and following == stop
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
+            advance_with_same_lists(system, phases, stop - 1)
         act(system, phases)
     system.follow_box()
     if not requested:

@@ -56,6 +56,8 @@ class TracedPhases(Phases):
         Phase, begin and end by the clock [s], step.
     """
 
+    records_steps = True
+
     def __init__(self, earlier: Phases, system: System) -> None:
         super().__init__(earlier)
         self.readings: list[tuple[str, float, float, int]] = []

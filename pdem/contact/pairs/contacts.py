@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
-    from pdem.contact.pairs.arguments import Kick
+    from pdem.contact.pairs.arguments import Kick, StepParameters
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
@@ -76,8 +76,8 @@ class PairContacts:
     """
 
     def __init__(self, law: ContactLaw) -> None:
-        self.law, self._terms = law, terms_of_accounts(law)
-        self._kernel = kernels.pair_kernel(law)
+        self.law, self.terms = law, terms_of_accounts(law)
+        self.kernel = kernels.pair_kernel(law)
         self.candidates = self.inner = 0
         self.chunk_size = CHUNK
         self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -284,28 +284,39 @@ class PairContacts:
         kick : Kick
             How forces act.
         """
-        storage, deepest, code = self.storage, 0, FINE
-        runs = storage.plan(ghosts, self.workers)
+        runs = self.storage.plan(ghosts, self.workers)
         if runs is None:
-            return deepest, code
-        parameters = tuple(parameters_of(contact_parameters, box))
-        views, given, done = self._kernel_views(particles), tuple(kick), False
-        schedule = views.late if ghosts else views.early
+            return 0, FINE
+        return self.evaluate_runs(runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick)
+
+    def evaluate_runs(
+        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters,
+        ended: ExactSums, kick: Kick,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Evaluate runs of chunks, with more room for contacts where there is none; as `evaluate`."""
+        deepest, code, done = 0, FINE, False
         while not done:
-            chunks, contacts = tuple(storage.chunks), tuple(storage.contacts)
-            self._kernel(
-                runs, views.candidates, chunks, contacts, views.rows, schedule, parameters, given, views.particles,
-                storage.work,
-            )  # fmt: skip
+            self.kernel(*self.arguments(runs, ghosts, particles, parameters, kick))
             done, any_ended, deep, advanced = outcome_of(runs)
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
-                ended.count(add_ended(ended.limbs, self._terms, storage.ended, runs))
+                ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
                 if self.collisions is not None:
-                    self.collisions.count_pairs(runs, storage.ended, (self.lower, self.higher), self._packed)
+                    candidates = self.lower, self.higher
+                    self.collisions.count_pairs(runs, self.storage.ended, candidates, self._packed)
             if not done:
-                storage.resume()
+                self.storage.resume()
         return deepest, code
+
+    def arguments(
+        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return what the kernel is given to evaluate runs."""
+        views, storage = self._kernel_views(particles), self.storage
+        return (
+            runs, views.candidates, tuple(storage.chunks), tuple(storage.contacts), views.rows,
+            views.late if ghosts else views.early, tuple(parameters), tuple(kick), views.particles, storage.work,
+        )  # fmt: skip
 
     def _kernel_views(self, particles: Particles) -> Views:
         """Return what kernels take that stays the same until lists are made anew."""
@@ -326,16 +337,20 @@ class PairContacts:
 
         Returns the largest code of these, as `evaluate` does.
         """
-        chunk = self.storage.inner_number
-        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
-        if not len(deferred):
+        arguments = self.remaining(particles, kick)
+        if not len(arguments[1]):
             return FINE
-        worst, views = np.zeros(self.workers, np.int64), self._kernel_views(particles)
-        sum_forces(
-            worst, deferred, views.rows, views.candidates, self.storage.forces.forces, tuple(kick), views.particles,
-            self.storage.work,
+        sum_forces(*arguments)
+        return max(arguments[0].tolist())
+
+    def remaining(self, particles: Particles, kick: Kick) -> tuple[Any, ...]:
+        """Return what `sum_forces` is given for the particles whose contacts are complete at the end of a step."""
+        chunk, views = self.storage.inner_number, self._kernel_views(particles)
+        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
+        return (
+            np.zeros(self.workers, np.int64), deferred, views.rows, views.candidates, self.storage.forces.forces,
+            tuple(kick), views.particles, self.storage.work,
         )  # fmt: skip
-        return max(worst.tolist())
 
     def sum_carried(self, particles: Particles, kick: Kick) -> None:
         """Write the forces on the carried particles to their columns."""

@@ -80,6 +80,16 @@ def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force:
     return _restock_both(runs, most, history, force)
 
 
+@inlined
+def has_reserve(runs: Runs, least: int, needs_forces: bool) -> bool:
+    """Tell whether every worker has so many history indices in reserve, and force indices if these are needed."""
+    enough = True
+    for worker in range(len(runs)):
+        enough &= runs[worker, FREE_HISTORY_END] - runs[worker, FREE_HISTORY] >= least
+        enough &= (not needs_forces) | (runs[worker, FREE_FORCE_END] - runs[worker, FREE_FORCE] >= least)
+    return enough
+
+
 @kernel
 def resume_runs(runs: Runs, most: int, history: int, force: int) -> tuple[int, int]:
     """Let workers go on where they have stopped; arguments and return value as for `plan_runs`."""

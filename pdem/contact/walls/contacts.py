@@ -14,7 +14,14 @@ from pdem.contact.law.elastic import ElasticState, elastic_state
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
-from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
+from pdem.contact.walls.arguments import (
+    FixedArguments,
+    NearFacets,
+    WallArguments,
+    WallMotion,
+    WallParameters,
+    WallWork,
+)
 from pdem.contact.walls.driven_loads import sums_of_driven
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
 from pdem.contact.walls.storage import ActingOnWalls, Evaluated, WallRoom, WallRows, ended_accounts
@@ -76,7 +83,7 @@ class WallContacts:
         lever_arm: str = "radius", facet_tree: FacetTree | None = None,
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
-        self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
+        self.find_kernel, self.law_kernel = search.search_kernel(law), kernels.wall_kernel(law)
         self._signed, self._shortened = method == "signed", float(lever_arm == "contact")
         self._materials = np.array(materials, np.int32)
         self._search = FacetSearch(walls.mesh, facet_tree)
@@ -87,7 +94,7 @@ class WallContacts:
         self.total, self.total_row = np.zeros((1, 6)), np.zeros(0, np.int32)
         self.measured, self.ended = False, 0
         self._fixed: FixedArguments | None = None
-        self._accounts = ended_accounts(law)
+        self.accounts = ended_accounts(law)
 
     def _make_room(self, rows: int) -> WallRoom:
         return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
@@ -207,22 +214,33 @@ class WallContacts:
         self.measured, self.ended = True, 0
         if not len(self._near):  # nor are there contacts: those have rows
             return 0
+        self.swap()
+        given = self.arguments(packed, contact)
+        rest = given.found[0], given.work, *given.record
+        self.find_kernel(given.tally, given.near, given.parameters, given.surface, *rest)
+        self.law_kernel(given.near, given.parameters, given.surface, given.motion, *rest)
+        self.ended, deep = search.seen_by_all(WallWork(*given.work).seen)
+        if self.ended and self.law.has_ledger:
+            ended.count(self.ended * len(self.accounts[0]))
+            add_ended(ended.limbs, *self.accounts, given.near, given.record[1])
+        return int(deep)
+
+    def swap(self) -> None:
+        """Let the contacts of this step be those of the step before, in whose place the next ones are going to be."""
         self._new, self._old = self._old, self._new
-        near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
-        given = tuple(WallParameters(
+
+    def arguments(self, packed: NDArray[np.float64], contact: ContactParameters) -> WallArguments:
+        """Return what kernels are given; parameters as for `evaluate`."""
+        work, fixed = self._room.work(len(self._near), threads(), self.total), self._fixed_arguments()
+        given = WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers, contact.tensors, contact.images,
-        ))  # fmt: skip
-        fixed, facets = self._fixed_arguments(), tuple(self._near_facets(packed))
-        rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])
-        self._find(self._room.tally, facets, given, fixed.surface, *rest)
-        self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
-        self.ended, deep = search.seen_by_all(work.seen)
-        if self.ended and self.law.has_ledger:
-            ended.count(self.ended * len(self._accounts[0]))
-            old = self._old.counts, self._old.kind, self._old.history
-            add_ended(ended.limbs, *self._accounts, self._start[:near], *old)
-        return int(deep)
+        )  # fmt: skip
+        both = self._new, self._old
+        return WallArguments(
+            self._room.tally, tuple(self._near_facets(packed)), tuple(given), fixed.surface, fixed.motion, tuple(work),
+            (fixed.found[both[0]], fixed.found[both[1]]), (fixed.record[both[0]], fixed.record[both[1]]),
+        )  # fmt: skip
 
     def _fixed_arguments(self) -> FixedArguments:
         """Return what kernels take that stays the same until lists are made anew."""
