@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.arguments import Contacts
 from pdem.contact.pairs.runs import add_ended, has_reserve, outcome_of
-from pdem.contact.walls.arguments import NearFacets, WallArguments, WallWork
+from pdem.contact.walls.arguments import WallArguments, WallWork
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
 from pdem.foundation.kernel_calls import call_kernel, processor_clock
@@ -48,6 +48,8 @@ class WallCalls(NamedTuple):
 
     Attributes
     ----------
+    acts : bool
+        Whether there are any facets near particles, and the step has not yet looked at them.
     find, evaluate : calls
         Of kernels of `pdem.contact.walls`, by `pdem.foundation.kernel_calls.call_of`.
     given : tuple
@@ -58,6 +60,7 @@ class WallCalls(NamedTuple):
         To which sums which columns of a history go then.
     """
 
+    acts: bool
     find: Call
     evaluate: Call
     given: tuple[Any, ...]
@@ -116,9 +119,9 @@ def evaluate_walls(
     walls: WallCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
 ) -> None:
     """Find the contacts with walls and their forces."""
-    given = WallArguments(*walls.given)
-    if len(NearFacets(*given.near).near) == 0:
+    if not walls.acts:
         return
+    given = WallArguments(*walls.given)
     begin, (first, second), record = processor_clock(), given.found, given.record
     if outcome[SWAPS] % 2 == 0:
         ended, deep, counted = find_and_evaluate(walls, first, record[0], record[1], limbs)
@@ -159,7 +162,7 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 
 @uncounted_serial_kernel
 def take_steps(
-    most: int, walls: tuple[Any, ...] | None, pairs: tuple[Any, ...], limbs: NDArray[np.int64],
+    most: int, sums: bool, walls: tuple[Any, ...] | None, pairs: tuple[Any, ...], limbs: NDArray[np.int64],
     outcome: NDArray[np.int64], times: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
@@ -168,8 +171,10 @@ def take_steps(
     ----------
     most : int
         Number of steps.
+    sums : bool
+        Whether forces act on the particles that `pairs` leaves.
     walls, pairs : tuple
-        Fields of `WallCalls`, or None without contacts with walls, and of `PairCalls`; the next step has begun.
+        Fields of `WallCalls`, or None without walls, and of `PairCalls`; the next step has begun.
     limbs : (sums, LIMBS) array
         Exact sums of the energies of contacts that have ended.
     outcome : (OUTCOME,) int64 array
@@ -185,7 +190,8 @@ def take_steps(
         if not evaluate_pairs(of_pairs, limbs, outcome, times):
             outcome[UNFINISHED] = 1
             break
-        sum_remaining(of_pairs, outcome, times)
+        if sums:
+            sum_remaining(of_pairs, outcome, times)
         outcome[TAKEN] += 1
         if outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0:
             break

@@ -36,7 +36,7 @@ def call_of(kernel: Any, arguments: tuple[Any, ...]) -> Call:
         What it will be called with, or others of the same types.
     """
     if numba.config.DISABLE_JIT:
-        return kernel  # type: ignore[no-any-return]
+        return kernel
     key = kernel, _dispatcher.compute_fingerprint(arguments)
     if key not in _addresses:
         _addresses[key] = _address(kernel, tuple(typeof(one) for one in arguments))

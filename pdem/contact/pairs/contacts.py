@@ -285,9 +285,9 @@ class PairContacts:
             How forces act.
         """
         runs = self.storage.plan(ghosts, self.workers)
-        if runs is None:
-            return 0, FINE
-        return self.evaluate_runs(runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick)
+        return self.evaluate_runs(
+            runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick
+        )
 
     def evaluate_runs(
         self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters,

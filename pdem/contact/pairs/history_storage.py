@@ -234,16 +234,9 @@ class HistoryStorage:
             number, self.candidate, candidates.force_index, history_begin, force_begin, contacts
         )
 
-    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
-        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; None if there is none."""
+    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64]:
+        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; there may be none."""
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
-        return None if first == last else self._plan(first, last, workers)
-
-    def plan_inner(self, workers: int) -> NDArray[np.int64]:
-        """Return runs of the chunks of candidates between owned particles, also if there is none."""
-        return self._plan(0, self.inner_number, workers)
-
-    def _plan(self, first: int, last: int, workers: int) -> NDArray[np.int64]:
         if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts + 1, workers * ENDS))
             self._runs = np.zeros((workers, RUN), np.int64)

@@ -163,10 +163,11 @@ class WallArguments(NamedTuple):
     tally : int32 array or None
         Of the signed contact sum, see `pdem.contact.walls.search.search_kernel`.
     near, parameters, surface, motion, work : tuple
-        Of `NearFacets`, `WallParameters`, `pdem.contact.geometry.surface_arrays.SurfaceArrays`, `WallMotion`, `WallWork`.
+        Of `NearFacets`, `WallParameters`, `pdem.contact.geometry.surface_arrays.SurfaceArrays`, `WallMotion`, and
+        `WallWork`.
     found, record : tuple of two tuples
-        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`: the contacts of this step, and those of the one
-        before, in whose place those of the next step will be.
+        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`: the contacts of this step, and those of the
+        one before, in whose place those of the next step will be.
     """
 
     tally: NDArray[np.int32] | None

@@ -225,6 +225,11 @@ class WallContacts:
             add_ended(ended.limbs, *self.accounts, given.near, given.record[1])
         return int(deep)
 
+    @property
+    def is_near(self) -> bool:
+        """Whether any particle has facets near."""
+        return len(self._near) > 0
+
     def swap(self) -> None:
         """Let the contacts of this step be those of the step before, in whose place the next ones are going to be."""
         self._new, self._old = self._old, self._new
