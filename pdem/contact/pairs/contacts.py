@@ -14,6 +14,7 @@ from pdem.contact.pairs.carried_pairs import CarriedPairs
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
+from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
@@ -25,8 +26,6 @@ from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.simd.transposition import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from pdem.contact.collisions import CollisionCounts
@@ -37,12 +36,10 @@ if TYPE_CHECKING:
     from pdem.detection.neighbours import NearPairs
     from pdem.foundation.sums import ExactSums
 
-_PIECE = 1 << 16  # contacts
-
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
-class PairContacts:
+class PairContacts(PairReadings):
     """Candidate pairs of one detection and the contacts among them.
 
     Parameters
@@ -220,18 +217,6 @@ class PairContacts:
             self.storage.forces.persistent(number),
         )  # fmt: skip
 
-    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> PairRecords:
-        """Return contacts of the last evaluation by the ids of their particles (copies).
-
-        Those of the owned particles that leave, or all if `leaves` is empty.
-        """
-        rows, indices, ids = self.touching, self.storage.indices, particles.column("id")
-        if len(leaves):
-            leaving = np.concatenate((leaves, np.zeros(particles.ghosts, np.bool_)))
-            some = np.flatnonzero(leaving[self.lower[rows]] | leaving[self.higher[rows]])
-            rows, indices = rows[some], indices[some]
-        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
-
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
@@ -366,22 +351,6 @@ class PairContacts:
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
         unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
-
-    def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
-        known = self.storage.indices
-        for first in range(0, len(known), _PIECE):
-            indices = known[first : first + _PIECE]
-            yield self.storage.candidate[indices], self.storage.at(indices)
-
-    @property
-    def touching(self) -> NDArray[np.int32]:
-        """Candidate of each contact; a copy."""
-        return self.storage.candidate[self.storage.indices]
-
-    def rows(self, owned: int) -> NDArray[np.int64]:
-        """Return the number of candidate pairs of each owned particle."""
-        return np.diff(self._start[: owned + 1])
 
     @property
     def memory(self) -> int:
