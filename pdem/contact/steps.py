@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.arguments import Contacts
-from pdem.contact.pairs.runs import add_ended, has_reserve, outcome_of
+from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of
 from pdem.contact.walls.arguments import WallArguments, WallWork
 from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
 from pdem.contact.walls.search import seen_by_all
-from pdem.foundation.kernel_calls import call_kernel, processor_clock
+from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
 from pdem.foundation.kernels import inlined, uncounted_serial_kernel
 from pdem.motion.integration import FINE
 
@@ -30,17 +30,35 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED = range(OUTCOME)
 
 =========================  ========================================================================================
 `TAKEN`                    number of steps that are done
-`UNFINISHED`               1 if workers had no room for all contacts of the step after these
+`UNFINISHED`               `EARLY` or `LATE` if workers had no room for all contacts of the step after these, else 0
 `CODE`                     largest code of particles that were advanced last, see `pdem.motion.integration.FINE`
 `DEEP_WALL`, `DEEP_PAIR`   1 + a particle or candidate whose overlap is beyond the limit, or 0
-`SWAPS`                    how often the contacts with walls of the last step have become those before it
+`SWAPS`                    how often contacts with walls have been found, those before becoming the last ones
 `ENDED`                    contacts with walls that have ended in the last step
 =========================  ========================================================================================
 """
 
+EARLY, LATE = 1, 2
+"""Contacts among owned particles, and those with ghosts."""
+
 TIMES = 4
 WALLS, PAIRS, SUM, COUNTED = range(TIMES)
 """Ticks of the processor's clock that walls, pairs, and sums of forces have taken; numbers added to the ledger."""
+
+
+class Between(NamedTuple):
+    """What Python does besides, by addresses of `pdem.foundation.kernel_calls.PythonCall`; 0 for nothing.
+
+    Attributes
+    ----------
+    begin : int
+        At the begin of a step; unless it returns 0 no step is taken.
+    ghosts : int
+        After the contacts among owned particles; then ghosts are where they are now.
+    """
+
+    begin: int
+    ghosts: int
 
 
 class WallCalls(NamedTuple):
@@ -49,7 +67,7 @@ class WallCalls(NamedTuple):
     Attributes
     ----------
     acts : bool
-        Whether there are any facets near particles, and the step has not yet looked at them.
+        Whether there are any facets near particles.
     find, evaluate : calls
         Of kernels of `pdem.contact.walls`, by `pdem.foundation.kernel_calls.call_of`.
     given : tuple
@@ -77,7 +95,11 @@ class PairCalls(NamedTuple):
     evaluate, sum_forces : calls
         Of kernels of `pdem.contact.pairs`, by `pdem.foundation.kernel_calls.call_of`.
     evaluated, summed : tuple
-        Arguments of these.
+        Arguments of these; runs are written.
+    late : tuple
+        The schedule of contacts with ghosts.
+    inner, chunks : int
+        Chunks of candidates among owned particles, and all.
     reserve : int
         Indices that a worker has to have in reserve before a step.
     needs_forces : bool
@@ -90,6 +112,9 @@ class PairCalls(NamedTuple):
     sum_forces: Call
     evaluated: tuple[Any, ...]
     summed: tuple[Any, ...]
+    late: tuple[Any, ...]
+    inner: int
+    chunks: int
     reserve: int
     needs_forces: bool
     terms: NDArray[np.int64]
@@ -127,7 +152,7 @@ def evaluate_walls(
         ended, deep, counted = find_and_evaluate(walls, first, record[0], record[1], limbs)
     else:
         ended, deep, counted = find_and_evaluate(walls, second, record[1], record[0], limbs)
-    outcome[ENDED], outcome[DEEP_WALL] = ended, deep
+    outcome[ENDED], outcome[DEEP_WALL] = ended, max(outcome[DEEP_WALL], deep)
     outcome[SWAPS] += 1
     times[COUNTED] += counted
     times[WALLS] += processor_clock() - begin
@@ -135,16 +160,21 @@ def evaluate_walls(
 
 @inlined
 def evaluate_pairs(
-    pairs: PairCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
-) -> bool:
-    """Find the contacts between particles and their forces; return whether there was room for all."""
+    pairs: PairCalls, late: bool, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> bool:  # fmt: skip
+    """Find contacts between particles and their forces; return whether there was room for all."""
     begin = processor_clock()
-    call_kernel(pairs.evaluate, pairs.evaluated)
-    runs, ended = pairs.evaluated[0], Contacts(*pairs.evaluated[3]).ended
+    runs, candidates, chunks, contacts, rows, early, parameters, kick, particles, work = pairs.evaluated
+    divide_runs(runs, pairs.inner if late else 0, pairs.chunks if late else pairs.inner)
+    schedule = pairs.late if late else early
+    call_kernel(
+        pairs.evaluate,
+        (runs, candidates, chunks, contacts, rows, schedule, parameters, kick, particles, work),
+    )
     done, any_ended, deep, code = outcome_of(runs)
     if any_ended:
-        times[COUNTED] += add_ended(limbs, pairs.terms, ended, runs)
-    outcome[DEEP_PAIR], outcome[CODE] = deep, code
+        times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
+    outcome[DEEP_PAIR], outcome[CODE] = max(outcome[DEEP_PAIR], deep), max(outcome[CODE], code)
     times[PAIRS] += processor_clock() - begin
     return done
 
@@ -160,10 +190,26 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
     times[SUM] += processor_clock() - begin
 
 
+@inlined
+def take_step(
+    pairs: PairCalls, ghosts: int, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> int:  # fmt: skip
+    """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
+    outcome[CODE] = FINE
+    if not evaluate_pairs(pairs, False, limbs, outcome, times):
+        return EARLY
+    if ghosts != 0:
+        ask_python(ghosts)
+    if pairs.chunks > pairs.inner and not evaluate_pairs(pairs, True, limbs, outcome, times):
+        return LATE
+    sum_remaining(pairs, outcome, times)
+    return 0
+
+
 @uncounted_serial_kernel
 def take_steps(
-    most: int, sums: bool, walls: tuple[Any, ...] | None, pairs: tuple[Any, ...], limbs: NDArray[np.int64],
-    outcome: NDArray[np.int64], times: NDArray[np.int64],
+    most: int, between: tuple[int, int], walls: tuple[Any, ...] | None, pairs: tuple[Any, ...],
+    limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
 
@@ -171,8 +217,9 @@ def take_steps(
     ----------
     most : int
         Number of steps.
-    sums : bool
-        Whether forces act on the particles that `pairs` leaves.
+    between : tuple
+        Fields of `Between`. If nothing is done at the begin of steps, they end with the first whose particles or
+        contacts say that somebody has to look at them.
     walls, pairs : tuple
         Fields of `WallCalls`, or None without walls, and of `PairCalls`; the next step has begun.
     limbs : (sums, LIMBS) array
@@ -182,16 +229,18 @@ def take_steps(
     times : (TIMES,) int64 array
         Added to, see `TIMES`.
     """
-    of_pairs = PairCalls(*pairs)
-    runs = of_pairs.evaluated[0]
-    while outcome[TAKEN] < most and has_reserve(runs, of_pairs.reserve, of_pairs.needs_forces):
+    (begin, ghosts), of_pairs = between, PairCalls(*pairs)
+    while outcome[TAKEN] < most and has_reserve(
+        of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces
+    ):
+        if begin != 0 and ask_python(begin) != 0:
+            break
         if walls is not None:
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
-        if not evaluate_pairs(of_pairs, limbs, outcome, times):
-            outcome[UNFINISHED] = 1
+        outcome[UNFINISHED] = take_step(of_pairs, ghosts, limbs, outcome, times)
+        if outcome[UNFINISHED] != 0:
             break
-        if sums:
-            sum_remaining(of_pairs, outcome, times)
         outcome[TAKEN] += 1
-        if outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0:
+        told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+        if begin == 0 and told:
             break

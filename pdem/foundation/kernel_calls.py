@@ -1,4 +1,4 @@
-"""Kernels that call other kernels by their addresses, and read the clock of the processor.
+"""Kernels that call other kernels, and functions of Python, by their addresses, and read the clock of the processor.
 
 A kernel that calls another one by name contains it: numba translates both once more, for every version that there is of
 the other one. By its address any version is called, and the caller is translated once for all contact laws.
@@ -6,6 +6,7 @@ the other one. By its address any version is called, and the caller is translate
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -70,6 +71,56 @@ def _call_interpreted(call: Any, arguments: tuple[Any, ...]) -> None:
 
 call_kernel = _call_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_call)
 """Of what `call_of` has returned and a tuple of arguments, which have to be of the types that it was given."""
+
+
+def _generate_asking(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    kind = ir.FunctionType(ir.IntType(64), [])
+    return builder.call(builder.inttoptr(values[0], kind.as_pointer()), [])
+
+
+def _type_asking(context: Any, address: Any) -> Any:
+    return types.int64(types.int64), _generate_asking
+
+
+_asked: dict[int, Callable[[], int]] = {}
+
+
+class PythonCall:
+    """A function of Python without arguments that kernels call by its `address`, as long as this object lives.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a whole number. If it raises, the kernel is told 1, and `reraise` has the error.
+    """
+
+    def __init__(self, function: Callable[[], int]) -> None:
+        self._function = function
+        self._error: BaseException | None = None
+        self._entry = ctypes.CFUNCTYPE(ctypes.c_int64)(self._call)
+        self.address = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
+        if numba.config.DISABLE_JIT:
+            _asked[self.address] = self._call
+
+    def _call(self) -> int:
+        try:
+            return self._function()
+        except BaseException as error:  # no error can pass through a kernel
+            self._error = error
+            return 1
+
+    def reraise(self) -> None:
+        """Raise the error that the function has raised, if it has."""
+        if self._error is not None:
+            raise self._error
+
+
+def _ask_interpreted(address: int) -> int:
+    return _asked[address]()
+
+
+ask_python = _ask_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_asking)
+"""Of the address of a `PythonCall`: what it returns. For kernels."""
 
 
 def _generate_reading(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -59,10 +59,10 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             act(system, phases)
         stop = min(last, next_event(system))
         while system.step < stop and not requested:
-            following = system.step + 1
+            begun = advance_with_same_lists(system, phases, stop - 1)
+            following = system.step + (begun is None)
             keep = system.keeps_forces and following == stop
-            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
-            advance_with_same_lists(system, phases, stop - 1)
+            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
         act(system, phases)
     system.follow_box()
     if not requested:

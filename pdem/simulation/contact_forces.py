@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.pairs import runs as runs_of_pairs
 from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
 from pdem.contact.pairs.force_sums import sum_forces
 from pdem.contact.pairs.kept_forces import keep_forces
@@ -14,7 +15,9 @@ from pdem.contact.steps import (
     COUNTED,
     DEEP_PAIR,
     DEEP_WALL,
+    EARLY,
     ENDED,
+    LATE,
     OUTCOME,
     PAIRS,
     SUM,
@@ -23,11 +26,12 @@ from pdem.contact.steps import (
     TIMES,
     UNFINISHED,
     WALLS,
+    Between,
     PairCalls,
     WallCalls,
     take_steps,
 )
-from pdem.foundation.kernel_calls import call_of
+from pdem.foundation.kernel_calls import PythonCall, call_of
 from pdem.simulation.blow_up import PAIR_OVERLAP, WALL_OVERLAP
 from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_particles import finish_carried
@@ -41,17 +45,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.pairs.arguments import Kick
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
-
-
-class Acting(NamedTuple):
-    """What the contacts of a step need besides particles and lists: parameters of the law, and how forces act."""
-
-    parameters: ContactParameters
-    kick: Kick
 
 
 def compute_contact_forces(
@@ -85,17 +81,10 @@ def compute_contact_forces(
     pairs.begin(particles, system.constants.density, packed=same_lists)
     keep_forces(pairs, particles, keep)
     begin_box_sums(system)
-    acting = what_acts(system, dt, ahead=ahead)
     system.columns_are_current = not ahead
-    near_ghosts = pairs.candidates > pairs.inner
-    _, code = evaluate_contacts(system, acting, phases, sums=not near_ghosts)
-    if same_lists:
-        system.exchange.finish_update()
-        place_ghost_members(system)
-        phases.lap("exchange")
-    if near_ghosts:
-        code = max(code, evaluate_contacts(system, acting, phases, ghosts=True)[1])
-    code = max(code, finish_carried(system, acting.kick))
+    contacts = ContactSteps(system, dt, phases, ahead=ahead)
+    contacts.take(1, updates=same_lists and system.exchange.size > 1)
+    code = max(contacts.code, finish_carried(system, contacts.kick))
     system.pending_drift = code if ahead else None
     phases.lap("sum")
     if system.moving_walls is not None and system.moving_walls.driven:
@@ -106,117 +95,163 @@ def compute_contact_forces(
         phases.lap("own forces")
 
 
-def what_acts(system: System, dt: float, *, ahead: bool) -> Acting:
-    """Return what contacts need in a step of length `dt` [s], or 0; with `ahead` it also begins the next one."""
-    contacts = system.wall_contacts
-    walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
-    motion = system.motion_at(system.step + ahead)
-    kick = kick_of(walls, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
-    return Acting(contact_parameters(system, dt), kick)
-
-
-def evaluate_contacts(
-    system: System, acting: Acting, phases: Phases, *, most: int = 1, ghosts: bool = False, sums: bool = True
-) -> tuple[int, int]:
-    """Find contacts and their forces, which act on particles where all that act on one are known.
+class ContactSteps:
+    """The contacts of a step, or of several with the same lists: what kernels are given, and what they find.
 
     Parameters
     ----------
-    system, phases
-        State of this rank, and the stopwatch.
-    acting : Acting
-        Of the present step.
-    most : int
-        Number of steps; more than one, as long as lists stay the same, if each begins the next one.
-    ghosts : bool
-        Contacts with ghosts, in place of those with walls and among owned particles.
-    sums : bool
-        Also let the forces act on the particles that `pdem.contact.pairs.contacts.PairContacts.evaluate` leaves.
+    system : System
+        State of this rank.
+    dt : float
+        Time step [s]; 0 to compute forces only.
+    phases : Phases
+        The stopwatch.
+    ahead : bool
+        Whether each step also begins the next one.
 
-    Returns
-    -------
-    int, int
-        How many steps were taken, and the largest code of particles that were advanced in the last one, see
-        `pdem.motion.integration.FINE`.
+    Attributes
+    ----------
+    kick : Kick
+        How forces act.
     """
-    outcome, times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
-    walls, pairs = wall_calls(system, acting.parameters, acts=not ghosts), pair_calls(system, acting, ghosts)
-    take_steps(most, sums, walls, tuple(pairs), system.ended_energies.limbs, outcome, times)
-    system.ended_energies.count(int(times[COUNTED]))
-    _note_walls(system, acting.parameters, outcome, acts=not ghosts)
-    record_overlap_error(system, int(outcome[DEEP_PAIR]))
-    _count_collisions(system, pairs)
-    taken, code = int(outcome[TAKEN]), int(outcome[CODE])
-    if outcome[UNFINISHED]:
-        taken, code = taken + 1, max(code, _finish_step(system, pairs, acting, ghosts, sums=sums))
-    phases.divide({"walls": int(times[WALLS]), "pairs": int(times[PAIRS]), "sum": int(times[SUM])})
-    return taken, code
 
+    def __init__(self, system: System, dt: float, phases: Phases, *, ahead: bool) -> None:
+        self._system, self._phases = system, phases
+        self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
+        self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
+        self._swaps = 0
+        self._walls, self._pairs = self._wall_calls(), self._pair_calls()
 
-def wall_calls(system: System, parameters: ContactParameters, *, acts: bool) -> tuple[Any, ...] | None:
-    """Return what `take_steps` is given of contacts with walls, None without walls.
+    @property
+    def code(self) -> int:
+        """Largest code of particles that were advanced in the last step, see `pdem.motion.integration.FINE`."""
+        return int(self._outcome[CODE])
 
-    Contacts of the last step become those before this one; see `_note_walls`.
-    """
-    contacts = system.wall_contacts
-    if contacts is None:
-        return None
-    contacts.swap()
-    given = contacts.arguments(system.pair_contacts.packed(system.particles.count), parameters)
-    both = given.found[0], given.work, *given.record
-    find = call_of(contacts.find_kernel, (given.tally, given.near, given.parameters, given.surface, *both))
-    law = call_of(contacts.law_kernel, (given.near, given.parameters, given.surface, given.motion, *both))
-    acts = acts and contacts.is_near
-    return tuple(WallCalls(acts, find, law, tuple(given), contacts.law.has_ledger, *contacts.accounts))
+    @property
+    def taken(self) -> int:
+        """How many steps are done."""
+        return int(self._outcome[TAKEN])
 
+    def take(self, most: int, *, updates: bool = False, begin: PythonCall | None = None) -> int:
+        """Take steps; return how many, fewer than `most` if somebody has to look at something before the next one.
 
-def _note_walls(
-    system: System, parameters: ContactParameters, outcome: NDArray[np.int64], *, acts: bool
-) -> None:
-    """Have known what kernels have found of contacts with walls."""
-    contacts = system.wall_contacts
-    if contacts is None:
-        return
-    if outcome[SWAPS] % 2 == 0:  # they were exchanged once before
+        Parameters
+        ----------
+        most : int
+            At most so many.
+        updates : bool
+            Whether ghosts are on their way in every step, and are waited for.
+        begin : PythonCall, optional
+            Called at the begin of each step, which is not taken unless it returns 0.
+        """
+        system = self._system
+        looks = updates or system.collisions is not None
+        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=updates)) if looks else None
+        between = Between(*(0 if call is None else call.address for call in (begin, ghosts)))
+        limbs = system.ended_energies.limbs
+        take_steps(most, tuple(between), self._walls, tuple(self._pairs), limbs, self._outcome, self._times)
+        for call in (begin, ghosts):
+            if call is not None:
+                call.reraise()
+        stage = int(self._outcome[UNFINISHED])
+        self.note()
+        if stage:
+            self._finish(stage, updates=updates)
+        return self.taken + (stage > 0)
+
+    def note(self) -> None:
+        """Have known what kernels have found so far."""
+        system, outcome, times = self._system, self._outcome, self._times
+        self._phases.divide({"walls": int(times[WALLS]), "pairs": int(times[PAIRS]), "sum": int(times[SUM])})
+        system.ended_energies.count(int(times[COUNTED]))
+        times[:] = 0
+        record_overlap_error(system, int(outcome[DEEP_PAIR]))
+        if outcome[SWAPS] > self._swaps:
+            self._note_walls(outcome)
+        if system.collisions is not None:
+            pairs = system.pair_contacts
+            candidates, packed = (pairs.lower, pairs.higher), pairs.packed(system.particles.count)
+            runs = self._pairs.evaluated[0]
+            system.collisions.count_pairs(runs, pairs.storage.ended, candidates, packed)
+            runs[:, runs_of_pairs.ENDED] = 0
+        outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
+
+    def _note_walls(self, outcome: NDArray[np.int64]) -> None:
+        system, contacts = self._system, self._system.wall_contacts
+        assert contacts is not None
+        if (outcome[SWAPS] - self._swaps) % 2:
+            contacts.swap()
+        self._swaps = int(outcome[SWAPS])
+        contacts.ended = int(outcome[ENDED])
+        if outcome[DEEP_WALL]:
+            system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
+        packed = system.pair_contacts.packed(system.particles.count)
+        note_wall_contacts(system, packed, self._parameters)
+
+    def _wait_for_ghosts(self, *, updates: bool) -> int:
+        """Let the ghosts be where they are now."""
+        self.note()
+        if updates:
+            self._system.exchange.finish_update()
+            place_ghost_members(self._system)
+            self._phases.lap("exchange")
+        return 0
+
+    def _finish(self, stage: int, *, updates: bool) -> None:
+        """Finish the step that workers have left for want of room for contacts."""
+        system, pairs = self._system, self._system.pair_contacts
+        numbers = parameters_of(self._parameters, system.box)
+        rest = system.particles, numbers, system.ended_energies, self.kick
+        pairs.storage.resume()
+        found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
+        if stage == EARLY:
+            self._wait_for_ghosts(updates=updates)
+            found.append(pairs.evaluate_runs(pairs.storage.plan(True, pairs.workers), True, *rest))
+        for deep, _ in found:
+            record_overlap_error(system, deep)
+        last = pairs.finish(system.particles, self.kick)
+        self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
+
+    def _wall_calls(self) -> tuple[Any, ...] | None:
+        """Return what `take_steps` is given of contacts with walls, None without walls."""
+        contacts = self._system.wall_contacts
+        if contacts is None:
+            return None
+        contacts.measured, contacts.ended = True, 0
+        packed = self._system.pair_contacts.packed(self._system.particles.count)
+        contacts.swap()  # the next ones are written in place of those before the last
+        given = contacts.arguments(packed, self._parameters)
         contacts.swap()
-    if not acts:
-        return
-    contacts.measured, contacts.ended = True, int(outcome[ENDED])
-    if outcome[DEEP_WALL]:
-        system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
-    note_wall_contacts(system, system.pair_contacts.packed(system.particles.count), parameters)
+        if contacts.calls is None:
+            tally, near, parameters, surface, motion, work, found, record = given
+            both = found[0], work, *record
+            contacts.calls = (
+                call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
+                call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
+            )
+        keeps = contacts.law.has_ledger
+        return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts))
+
+    def _pair_calls(self) -> PairCalls:
+        """Return what `take_steps` is given of contacts between particles."""
+        system, pairs = self._system, self._system.pair_contacts
+        storage, numbers = pairs.storage, parameters_of(self._parameters, system.box)
+        runs = storage.plan(False, pairs.workers)
+        evaluated = pairs.arguments(runs, False, system.particles, numbers, self.kick)
+        summed = pairs.remaining(system.particles, self.kick)
+        if pairs.calls is None:
+            pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
+        return PairCalls(
+            *pairs.calls, evaluated, summed, pairs.late_schedule, storage.inner_number, storage.number,
+            storage.reserve, storage.forces.any_persistent, pairs.terms,
+        )  # fmt: skip
 
 
-def pair_calls(system: System, acting: Acting, ghosts: bool) -> PairCalls:
-    """Return what `take_steps` is given of contacts between particles."""
-    particles, pairs = system.particles, system.pair_contacts
-    runs, numbers = pairs.storage.plan(ghosts, pairs.workers), parameters_of(acting.parameters, system.box)
-    evaluated = pairs.arguments(runs, ghosts, particles, numbers, acting.kick)
-    summed = pairs.remaining(particles, acting.kick)
-    return PairCalls(
-        call_of(pairs.kernel, evaluated), call_of(sum_forces, summed), evaluated, summed, pairs.storage.reserve,
-        pairs.storage.forces.any_persistent, pairs.terms,
-    )  # fmt: skip
-
-
-def _count_collisions(system: System, calls: PairCalls) -> None:
-    """Count the contacts between particles that have ended."""
-    if system.collisions is not None:
-        pairs = system.pair_contacts
-        candidates, packed = (pairs.lower, pairs.higher), pairs.packed(system.particles.count)
-        system.collisions.count_pairs(calls.evaluated[0], pairs.storage.ended, candidates, packed)
-
-
-def _finish_step(system: System, calls: PairCalls, acting: Acting, ghosts: bool, *, sums: bool) -> int:
-    """Finish the step that workers have left for want of room for contacts; return as `evaluate_contacts` does."""
-    particles, pairs = system.particles, system.pair_contacts
-    pairs.storage.resume()
-    numbers = parameters_of(acting.parameters, system.box)
-    deep, code = pairs.evaluate_runs(
-        calls.evaluated[0], ghosts, particles, numbers, system.ended_energies, acting.kick
-    )
-    record_overlap_error(system, deep)
-    return max(code, pairs.finish(particles, acting.kick)) if sums else code
+def _kick(system: System, dt: float, *, ahead: bool) -> Kick:
+    contacts = system.wall_contacts
+    walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
+    motion = system.motion_at(system.step + ahead)
+    return kick_of(walls, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
 
 
 def record_overlap_error(system: System, deep: int) -> None:

@@ -1,7 +1,7 @@
 """Steps in which lists stay the same and nothing but contacts acts: many of them in one kernel.
 
 `pdem.simulation.step.advance` does the same for all cases, a step at a time, and does so whenever anything else is due:
-new lists, walls that move, more room for contacts, another rank.
+new lists, more room for contacts, outputs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
 from pdem.simulation.carried_liquid import carries_liquid
-from pdem.simulation.contact_forces import evaluate_contacts, what_acts
-from pdem.simulation.step import tune_threads
+from pdem.simulation.contact_forces import ContactSteps
+from pdem.simulation.step import begin_step, facets_are_stale, tune_threads, update_ghosts
 
 if TYPE_CHECKING:
     from pdem.simulation.phases import Phases
+    from pdem.simulation.step import Begun
     from pdem.simulation.system import System
 
 LONGEST = 0.05
@@ -25,49 +27,83 @@ FIRST = 16
 """Steps that are taken at a time before it is known how long they take."""
 
 
-def advance_with_same_lists(system: System, phases: Phases, last: int) -> None:
+def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
     """Take steps up to the step `last` at most, all of them with the next one begun at once.
 
     Results are those of `pdem.simulation.step.advance`, to the bit. Ends, perhaps before its first step, where that has
-    to look at something.
+    to look at something. Returns the next step, if it has begun. Collective.
     """
+    if system.pending_drift is None or phases.records_steps or not acts_alone(system):
+        return None
+    if needs_python(system):
+        return _StepsWithPython(system, phases).take(last)
     most = FIRST
-    while _is_undisturbed(system, phases):
+    while system.pending_drift == FINE and not system.errors and not system.stop_requested():
         most = min(most, _last_undisturbed(system, last) - system.step)
         if most < 1:
-            return
-        begin, acting = time.perf_counter(), what_acts(system, system.constants.step, ahead=True)
-        taken, system.pending_drift = evaluate_contacts(system, acting, phases, most=most)
+            break
+        begin, contacts = time.perf_counter(), ContactSteps(system, system.constants.step, phases, ahead=True)
+        taken = contacts.take(most)
         system.step += taken
-        tune_threads(system, phases)
         if taken == 0:
-            return
+            break
+        system.pending_drift = contacts.code
+        tune_threads(system, phases)
         most = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
+    return None
 
 
-def _is_undisturbed(system: System, phases: Phases) -> bool:
-    """Tell whether the next step has begun, lists hold, and contacts alone act on particles."""
-    return (
-        system.pending_drift == FINE
-        and not system.errors
-        and not system.stop_requested()
-        and not phases.records_steps
-        and has_contacts_alone(system)
-    )
+class _StepsWithPython:
+    """Steps at whose begin ranks agree and walls move, and in which ghosts travel."""
+
+    def __init__(self, system: System, phases: Phases) -> None:
+        self._system, self._phases = system, phases
+        self._contacts: ContactSteps | None = None
+        self._begun: Begun | None = None
+
+    def take(self, last: int) -> Begun | None:
+        """Do as `advance_with_same_lists`."""
+        system, begin = self._system, PythonCall(self._begin)
+        while self._begun is None and system.step < last:
+            self._contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True)
+            taken = self._contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            if self._begun is None and taken:
+                self._note_step(self._contacts)
+            if not taken:
+                break
+        return self._begun
+
+    def _note_step(self, contacts: ContactSteps) -> None:
+        self._system.pending_drift = contacts.code
+        tune_threads(self._system, self._phases)
+
+    def _begin(self) -> int:
+        """Begin a step; return 0 if lists stay the same, and nobody asks for anything."""
+        system, contacts = self._system, self._contacts
+        assert contacts is not None
+        contacts.note()
+        if contacts.taken:
+            self._note_step(contacts)
+        begun = begin_step(system, self._phases)
+        if any(begun) or facets_are_stale(system):
+            self._begun = begun
+            return 1
+        update_ghosts(system, self._phases)
+        return 0
 
 
-def has_contacts_alone(system: System) -> bool:
-    """Tell whether nothing acts between steps of a case but contacts among particles of this rank and walls at rest."""
-    walls, pairs = system.moving_walls, system.pair_contacts
-    at_rest = walls is None or not (walls.moves or walls.surfaces.vary or walls.driven)
+def acts_alone(system: System) -> bool:
+    """Tell whether nothing acts between the steps of a case but contacts, and walls that move as given."""
+    walls = system.moving_walls
     added = system.own_forces.all, system.carriers, system.moving_box, system.wear, system.collisions
-    return (
-        system.exchange.size == 1
-        and at_rest
-        and all(one is None for one in added)
-        and pairs.inner == pairs.candidates
-        and not carries_liquid(system.constants)
-    )
+    driven = walls is not None and bool(walls.driven)
+    return all(one is None for one in added) and not driven and not carries_liquid(system.constants)
+
+
+def needs_python(system: System) -> bool:
+    """Tell whether something beside the particles changes at the begin of every step: other ranks, or walls."""
+    walls = system.moving_walls
+    return system.exchange.size > 1 or (walls is not None and (walls.moves or walls.surfaces.vary))
 
 
 def _last_undisturbed(system: System, last: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,16 +33,57 @@ _ON_THREADS = ("integrate", "pairs", "walls", "sum")
 """Phases of all steps whose loops are spread over threads."""
 
 
-def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool = False) -> int:
+class Begun(NamedTuple):
+    """A step that has begun: particles have moved, lists have not been looked at.
+
+    Attributes
+    ----------
+    requested : int
+        Number of a stop signal, or 0.
+    stale : int
+        `FINE`, `STALE` or `GONE` on any rank.
+    """
+
+    requested: int
+    stale: int
+
+
+def advance(
+    system: System, phases: Phases, *, ahead: bool = False, keep: bool = False, begun: Begun | None = None
+) -> int:
     """Take one step; return the number of a stop signal, or 0, the same on every rank.
 
     With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written then,
-    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards.
+    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards. The step may have `begun`.
 
     Raises
     ------
     BlowUpError
         On all ranks, if any of them recorded an error in this step or at the end of the last.
+    """
+    requested, stale = begin_step(system, phases) if begun is None else begun
+    if stale:
+        sync_columns(system)
+        detect(system, phases, stale == GONE)
+    else:
+        update_ghosts(system, phases)
+        refresh_facets(system)
+        phases.lap("detect facets")
+    # own forces act between the end of a step and the begin of the next
+    ahead = ahead and not requested and system.own_forces.all is None
+    dt = system.constants.step
+    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
+    tune_threads(system, phases)
+    return requested
+
+
+def begin_step(system: System, phases: Phases) -> Begun:
+    """Begin a step: move particles and walls, and agree with other ranks on what is to be done. Collective.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them has recorded an error.
     """
     form_bridges(system)
     change_box(system)
@@ -60,23 +101,16 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
             record_fast_walls(system)
         phases.lap("walls move")
     stale = max(stale, lists_in_box(system))
-    requested, stale = allreduce_status_or_stop(system, stale)
+    begun = Begun(*allreduce_status_or_stop(system, stale))
     phases.lap("wait")
-    if stale:
-        sync_columns(system)
-        detect(system, phases, stale == GONE)
-    else:
-        rows = system.pair_contacts.rows_to_share(system.particles)
-        system.exchange.begin_update(rows, states_to_share(system))
-        phases.lap("exchange")
-        refresh_facets(system)
-        phases.lap("detect facets")
-    # own forces act between the end of a step and the begin of the next
-    ahead = ahead and not requested and system.own_forces.all is None
-    dt = system.constants.step
-    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
-    tune_threads(system, phases)
-    return requested
+    return begun
+
+
+def update_ghosts(system: System, phases: Phases) -> None:
+    """Let the ghosts begin to travel."""
+    rows = system.pair_contacts.rows_to_share(system.particles)
+    system.exchange.begin_update(rows, states_to_share(system))
+    phases.lap("exchange")
 
 
 def kick_and_drift(system: System) -> int:
@@ -250,7 +284,12 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
 
 def refresh_facets(system: System) -> None:
     """List facets anew if the walls have moved by more than their margin since."""
-    if system.wall_contacts is None:
-        return
-    if system.wall_contacts.walls.moved > system.wall_margin:
+    if facets_are_stale(system):
+        assert system.wall_contacts is not None
         list_facets(system, system.wall_contacts.carry(system.particles))
+
+
+def facets_are_stale(system: System) -> bool:
+    """Tell whether the walls have moved by more than the margin of the lists of facets."""
+    contacts = system.wall_contacts
+    return contacts is not None and contacts.walls.moved > system.wall_margin

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pdem.contact.pairs.arguments import Kick, StepParameters
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
+    from pdem.foundation.kernel_calls import Call
     from pdem.foundation.sums import ExactSums
 
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
@@ -70,6 +71,8 @@ class PairContacts(PairReadings):
         Counts the contacts that end.
     force_schedule : (int64 array, int)
         What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
+    calls : (call, call) or None
+        By what `pdem.contact.steps` calls the kernels of law and sums; None where lists are new.
     """
 
     def __init__(self, law: ContactLaw) -> None:
@@ -88,6 +91,7 @@ class PairContacts(PairReadings):
         self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)
         self._packed = np.empty(0)
         self._views: Views | None = None
+        self.calls: tuple[Call, Call] | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
@@ -157,7 +161,7 @@ class PairContacts(PairReadings):
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._carried.scratch,
         )  # fmt: skip
-        self._views, self.keeps_forces = None, False
+        self._views, self.calls, self.keeps_forces = None, None, False
 
     def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
@@ -220,7 +224,7 @@ class PairContacts(PairReadings):
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
-            self._views = None
+            self._views = self.calls = None
             self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
         return self._packed
 
@@ -302,6 +306,12 @@ class PairContacts(PairReadings):
             runs, views.candidates, tuple(storage.chunks), tuple(storage.contacts), views.rows,
             views.late if ghosts else views.early, tuple(parameters), tuple(kick), views.particles, storage.work,
         )  # fmt: skip
+
+    @property
+    def late_schedule(self) -> tuple[Any, ...]:
+        """The schedule of contacts with ghosts, once there are `arguments`."""
+        assert self._views is not None
+        return self._views.late
 
     def _kernel_views(self, particles: Particles) -> Views:
         """Return what kernels take that stays the same until lists are made anew."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.detection.facet_tree import FacetTree
+    from pdem.foundation.kernel_calls import Call
     from pdem.motion.walls import MovingWalls
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -69,6 +70,8 @@ class WallContacts(WallReadings):
         Whether forces have been found since the lists were made.
     ended : int
         Number of contacts that have ended in the last evaluation.
+    calls : (call, call) or None
+        By what `pdem.contact.steps` calls the kernels of search and law; None where lists are new.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class WallContacts(WallReadings):
         self.total, self.total_row = np.zeros((1, 6)), np.zeros(0, np.int32)
         self.measured, self.ended = False, 0
         self._fixed: FixedArguments | None = None
+        self.calls: tuple[Call, Call] | None = None
         self.accounts = ended_accounts(law)
 
     def _make_room(self, rows: int) -> WallRoom:
@@ -117,7 +121,7 @@ class WallContacts(WallReadings):
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve()
-        self._fixed = None
+        self._fixed = self.calls = None
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
