@@ -54,7 +54,7 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 
 class _StepsWithPython:
-    """Steps at whose begin ranks agree and walls move, and in which ghosts travel."""
+    """Steps at whose begin ranks agree, walls move, and contacts of the last one are looked at; ghosts travel in them."""
 
     def __init__(self, system: System, phases: Phases) -> None:
         self._system, self._phases = system, phases
@@ -95,15 +95,16 @@ class _StepsWithPython:
 def acts_alone(system: System) -> bool:
     """Tell whether nothing acts between the steps of a case but contacts, and walls that move as given."""
     walls = system.moving_walls
-    added = system.own_forces.all, system.carriers, system.moving_box, system.wear, system.collisions
+    added = system.own_forces.all, system.carriers, system.moving_box
     driven = walls is not None and bool(walls.driven)
     return all(one is None for one in added) and not driven and not carries_liquid(system.constants)
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether something beside the particles changes at the begin of every step: other ranks, or walls."""
+    """Tell whether Python has something to do in every step: other ranks, walls that move, wear, collisions."""
     walls = system.moving_walls
-    return system.exchange.size > 1 or (walls is not None and (walls.moves or walls.surfaces.vary))
+    move = walls is not None and (walls.moves or walls.surfaces.vary)
+    return system.exchange.size > 1 or move or system.wear is not None or system.collisions is not None
 
 
 def _last_undisturbed(system: System, last: int) -> int:
