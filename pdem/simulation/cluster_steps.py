@@ -51,10 +51,10 @@ def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.i
 
 
 def with_members_together(order: NDArray[np.int32], particles: Particles) -> NDArray[np.int32]:
-    """Return an order of owned particles in which the members of a cluster follow each other, in the order of their ids.
+    """Return an order of owned particles in which the members of a cluster follow each other, by their ids.
 
-    A cluster stands where the first of its members stood: a step goes through clusters, and reads memory from one end to
-    the other then.
+    A cluster stands where the first of its members stood. A step goes through clusters, and then reads memory from one
+    end to the other.
     """
     cluster = particles.cluster[order]
     members = np.flatnonzero(cluster)
