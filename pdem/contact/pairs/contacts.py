@@ -22,6 +22,7 @@ from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
+from pdem.motion.carriers import Loads
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.simd.transposition import ROWS
 
@@ -347,11 +348,11 @@ class PairContacts(PairReadings):
             tuple(kick), views.particles, self.storage.work,
         )  # fmt: skip
 
-    def sum_carried(self, particles: Particles, kick: Kick) -> None:
-        """Write the forces on the carried particles to their columns."""
+    def carried_loads(self, particles: Particles, kick: Kick) -> Loads:
+        """Return the forces on the carried particles, which are still to be summed."""
         views = self._kernel_views(particles)
-        forces = self.storage.forces.forces
-        sum_carried(self.carried, views.rows, views.candidates, forces, tuple(kick), views.particles)
+        arguments = views.rows, views.candidates, self.storage.forces.forces, tuple(kick)
+        return Loads(lambda: sum_carried(self.carried, *arguments, views.particles), arguments)
 
     @property
     def free_rows(self) -> NDArray[np.int32]:
