@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
 from pdem.simulation.carried_liquid import carries_liquid
+from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
 from pdem.simulation.step import begin_step, facets_are_stale, tune_threads, update_ghosts
 
@@ -54,7 +55,7 @@ def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun 
 
 
 class _StepsWithPython:
-    """Steps at whose begin ranks agree, walls move, and contacts of the last one are looked at; ghosts travel in them."""
+    """Steps between which ranks agree, walls and clusters move, and contacts are looked at; ghosts travel in them."""
 
     def __init__(self, system: System, phases: Phases) -> None:
         self._system, self._phases = system, phases
@@ -74,7 +75,7 @@ class _StepsWithPython:
         return self._begun
 
     def _note_step(self, contacts: ContactSteps) -> None:
-        self._system.pending_drift = contacts.code
+        self._system.pending_drift = max(contacts.code, finish_carried(self._system, contacts.kick))
         tune_threads(self._system, self._phases)
 
     def _begin(self) -> int:
@@ -93,18 +94,17 @@ class _StepsWithPython:
 
 
 def acts_alone(system: System) -> bool:
-    """Tell whether nothing acts between the steps of a case but contacts, and walls that move as given."""
+    """Tell whether nothing acts on particles and walls but contacts, and walls that move as given."""
     walls = system.moving_walls
-    added = system.own_forces.all, system.carriers, system.moving_box
-    driven = walls is not None and bool(walls.driven)
-    return all(one is None for one in added) and not driven and not carries_liquid(system.constants)
+    forced = system.own_forces.all is not None or (walls is not None and walls.driven)
+    return not (forced or system.moving_box is not None or carries_liquid(system.constants))
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python has something to do in every step: other ranks, walls that move, wear, collisions."""
-    walls = system.moving_walls
+    """Tell whether Python has something to do in every step: other ranks, moving walls, clusters, wear, collisions."""
+    walls, others = system.moving_walls, (system.carriers, system.wear, system.collisions)
     move = walls is not None and (walls.moves or walls.surfaces.vary)
-    return system.exchange.size > 1 or move or system.wear is not None or system.collisions is not None
+    return system.exchange.size > 1 or move or any(one is not None for one in others)
 
 
 def _last_undisturbed(system: System, last: int) -> int:
