@@ -53,11 +53,14 @@ class Between(NamedTuple):
     ----------
     begin : int
         At the begin of a step; unless it returns 0 no step is taken.
+    walls : int
+        After the contacts with walls, before any particle has moved on.
     ghosts : int
         After the contacts among owned particles; then ghosts are where they are now.
     """
 
     begin: int
+    walls: int
     ghosts: int
 
 
@@ -208,7 +211,7 @@ def take_step(
 
 @uncounted_serial_kernel
 def take_steps(
-    most: int, between: tuple[int, int], walls: tuple[Any, ...] | None, pairs: tuple[Any, ...],
+    most: int, between: tuple[int, int, int], walls: tuple[Any, ...] | None, pairs: tuple[Any, ...],
     limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
@@ -229,7 +232,7 @@ def take_steps(
     times : (TIMES,) int64 array
         Added to, see `TIMES`.
     """
-    (begin, ghosts), of_pairs = between, PairCalls(*pairs)
+    (begin, seen, ghosts), of_pairs = between, PairCalls(*pairs)
     while outcome[TAKEN] < most and has_reserve(
         of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces
     ):
@@ -237,6 +240,8 @@ def take_steps(
             break
         if walls is not None:
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
+            if seen != 0:
+                ask_python(seen)
         outcome[UNFINISHED] = take_step(of_pairs, ghosts, limbs, outcome, times)
         if outcome[UNFINISHED] != 0:
             break

@@ -43,8 +43,6 @@ from pdem.simulation.wall_wear import note_wall_contacts
 if TYPE_CHECKING:
     from typing import Any
 
-    from numpy.typing import NDArray
-
     from pdem.contact.pairs.arguments import Kick
     from pdem.simulation.phases import Phases
     from pdem.simulation.system import System
@@ -145,12 +143,13 @@ class ContactSteps:
             Called at the begin of each step, which is not taken unless it returns 0.
         """
         system = self._system
-        looks = updates or system.collisions is not None
-        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=updates)) if looks else None
-        between = Between(*(0 if call is None else call.address for call in (begin, ghosts)))
+        counts = system.wear is not None or system.collisions is not None
+        walls = PythonCall(self._note_walls) if counts else None
+        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=updates)) if updates or counts else None
+        between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
         limbs = system.ended_energies.limbs
         take_steps(most, tuple(between), self._walls, tuple(self._pairs), limbs, self._outcome, self._times)
-        for call in (begin, ghosts):
+        for call in (begin, walls, ghosts):
             if call is not None:
                 call.reraise()
         stage = int(self._outcome[UNFINISHED])
@@ -162,12 +161,12 @@ class ContactSteps:
     def note(self) -> None:
         """Have known what kernels have found so far."""
         system, outcome, times = self._system, self._outcome, self._times
-        self._phases.divide({"walls": int(times[WALLS]), "pairs": int(times[PAIRS]), "sum": int(times[SUM])})
+        shares = {"pairs": int(times[PAIRS]), "sum": int(times[SUM])}
+        self._phases.divide(shares if self._walls is None else {**shares, "walls": int(times[WALLS])})
         system.ended_energies.count(int(times[COUNTED]))
         times[:] = 0
         record_overlap_error(system, int(outcome[DEEP_PAIR]))
-        if outcome[SWAPS] > self._swaps:
-            self._note_walls(outcome)
+        self._note_walls()
         if system.collisions is not None:
             pairs = system.pair_contacts
             candidates, packed = (pairs.lower, pairs.higher), pairs.packed(system.particles.count)
@@ -176,9 +175,10 @@ class ContactSteps:
             runs[:, runs_of_pairs.ENDED] = 0
         outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
 
-    def _note_walls(self, outcome: NDArray[np.int64]) -> None:
-        system, contacts = self._system, self._system.wall_contacts
-        assert contacts is not None
+    def _note_walls(self) -> int:
+        system, contacts, outcome = self._system, self._system.wall_contacts, self._outcome
+        if contacts is None or outcome[SWAPS] == self._swaps:
+            return 0
         if (outcome[SWAPS] - self._swaps) % 2:
             contacts.swap()
         self._swaps = int(outcome[SWAPS])
@@ -187,6 +187,7 @@ class ContactSteps:
             system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
         packed = system.pair_contacts.packed(system.particles.count)
         note_wall_contacts(system, packed, self._parameters)
+        return 0
 
     def _wait_for_ghosts(self, *, updates: bool) -> int:
         """Let the ghosts be where they are now."""

@@ -41,11 +41,11 @@ class Phases:
         self._last = now
 
     def divide(self, shares: Mapping[str, int]) -> None:
-        """Add the time since the last reading to several phases, in proportion to their shares."""
+        """Add the time since the last reading to several phases, by their shares; to the first if there is none."""
         now, whole = time.perf_counter(), sum(shares.values())
         spent, self._last = now - self._last, now
         for phase, share in shares.items():
-            part = share / whole if whole else 1.0 / len(shares)
+            part = share / whole if whole else float(phase == next(iter(shares)))
             self._spent[phase] = self._spent.get(phase, 0.0) + spent * part
 
     def reset_seconds(self) -> None:
