@@ -39,7 +39,7 @@ _OUTLINES = {
     "gate": ([(-0.035, 0.0), (0.035, 0.0)],),
 }  # fmt: skip
 _CASE = """
-time = {{step = 4e-5, end = {end}}}
+time = {{step = {step}, end = {end}}}
 [domain]
 dimension = 2
 lower = [-1.05, -0.6, -0.1]
@@ -89,8 +89,8 @@ def run(notebook: Notebook) -> Iterator[Table]:
     """Yield heights of heaps with both models of rolling resistance."""
     findings = []
     with notebook.plot("heights", 2) as (left, right):
-        for model, end in (("spring", 15.0), ("constant-torque", 20.0)):
-            results = case_run(notebook, model, _case(notebook, model, end))
+        for model, step, end in (("spring", 4e-5, 15.0), ("constant-torque", 1e-5, 20.0)):
+            results = case_run(notebook, model, _case(notebook, model, step, end))
             times = results.times[results.times > 5.0] + 3.0  # filling takes 3 s less than in the reference
             heights = np.array([height(results, one - 3.0) for one in times])
             left.plot(times, heights, label=model)
@@ -121,7 +121,8 @@ def run(notebook: Notebook) -> Iterator[Table]:
 
 _REMARK = (
     "Ai et al. found 0.272 m with springs and dashpots, Lethe about 0.24 m with the same model and several seeds, the "
-    "experiment 0.28 m. With constant torques discs never come to rest, and the heap sinks."
+    "experiment 0.28 m. With constant torques discs never come to rest: their spins change sign from step to step, and "
+    "the heap sinks, the more the longer the step: with 40 us it was 9 to 10 per cent lower than that of Ai et al."
 )
 
 
@@ -142,13 +143,13 @@ def slope_of(results: Results) -> float:
     return math.degrees(math.atan(-np.polyfit(edges, np.mean(tops, axis=0), 1)[0]))
 
 
-def _case(notebook: Notebook, model: str, end: float) -> Case:
+def _case(notebook: Notebook, model: str, step: float, end: float) -> Case:
     folder = own_folder(notebook, model).parent
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in _OUTLINES.items():
         if not (folder / f"{name}.vtk").exists():
             _upright(lines).write(folder / f"{name}.vtk")
-    return Case.from_text(_CASE.format(model=model, end=end), folder)
+    return Case.from_text(_CASE.format(model=model, step=step, end=end), folder)
 
 
 def _upright(lines: tuple[list[tuple[float, float]], ...]) -> Mesh:
@@ -168,7 +169,8 @@ STUDY = Study(
     "Ai et al., Powder Technology 206 (2011) 269-282; Zuriguel et al., Phys. Rev. Lett. 98 (2007) 028001; Lethe",
     {
         "discs": "2,500 of 6.9 mm and 500 of 8.9 mm, 1056 kg/m3, 4 MPa, 0.49", "friction": "0.8, rolling 0.3",
-        "restitution": "0.7", "hopper": "opening 70 mm wide, 0.57 m above the floor", "time step": "40 us",
+        "restitution": "0.7", "hopper": "opening 70 mm wide, 0.57 m above the floor",
+        "time step": "40 us, 10 us with constant torques",
     },
     long=True,
 )  # fmt: skip
