@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from pdem.foundation.kernel_calls import Call
 
-OUTCOME = 7
-TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED = range(OUTCOME)
+OUTCOME = 8
+TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED, FAILED = range(OUTCOME)
 """What `take_steps` says of its steps:
 
 =========================  ========================================================================================
@@ -35,6 +35,7 @@ TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED = range(OUTCOME)
 `DEEP_WALL`, `DEEP_PAIR`   1 + a particle or candidate whose overlap is beyond the limit, or 0
 `SWAPS`                    how often contacts with walls have been found, those before becoming the last ones
 `ENDED`                    contacts with walls that have ended in the last step
+`FAILED`                   not 0 if Python has failed within the last step
 =========================  ========================================================================================
 """
 
@@ -202,7 +203,7 @@ def take_step(
     if not evaluate_pairs(pairs, False, limbs, outcome, times):
         return EARLY
     if ghosts != 0:
-        ask_python(ghosts)
+        outcome[FAILED] |= ask_python(ghosts)
     if pairs.chunks > pairs.inner and not evaluate_pairs(pairs, True, limbs, outcome, times):
         return LATE
     sum_remaining(pairs, outcome, times)
@@ -241,11 +242,11 @@ def take_steps(
         if walls is not None:
             evaluate_walls(WallCalls(*walls), limbs, outcome, times)
             if seen != 0:
-                ask_python(seen)
+                outcome[FAILED] |= ask_python(seen)
         outcome[UNFINISHED] = take_step(of_pairs, ghosts, limbs, outcome, times)
         if outcome[UNFINISHED] != 0:
             break
         outcome[TAKEN] += 1
         told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
-        if begin == 0 and told:
+        if outcome[FAILED] != 0 or (begin == 0 and told):
             break

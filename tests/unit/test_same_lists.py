@@ -121,6 +121,19 @@ def test_a_stop_signal_is_seen_between_kernels(tmp_path, monkeypatch):
     assert 20 < simulation.step < 40
 
 
+def test_an_error_within_a_step_ends_the_kernel_after_it(tmp_path, monkeypatch):
+    simulation = falling(tmp_path, {**FLOOR, "wear": {"model": "archard", "coefficient": 1e-12}})
+    simulation.advance(10)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(contact_forces, "note_wall_contacts", fail)
+    with pytest.raises(KeyboardInterrupt):
+        simulation.advance(400)
+    assert simulation.step < 13
+
+
 @uncounted_kernel
 def scale(values, factors):
     for k in prange(len(values)):
