@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pdem.containers.group import OneRank
-from pdem.continuum.gaussian import BOUNDS, Spreading, spread_points, spread_ways
+from pdem.continuum.gaussian import Spreading, spread_points, spread_ways
 from pdem.continuum.grid import LUCY, images_along, points_per_cell, shares_of
 from pdem.continuum.lucy import Lattice, spread_lucy
 from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
 from pdem.continuum.spreading import NODES, ROW, SUMS, Items
-from pdem.foundation.arrays import line_zeros, room_for
+from pdem.foundation.arrays import LINE_BYTES, line_zeros, room_for
 from pdem.foundation.kernels import threads
 from pdem.simd.shares import LANES, LARGEST
 
@@ -46,6 +46,7 @@ _ALONE = OneRank()
 _LARGEST, _TOTAL = int(np.log2(LARGEST)), 61  # bits of one number, and of the sum of all
 _FINE = 2.0**30
 _FILLS = 1e-9  # relative difference from which on a grid is not as long as the box
+_LISTED = 512  # cells of a list that is added to sums at a time, unless a plane of a box has more
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
 
 
@@ -178,7 +179,7 @@ def field_sums(
         scales[half] = _scales([rows for _, _, rows, _ in parts], group)
         for begin, way, rows, kind in parts:
             target = ((2 * kind if classes > 1 else np.zeros_like(kind)) + half) * (grid.total * ROW)
-            _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total)
+            _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total, room)
     joined = group.add(total[0] if len(total) == 1 else total.sum(axis=0))
     found = np.empty((classes, grid.total, SUMS))
     for half, sums in enumerate(np.moveaxis(joined.reshape(classes, 2, grid.total, ROW), 1, 0)):
@@ -214,48 +215,61 @@ def _scales(parts_of_rows: Sequence[Floats], group: Group) -> Floats:
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
 
 
-def _spread(grid: Grid, period: Floats, items: Items, total: Integers) -> None:
+def _spread(grid: Grid, period: Floats, items: Items, total: Integers, rooms: Rooms) -> None:
     """Add items to the sums of the workers."""
+    if not len(items.target):
+        return
     longest = float(np.sqrt(np.einsum("ni,ni->n", items.way, items.way).max(initial=0.0)))
     if grid.kernel == LUCY:
-        _spread_lucy(_lattice(grid, period, longest), items, total)
+        _spread_lucy(_lattice(grid, period, longest), items, total, rooms)
     else:
-        _spread_gaussian(_spreading(grid, period, longest), items, total)
+        _spread_gaussian(_spreading(grid, period, longest), items, total, rooms)
 
 
-def _spread_gaussian(grid: Spreading, items: Items, total: Integers) -> None:
-    stride, images = int(grid.stride.max()), int((2 * grid.images + 1).sum())
+def _spread_gaussian(grid: Spreading, items: Items, total: Integers, rooms: Rooms) -> None:
     nodes, spread = (NODES, spread_ways) if len(items.way) else (1, spread_points)
-    rooms = line_zeros((len(total), stride * (1 + nodes * images) + LANES))
-    bounds = line_zeros((len(total), BOUNDS * images), np.int64)
-    spread(tuple(items), tuple(grid), stride, rooms, bounds, total)
+    listed = max(grid.stride**2, min(grid.stride**3, _LISTED)) + LANES
+    room, places = _written(rooms, total, 3 * nodes * grid.stride + listed)
+    spread(tuple(items), tuple(grid), 0, room, places, total)
 
 
-def _spread_lucy(grid: Lattice, items: Items, total: Integers) -> None:
+def _spread_lucy(grid: Lattice, items: Items, total: Integers, rooms: Rooms) -> None:
     stride = 2 + int(np.ceil(2.0 * grid.reach * grid.points).max())
-    rooms = line_zeros((len(total), 6 * stride + int(grid.across.prod())))
-    spread_lucy(tuple(items), tuple(grid), stride, rooms, line_zeros((len(total), 0), np.int64), total)
+    room, places = _written(rooms, total, 6 * stride + int(grid.across.prod()))
+    spread_lucy(tuple(items), tuple(grid), stride, room, places, total)
+
+
+def _written(rooms: Rooms, total: Integers, size: int) -> tuple[Floats, Integers]:
+    """Return what each worker writes in: so many numbers and places, on lines of memory of its own."""
+    shape = len(total), size + -size % (LINE_BYTES // 8)
+    return rooms.of("room", shape), rooms.of("places", shape, np.int64)
 
 
 def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:
     """Return a grid as kernels take it for the Gaussian, for ways of at most a length [m]."""
-    inverse, shares = grid.inverse, shares_of(grid)
+    fills = np.isclose(period, grid.cells * grid.size, rtol=_FILLS, atol=0.0)
+    # a single cell that fills the box has all of everything
+    inverse = np.where(fills & (grid.cells == 1), 0.0, grid.inverse)
+    shares = shares_of(np.where(inverse > 0.0, grid.ratios, np.inf))
     lower = grid.lower + np.where(inverse > 0.0, grid.reach, 0.0)
     # between two columns of a table the last cell has a share as soon as it has one in either of them
-    more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
-    images = images_along(period, grid, longest + float((more * grid.size).max()))
+    more = np.where(inverse > 0.0, 1.0 / shares.steps[:3], 0.0)
+    images = images_along(np.where(fills, 0.0, period), grid, longest + float((more * grid.size).max()))
+    rows, first_row = _rows_of(grid, shares.stride)
     return Spreading(
-        lower,
-        inverse,
-        grid.cells,
-        np.where(
-            np.isclose(period * inverse, grid.cells, rtol=_FILLS, atol=0.0), grid.cells, period * inverse
-        ),
-        images,
-        grid.width,
-        2.0 * grid.reach * inverse + more,
-        *shares,
-    )
+        lower, inverse, grid.cells, np.where(fills, grid.cells, period * inverse), images, grid.width,
+        2.0 * grid.reach * inverse + more, *shares, rows, first_row,
+    )  # fmt: skip
+
+
+def _rows_of(grid: Grid, stride: int) -> tuple[Integers, Integers]:
+    """Return how far the sums of cells along the axes are behind those of the first, and where each axis begins."""
+    steps, many = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1], grid.cells + stride
+    rows = [
+        np.arange(count + LANES) % cells * step
+        for count, cells, step in zip(many, grid.cells, steps, strict=True)
+    ]
+    return np.concatenate(rows), np.cumsum([0, *(len(one) for one in rows[:2])])
 
 
 def _lattice(grid: Grid, period: Floats, longest: float) -> Lattice:
