@@ -116,12 +116,12 @@ def gaussian_kernel(nodes: int) -> Any:
         """Add an item to a box of cells, whose shares along the axes are in the room: at once, or plane by plane."""
         begin, target, stride = ahead * grid.stride, items.target[p], grid.stride
         plane = many[1] * many[2]
-        planes = many[0] if begin + many[0] * plane + LANES <= len(room) else 1
+        planes = many[0] if begin + many[0] * plane + 2 * LANES <= len(room) else 1
         for x in range(0, many[0], planes):
             here, there = (begins[0] + x, begins[1], begins[2]), (rows[0] + x, rows[1], rows[2])
             box = planes, many[1], many[2]
-            list_box(room, here, stride, box, grid.rows, there, target, places, begin)
-            _add_list(items.values, ROW * p, items.scale, room, begin, places, begin, planes * plane, sums)
+            end = list_box(room, here, stride, box, grid.rows, there, target, places, begin)
+            _add_list(items.values, ROW * p, items.scale, room, begin, places, begin, end - begin, sums)
 
     @inlined_closure
     def spread_part(

@@ -228,7 +228,7 @@ def _spread(grid: Grid, period: Floats, items: Items, total: Integers, rooms: Ro
 
 def _spread_gaussian(grid: Spreading, items: Items, total: Integers, rooms: Rooms) -> None:
     nodes, spread = (NODES, spread_ways) if len(items.way) else (1, spread_points)
-    listed = max(grid.stride**2, min(grid.stride**3, _LISTED)) + LANES
+    listed = max(grid.stride**2, min(grid.stride**3, _LISTED)) + 2 * LANES
     room, places = _written(rooms, total, 3 * nodes * grid.stride + listed)
     spread(tuple(items), tuple(grid), 0, room, places, total)
 
@@ -266,7 +266,7 @@ def _rows_of(grid: Grid, stride: int) -> tuple[Integers, Integers]:
     """Return how far the sums of cells along the axes are behind those of the first, and where each axis begins."""
     steps, many = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1], grid.cells + stride
     rows = [
-        np.arange(count + LANES) % cells * step
+        np.arange(count + 2 * LANES) % cells * step
         for count, cells, step in zip(many, grid.cells, steps, strict=True)
     ]
     return np.concatenate(rows), np.cumsum([0, *(len(one) for one in rows[:2])])

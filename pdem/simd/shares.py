@@ -98,7 +98,7 @@ def list_adder(count: int) -> Callable[..., None]:
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-def box_lister(nodes: int) -> Callable[..., None]:
+def box_lister(nodes: int) -> Callable[..., int]:
     """Make a function for kernels that lists the cells of a box: what share each has, and where its sums are.
 
     A share is a sum over `nodes` of products of three factors, one for each axis.
@@ -115,26 +115,30 @@ def box_lister(nodes: int) -> Callable[..., None]:
         them those of the next node stand, how many cells there are along each axis (3 int); a flat int64 array of
         places, where those along the axes stand in it (3 int), what is added to the sum of three of them; the flat
         int64 array that places are written to, and where shares and places are written: shares into the first array.
-        Cells along z follow one another, then those along y. What stands behind factors, shares and places is read
-        and written to the end of a vector of `LANES`. Places are not checked.
+        Returns where both end. Cells along z follow one another, then those along y; lines without a share are left
+        out. Factors are not negative, and there are no more along z than from one node to the next.
+        What stands behind factors, shares and places is read and written to the end of two vectors of `LANES`. Places
+        are not checked.
     """
 
     def plain(
         room: NDArray[Any], begins: tuple[int, int, int], stride: int, many: tuple[int, int, int], rows: NDArray[Any],
         firsts: tuple[int, int, int], target: int, places: NDArray[Any], to: int,
-    ) -> None:  # pragma: no cover  # fmt: skip
+    ) -> int:  # pragma: no cover  # fmt: skip
         behind, (x, y, z), (u, v, w) = int(stride) * np.arange(nodes), begins, firsts
-        for number, (i, j, k) in enumerate(np.ndindex(*many)):
-            products = room[x + i + behind] * room[y + j + behind] * room[z + k + behind]
-            room[int(to) + number] = products.sum()
-            places[int(to) + number] = target + rows[u + i] + rows[v + j] + rows[w + k]
+        for i, j in np.ndindex(*many[:2]):
+            products = room[x + i + behind] * room[y + j + behind]
+            for k in range(many[2] if products.any() else 0):
+                room[to] = (products * room[z + k + behind]).sum()
+                places[to] = target + rows[u + i] + rows[v + j] + rows[w + k]
+                to += 1
+        return to
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         room, rows, places = (data_of(context, builder, signature, arguments, one) for one in (0, 4, 7))
         begins, many, firsts = (cgutils.unpack_tuple(builder, arguments[one]) for one in (1, 3, 5))
         behind = [builder.mul(arguments[2], ir.Constant(_PLACE, node)) for node in range(nodes)]
-        vectors = builder.udiv(builder.add(many[2], ir.Constant(_PLACE, LANES - 1)), ir.Constant(_PLACE, LANES))
-        lists = room, places, cgutils.alloca_once_value(builder, arguments[8])
+        lists, zero = (room, places, cgutils.alloca_once_value(builder, arguments[8])), ir.Constant(_PLACE, 0)
 
         def factors(axis: int, index: Any) -> list[Any]:
             begin = builder.add(begins[axis], index)
@@ -146,8 +150,7 @@ def box_lister(nodes: int) -> Callable[..., None]:
             shares = [_four(builder, room, builder.add(begin, one)) for one in behind]
             return shares, _four(builder, rows, builder.add(firsts[2], lane), kind=_WHOLE)
 
-        def add_lines(cells: tuple[list[Any], Any] | None) -> None:
-            """Append all lines; of lines of one vector its factors and places are known before."""
+        def add_lines(write_line: Callable[[list[Any], Any, Any], None]) -> None:
             with cgutils.for_range(builder, many[0], intp=_PLACE) as x:
                 of_x = factors(0, x.index)
                 plane = builder.add(arguments[6], _number(builder, rows, builder.add(firsts[0], x.index), _PLACE))
@@ -155,29 +158,43 @@ def box_lister(nodes: int) -> Callable[..., None]:
                     of_y = factors(1, y.index)
                     products = [builder.fmul(one, other) for one, other in zip(of_x, of_y, strict=True)]
                     line = builder.add(plane, _number(builder, rows, builder.add(firsts[1], y.index), _PLACE))
-                    to, more = builder.load(lists[2]), _splat_whole(builder, line)
-                    if cells is None:
-                        with cgutils.for_range(builder, vectors, intp=_PLACE) as z:
-                            lane = builder.mul(z.index, ir.Constant(_PLACE, LANES))
-                            _write_cells(builder, products, along_z(lane), more, lists, builder.add(to, lane))
-                    else:
-                        _write_cells(builder, products, cells, more, lists, to)
-                    builder.store(builder.add(to, many[2]), lists[2])
+                    to = builder.load(lists[2])
+                    write_line(products, _splat_whole(builder, line), to)
+                    builder.store(builder.add(to, builder.select(_any(builder, products), many[2], zero)), lists[2])
 
-        one_vector = builder.icmp_signed("<=", many[2], ir.Constant(_PLACE, LANES))
-        with builder.if_else(one_vector) as (then, otherwise):
-            with then:
-                add_lines(along_z(ir.Constant(_PLACE, 0)))
-            with otherwise:
-                add_lines(None)
-        return context.get_dummy_value()
+        def add_short_lines(vectors: int) -> None:
+            """Append lines that are so short that all factors and places along z are held while they are written."""
+            lanes = [ir.Constant(_PLACE, LANES * vector) for vector in range(vectors)]
+            held = [along_z(lane) for lane in lanes]
+
+            def write_line(products: list[Any], more: Any, to: Any) -> None:
+                for lane, cells in zip(lanes, held, strict=True):
+                    _write_cells(builder, products, cells, more, lists, builder.add(to, lane))
+
+            add_lines(write_line)
+
+        def write_long_line(products: list[Any], more: Any, to: Any) -> None:
+            vectors = builder.udiv(builder.add(many[2], ir.Constant(_PLACE, LANES - 1)), ir.Constant(_PLACE, LANES))
+            with cgutils.for_range(builder, vectors, intp=_PLACE) as z:
+                lane = builder.mul(z.index, ir.Constant(_PLACE, LANES))
+                _write_cells(builder, products, along_z(lane), more, lists, builder.add(to, lane))
+
+        with builder.if_else(_is(builder, arguments[2], LANES)) as (one, more):
+            with one:
+                add_short_lines(1)
+            with more, builder.if_else(_is(builder, arguments[2], 2 * LANES)) as (two, others):
+                with two:
+                    add_short_lines(2)
+                with others:
+                    add_lines(write_long_line)
+        return builder.load(lists[2])
 
     def typed(
         context: Any, room: Any, begins: Any, stride: Any, many: Any, rows: Any, firsts: Any, target: Any, places: Any,
         to: Any,
     ) -> Any:  # fmt: skip
         whole, three = types.int64, types.UniTuple(types.int64, 3)
-        return types.void(room, three, whole, three, rows, three, whole, places, whole), generate
+        return whole(room, three, whole, three, rows, three, whole, places, whole), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
@@ -307,6 +324,19 @@ def _constant(number: float) -> Any:
 def _floor(builder: Any, value: Any) -> Any:
     kind = ir.FunctionType(_FOUR, [_FOUR])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.floor.v4f64"), [value])
+
+
+def _any(builder: Any, products: list[Any]) -> Any:
+    """Return whether any of some vectors of one number each, which are not negative, is not 0."""
+    total = products[0]
+    for one in products[1:]:
+        total = builder.fadd(total, one)
+    first = builder.extract_element(total, ir.Constant(_LANE, 0))
+    return builder.fcmp_ordered("!=", first, ir.Constant(_NUMBER, 0.0))
+
+
+def _is(builder: Any, whole: Any, number: int) -> Any:
+    return builder.icmp_signed("==", whole, ir.Constant(_PLACE, number))
 
 
 def _number(builder: Any, data: Any, place: Any, kind: Any = _NUMBER) -> Any:
