@@ -16,9 +16,9 @@ from pdem.continuum.spreading import (
     NODE,
     NODES,
     ROW,
+    WEIGHTS,
     Items,
     image_at,
-    WEIGHTS,
     parts_of,
     place_of,
     spreading_kernel,
@@ -156,12 +156,16 @@ def gaussian_kernel(nodes: int) -> Any:
         for i in range(2 * images[0] + 1):
             for j in range(2 * images[1] + 1):
                 for k in range(2 * images[2] + 1):
-                    middle = x + image_at(i) * period[0], y + image_at(j) * period[1], z + image_at(k) * period[2]
+                    middle = (
+                        x + image_at(i) * period[0],
+                        y + image_at(j) * period[1],
+                        z + image_at(k) * period[2],
+                    )
                     spread_part(p, (middle, way, factor), items, grid, room, places, sums)
 
     @inlined_closure
     def spread_item(
-        p: int, items: Items, grid: Spreading, stride: int, room: Floats, places: Integers, sums: Integers
+        p: int, items: Items, grid: Spreading, room: Floats, places: Integers, sums: Integers
     ) -> None:
         """Share an item, part after part."""
         (x, y, z), inverse = place_of(p, items, grid), grid.inverse

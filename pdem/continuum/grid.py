@@ -177,7 +177,9 @@ def _shares_of(*ratios: float) -> Shares:
 
 def _steps_of(ratio: float) -> int:
     """Return the number of intervals of a cell that is `ratio` widths long."""
-    return min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS) if math.isfinite(ratio) else 1
+    return (
+        min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS) if math.isfinite(ratio) else 1
+    )
 
 
 def _cells_of(ratio: float) -> tuple[int, int]:

@@ -98,7 +98,7 @@ def image_at(number: int) -> int:
 def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None]) -> Any:
     """Make the kernel that shares items among the cells of a grid.
 
-    Its arguments are the fields of `Items`, and of the grid; the stride in the rooms; rooms (workers, n) and places
+    Its arguments are the fields of `Items`, and of the grid; rooms (workers, n) and places
     (workers, m), int64, to write in; and the sums (workers, classes * 2 * cells * `ROW`) that are added to, int64.
 
     Parameters
@@ -108,7 +108,7 @@ def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None])
     grid_type : type
         That of the grid.
     spread_item : function
-        Shares one item: of its number, the items, the grid, the stride, and the room, places and sums of the worker.
+        Shares one item: of its number, the items, the grid, and the room, places and sums of the worker.
     """
 
     @inlined_closure
@@ -117,21 +117,20 @@ def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None])
         last: int,
         items: Items,
         grid: Any,
-        stride: int,
         room: Floats,
         places: Integers,
         sums: Integers,
     ) -> None:
         """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
         for p in range(first, last):
-            spread_item(p, items, grid, stride, room, places, sums)
+            spread_item(p, items, grid, room, places, sums)
 
     @versioned_kernel(phi, threaded=True)
-    def spread(items: Any, grid: Any, stride: int, rooms: Floats, places: Integers, sums: Integers) -> None:
+    def spread(items: Any, grid: Any, rooms: Floats, places: Integers, sums: Integers) -> None:
         for worker in prange(len(sums)):
             many = len(Items(*items).target)
             spread_some(
-                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), grid_type(*grid), stride,
+                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), grid_type(*grid),
                 rooms[worker], places[worker], sums[worker],
             )  # fmt: skip
 

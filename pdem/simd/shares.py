@@ -153,14 +153,18 @@ def box_lister(nodes: int) -> Callable[..., int]:
         def add_lines(write_line: Callable[[list[Any], Any, Any], None]) -> None:
             with cgutils.for_range(builder, many[0], intp=_PLACE) as x:
                 of_x = factors(0, x.index)
-                plane = builder.add(arguments[6], _number(builder, rows, builder.add(firsts[0], x.index), _PLACE))
+                plane = builder.add(
+                    arguments[6], _number(builder, rows, builder.add(firsts[0], x.index), _PLACE)
+                )
                 with cgutils.for_range(builder, many[1], intp=_PLACE) as y:
                     of_y = factors(1, y.index)
                     products = [builder.fmul(one, other) for one, other in zip(of_x, of_y, strict=True)]
                     line = builder.add(plane, _number(builder, rows, builder.add(firsts[1], y.index), _PLACE))
                     to = builder.load(lists[2])
                     write_line(products, _splat_whole(builder, line), to)
-                    builder.store(builder.add(to, builder.select(_any(builder, products), many[2], zero)), lists[2])
+                    builder.store(
+                        builder.add(to, builder.select(_any(builder, products), many[2], zero)), lists[2]
+                    )
 
         def add_short_lines(vectors: int) -> None:
             """Append lines that are so short that all factors and places along z are held while they are written."""
@@ -174,7 +178,9 @@ def box_lister(nodes: int) -> Callable[..., int]:
             add_lines(write_line)
 
         def write_long_line(products: list[Any], more: Any, to: Any) -> None:
-            vectors = builder.udiv(builder.add(many[2], ir.Constant(_PLACE, LANES - 1)), ir.Constant(_PLACE, LANES))
+            vectors = builder.udiv(
+                builder.add(many[2], ir.Constant(_PLACE, LANES - 1)), ir.Constant(_PLACE, LANES)
+            )
             with cgutils.for_range(builder, vectors, intp=_PLACE) as z:
                 lane = builder.mul(z.index, ir.Constant(_PLACE, LANES))
                 _write_cells(builder, products, along_z(lane), more, lists, builder.add(to, lane))
@@ -200,7 +206,12 @@ def box_lister(nodes: int) -> Callable[..., int]:
 
 
 def _write_cells(
-    builder: Any, factors: list[Any], cells: tuple[list[Any], Any], more: Any, lists: tuple[Any, Any, Any], to: Any
+    builder: Any,
+    factors: list[Any],
+    cells: tuple[list[Any], Any],
+    more: Any,
+    lists: tuple[Any, Any, Any],
+    to: Any,
 ) -> None:
     """Write shares and places of some cells of a line; lists are their arrays."""
     total = None
@@ -246,14 +257,18 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
             place = middle[axis] + steps_from_middle[node] * way[axis]
             interval = (place - np.floor(place)) * steps[axis]
             number = min(np.floor(interval), steps[axis] - 1.0)
-            at = int(begins[axis] + POWERS * width * number + firsts[axis] - np.floor(place)) + np.arange(many)
+            at = int(begins[axis] + POWERS * width * number + firsts[axis] - np.floor(place)) + np.arange(
+                many
+            )
             one, two, three, four = (table[at + int(width) * power] for power in range(POWERS))
             u, scale = interval - number, factor * weight if axis == 0 else 1.0
             to = (axis * nodes + node) * many
             room[to : to + many] = scale * (((four * u + three) * u + two) * u + one)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, steps, begins, room = (data_of(context, builder, signature, arguments, one) for one in (4, 5, 6, 9))
+        table, steps, begins, room = (
+            data_of(context, builder, signature, arguments, one) for one in (4, 5, 6, 9)
+        )
         middle, way, firsts = (
             _axes(builder, cgutils.unpack_tuple(builder, arguments[one])) for one in (0, 1, 3)
         )
@@ -267,7 +282,10 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
             interval = builder.fmul(builder.fsub(place, cell), steps)
             last, number = builder.fsub(steps, _constant(1.0)), _floor(builder, interval)
             number = builder.select(builder.fcmp_ordered("<", number, last), number, last)
-            at = builder.fadd(builder.fsub(builder.fadd(begins, firsts), cell), builder.fmul(number, _splat(builder, powers)))
+            at = builder.fadd(
+                builder.fsub(builder.fadd(begins, firsts), cell),
+                builder.fmul(number, _splat(builder, powers)),
+            )
             found.append((at, builder.fsub(interval, number)))
         with cgutils.for_range(builder, vectors, intp=_PLACE) as loop:
             lane = builder.mul(loop.index, ir.Constant(_PLACE, LANES))
