@@ -133,13 +133,13 @@ def actions_of_contacts(
     wall = ~is_pair
     at_walls = _points_of(centre[wall] + branch[wall], -force[wall], kinds[0, wall])
     if point is None:
-        return [at_walls, _ways_of(centre, branch, force, kinds[0])]
+        return [at_walls, ways_of(centre, branch, force, kinds[0])]
     end = centre + branch
     middle = np.where(is_pair[:, None], point, end)
     beyond = (end - middle)[is_pair]
     return [
-        at_walls, _ways_of(centre, middle - centre, force, kinds[0]),
-        _ways_of(middle[is_pair], beyond, force[is_pair], kinds[1, is_pair]),
+        at_walls, ways_of(centre, middle - centre, force, kinds[0]),
+        ways_of(middle[is_pair], beyond, force[is_pair], kinds[1, is_pair]),
     ]  # fmt: skip
 
 
@@ -147,7 +147,8 @@ def _points_of(place: Floats, force: Floats, kind: Integers) -> Actions:
     return Actions(place, np.zeros(place.shape), force, np.ones(len(place), np.bool_), kind)
 
 
-def _ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
+def ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
+    """Return what acts along ways, none of it at points."""
     return Actions(begin, way, force, np.zeros(len(begin), np.bool_), kind)
 
 

@@ -199,8 +199,8 @@ def box_lister(nodes: int) -> Callable[..., int]:
         context: Any, room: Any, begins: Any, stride: Any, many: Any, rows: Any, firsts: Any, target: Any, places: Any,
         to: Any,
     ) -> Any:  # fmt: skip
-        whole, three = types.int64, types.UniTuple(types.int64, 3)
-        return whole(room, three, whole, three, rows, three, whole, places, whole), generate
+        whole = types.int64
+        return whole(room, begins, whole, many, rows, firsts, whole, places, whole), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
@@ -307,9 +307,8 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
         context: Any, middle: Any, way: Any, factor: Any, firsts: Any, table: Any, steps: Any, begins: Any, width: Any,
         vectors: Any, room: Any,
     ) -> Any:  # fmt: skip
-        number, three = types.float64, types.UniTuple(types.float64, 3)
-        whole = types.int64
-        return types.void(three, three, number, three, table, steps, begins, whole, whole, room), generate
+        number, whole = types.float64, types.int64
+        return types.void(middle, way, number, firsts, table, steps, begins, whole, whole, room), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
