@@ -56,7 +56,7 @@ class Spreading(NamedTuple):
         Of phi [m].
     reach : (3,) array
         Way from a place to where phi ends.
-    stride, power, steps, begin, table
+    stride, power, axes, table
         See `pdem.continuum.grid.Shares`.
     rows, first_row : int64 array, (3,) int64 array
         How far the sums of cells along the axes are behind those of the first one, and where each axis begins in that;
@@ -72,8 +72,7 @@ class Spreading(NamedTuple):
     reach: Floats
     stride: int
     power: int
-    steps: Floats
-    begin: Floats
+    axes: Floats
     table: Floats
     rows: Integers
     first_row: Integers
@@ -99,21 +98,16 @@ def cells_along(axis: int, middle: float, away: float, grid: Spreading) -> tuple
     return first, begin - cell, begin, min(end, cells) - begin
 
 
-def gaussian_kernel(nodes: int) -> Any:
-    """Make the kernel for the Gaussian: of points with one node, of ways with `NODES`.
-
-    Its rooms begin with the shares along the axes, a stride for each node of each axis. Behind them is a list of the
-    shares of cells, and places have those of their sums.
-    """
+def box_adder(nodes: int) -> Any:
+    """Make the function that adds an item to a box of cells, whose shares along the axes are in the room."""
     ahead, list_box = 3 * nodes, box_lister(nodes)
-    write_shares = share_writer(WEIGHTS if nodes > 1 else (1.0,), NODE)
 
     @inlined_closure
     def add_box(
         p: int, begins: Three, rows: Three, many: Three, items: Items, grid: Spreading, room: Floats,
         places: Integers, sums: Integers,
     ) -> None:  # fmt: skip
-        """Add an item to a box of cells, whose shares along the axes are in the room: at once, or plane by plane."""
+        """Add an item at once, or where the list has not room for all plane by plane."""
         begin, target, stride = ahead * grid.stride, items.target[p], grid.stride
         plane = many[1] * many[2]
         planes = many[0] if begin + many[0] * plane + 2 * LANES <= len(room) else 1
@@ -122,6 +116,13 @@ def gaussian_kernel(nodes: int) -> Any:
             box = planes, many[1], many[2]
             end = list_box(room, here, stride, box, grid.rows, there, target, places, begin)
             _add_list(items.values, ROW * p, items.scale, room, begin, places, begin, end - begin, sums)
+
+    return add_box
+
+
+def part_spreader(nodes: int) -> Any:
+    """Make the function that shares a part of a way, or a point."""
+    add_box, write_shares = box_adder(nodes), share_writer(WEIGHTS if nodes > 1 else (1.0,), NODE)
 
     @inlined_closure
     def spread_part(
@@ -137,13 +138,24 @@ def gaussian_kernel(nodes: int) -> Any:
         if many_x > 0 and many_y > 0 and many_z > 0:
             firsts, start, axis = (first_x, first_y, first_z), grid.first_row, nodes * grid.stride
             write_shares(
-                (x, y, z), (a, b, c), factor, firsts, grid.table, grid.steps, grid.begin, grid.power,
+                (x, y, z), (a, b, c), factor, firsts, grid.table, grid.axes, grid.power,
                 grid.stride // LANES, room,
             )  # fmt: skip
             add_box(
                 p, (skip_x, axis + skip_y, 2 * axis + skip_z), (start[0] + row_x, start[1] + row_y, start[2] + row_z),
                 (many_x, many_y, many_z), items, grid, room, places, sums,
             )  # fmt: skip
+
+    return spread_part
+
+
+def gaussian_kernel(nodes: int) -> Any:
+    """Make the kernel for the Gaussian: of points with one node, of ways with `NODES`.
+
+    Its rooms begin with the shares along the axes, a stride for each node of each axis. Behind them is a list of the
+    shares of cells, and places have those of their sums.
+    """
+    spread_part = part_spreader(nodes)
 
     @inlined_closure
     def spread_images(

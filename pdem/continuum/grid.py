@@ -141,16 +141,15 @@ class Shares(NamedTuple):
         Cells that are evaluated, in whole vectors.
     power : int
         How far coefficients of one power are behind those of another.
-    steps, begin : (4,) arrays
-        Intervals of a cell; place in `table` of the cell of a place.
+    axes : (8,) array
+        By axis and one more, intervals of a cell; then the place in `table` of the cell of a place.
     table : array
         Coefficients, by interval, power and cell.
     """
 
     stride: int
     power: int
-    steps: Floats
-    begin: Floats
+    axes: Floats
     table: Floats
 
 
@@ -170,9 +169,9 @@ def _shares_of(*ratios: float) -> Shares:
     tables = [np.pad(_table_of(ratio, stride), ((0, 0), (0, 0), (span, 0))) for ratio in different]
     begins = np.cumsum([span, *(table.size for table in tables[:-1])])
     places = [different.index(ratio) for ratio in (*ratios, ratios[-1])]
-    steps = np.array([len(table) for table in tables], np.float64)
+    axes = np.concatenate((np.array([len(table) for table in tables])[places], begins[places]))
     table = np.concatenate([one.ravel() for one in tables])
-    return Shares(stride, span + stride, steps[places], begins[places].astype(np.float64), table)
+    return Shares(stride, span + stride, axes.astype(np.float64), table)
 
 
 def _steps_of(ratio: float) -> int:

@@ -278,7 +278,7 @@ def _prepared(
     inverse = np.where(fills & (grid.cells == 1), 0.0, grid.inverse)
     shares = shares_of(np.where(inverse > 0.0, grid.ratios, np.inf))
     # between two columns of a table the last cell has a share as soon as it has one in either of them
-    more = np.where(inverse > 0.0, 1.0 / shares.steps[:3], 0.0)
+    more = np.where(inverse > 0.0, 1.0 / shares.axes[:3], 0.0)
     rows, first_row = _rows_of(grid, shares.stride)
     return Spreading(
         grid.lower + np.where(inverse > 0.0, grid.reach, 0.0), inverse, grid.cells,

@@ -135,65 +135,8 @@ def box_lister(nodes: int) -> Callable[..., int]:
         return to
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        room, rows, places = (data_of(context, builder, signature, arguments, one) for one in (0, 4, 7))
-        begins, many, firsts = (cgutils.unpack_tuple(builder, arguments[one]) for one in (1, 3, 5))
-        behind = [builder.mul(arguments[2], ir.Constant(_PLACE, node)) for node in range(nodes)]
-        lists, zero = (room, places, cgutils.alloca_once_value(builder, arguments[8])), ir.Constant(_PLACE, 0)
-
-        def factors(axis: int, index: Any) -> list[Any]:
-            begin = builder.add(begins[axis], index)
-            places = (builder.add(begin, one) for one in behind)
-            return [_splat(builder, _number(builder, room, one)) for one in places]
-
-        def along_z(lane: Any) -> tuple[list[Any], Any]:
-            begin = builder.add(begins[2], lane)
-            shares = [_four(builder, room, builder.add(begin, one)) for one in behind]
-            return shares, _four(builder, rows, builder.add(firsts[2], lane), kind=_WHOLE)
-
-        def add_lines(write_line: Callable[[list[Any], Any, Any], None]) -> None:
-            with cgutils.for_range(builder, many[0], intp=_PLACE) as x:
-                of_x = factors(0, x.index)
-                plane = builder.add(
-                    arguments[6], _number(builder, rows, builder.add(firsts[0], x.index), _PLACE)
-                )
-                with cgutils.for_range(builder, many[1], intp=_PLACE) as y:
-                    of_y = factors(1, y.index)
-                    products = [builder.fmul(one, other) for one, other in zip(of_x, of_y, strict=True)]
-                    line = builder.add(plane, _number(builder, rows, builder.add(firsts[1], y.index), _PLACE))
-                    to = builder.load(lists[2])
-                    write_line(products, _splat_whole(builder, line), to)
-                    builder.store(
-                        builder.add(to, builder.select(_any(builder, products), many[2], zero)), lists[2]
-                    )
-
-        def add_short_lines(vectors: int) -> None:
-            """Append lines that are so short that all factors and places along z are held while they are written."""
-            lanes = [ir.Constant(_PLACE, LANES * vector) for vector in range(vectors)]
-            held = [along_z(lane) for lane in lanes]
-
-            def write_line(products: list[Any], more: Any, to: Any) -> None:
-                for lane, cells in zip(lanes, held, strict=True):
-                    _write_cells(builder, products, cells, more, lists, builder.add(to, lane))
-
-            add_lines(write_line)
-
-        def write_long_line(products: list[Any], more: Any, to: Any) -> None:
-            vectors = builder.udiv(
-                builder.add(many[2], ir.Constant(_PLACE, LANES - 1)), ir.Constant(_PLACE, LANES)
-            )
-            with cgutils.for_range(builder, vectors, intp=_PLACE) as z:
-                lane = builder.mul(z.index, ir.Constant(_PLACE, LANES))
-                _write_cells(builder, products, along_z(lane), more, lists, builder.add(to, lane))
-
-        with builder.if_else(_is(builder, arguments[2], LANES)) as (one, more):
-            with one:
-                add_short_lines(1)
-            with more, builder.if_else(_is(builder, arguments[2], 2 * LANES)) as (two, others):
-                with two:
-                    add_short_lines(2)
-                with others:
-                    add_lines(write_long_line)
-        return builder.load(lists[2])
+        arrays = [data_of(context, builder, signature, arguments, one) for one in (0, 4, 7)]
+        return _BoxCode(builder, arrays, arguments, nodes).generate()
 
     def typed(
         context: Any, room: Any, begins: Any, stride: Any, many: Any, rows: Any, firsts: Any, target: Any, places: Any,
@@ -205,21 +148,86 @@ def box_lister(nodes: int) -> Callable[..., int]:
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-def _write_cells(
-    builder: Any,
-    factors: list[Any],
-    cells: tuple[list[Any], Any],
-    more: Any,
-    lists: tuple[Any, Any, Any],
-    to: Any,
-) -> None:
-    """Write shares and places of some cells of a line; lists are their arrays."""
-    total = None
-    for factor, share in zip(factors, cells[0], strict=True):
-        product = builder.fmul(factor, share, flags=_FUSED)
-        total = product if total is None else builder.fadd(product, total, flags=_FUSED)
-    builder.store(total, address_of(builder, lists[0], to, 0, _FOUR), align=_ALIGN)
-    builder.store(builder.add(cells[1], more), address_of(builder, lists[1], to, 0, _WHOLE), align=_ALIGN)
+class _BoxCode:
+    """Code of the function of `box_lister`: its arrays (room, rows, places), and its arguments."""
+
+    def __init__(self, builder: Any, arrays: list[Any], arguments: Any, nodes: int) -> None:
+        self.builder, self.arrays, self.stride, self.target = builder, arrays, arguments[2], arguments[6]
+        self.begins, self.many, self.firsts = (
+            cgutils.unpack_tuple(builder, arguments[one]) for one in (1, 3, 5)
+        )
+        self.behind = [builder.mul(self.stride, ir.Constant(_PLACE, node)) for node in range(nodes)]
+        self.to = cgutils.alloca_once_value(builder, arguments[8])
+
+    def generate(self) -> Any:
+        """Append all lines; return where they end."""
+        builder = self.builder
+        with builder.if_else(_is(builder, self.stride, LANES)) as (one, more):
+            with one:
+                self.add_short_lines(1)
+            with more, builder.if_else(_is(builder, self.stride, 2 * LANES)) as (two, others):
+                with two:
+                    self.add_short_lines(2)
+                with others:
+                    self.add_lines(self.write_long_line)
+        return builder.load(self.to)
+
+    def add_lines(self, write_line: Callable[[list[Any], Any, Any], None]) -> None:
+        """Append line after line; `write_line` takes its factors, where it begins, and where it is written."""
+        builder, none = self.builder, ir.Constant(_PLACE, 0)
+        with cgutils.for_range(builder, self.many[0], intp=_PLACE) as x:
+            of_x, plane = self.factors(0, x.index), builder.add(self.target, self.row(0, x.index))
+            with cgutils.for_range(builder, self.many[1], intp=_PLACE) as y:
+                of_y = self.factors(1, y.index)
+                products = [builder.fmul(one, other) for one, other in zip(of_x, of_y, strict=True)]
+                line, to = builder.add(plane, self.row(1, y.index)), builder.load(self.to)
+                write_line(products, _splat_whole(builder, line), to)
+                length = builder.select(_any(builder, products), self.many[2], none)
+                builder.store(builder.add(to, length), self.to)
+
+    def add_short_lines(self, vectors: int) -> None:
+        """Append lines that are so short that all factors and places along z are held while they are written."""
+        lanes = [ir.Constant(_PLACE, LANES * vector) for vector in range(vectors)]
+        held = [self.along_z(lane) for lane in lanes]
+
+        def write_line(products: list[Any], more: Any, to: Any) -> None:
+            for lane, cells in zip(lanes, held, strict=True):
+                self.write_cells(products, cells, more, self.builder.add(to, lane))
+
+        self.add_lines(write_line)
+
+    def write_long_line(self, products: list[Any], more: Any, to: Any) -> None:
+        """Write a line, vector after vector."""
+        builder, lanes = self.builder, ir.Constant(_PLACE, LANES)
+        vectors = builder.udiv(builder.add(self.many[2], ir.Constant(_PLACE, LANES - 1)), lanes)
+        with cgutils.for_range(builder, vectors, intp=_PLACE) as z:
+            lane = builder.mul(z.index, lanes)
+            self.write_cells(products, self.along_z(lane), more, builder.add(to, lane))
+
+    def write_cells(self, products: list[Any], cells: tuple[list[Any], Any], more: Any, to: Any) -> None:
+        """Write shares and places of some cells of a line."""
+        builder, (room, _, places), total = self.builder, self.arrays, None
+        for factor, share in zip(products, cells[0], strict=True):
+            product = builder.fmul(factor, share, flags=_FUSED)
+            total = product if total is None else builder.fadd(product, total, flags=_FUSED)
+        builder.store(total, address_of(builder, room, to, 0, _FOUR), align=_ALIGN)
+        builder.store(builder.add(cells[1], more), address_of(builder, places, to, 0, _WHOLE), align=_ALIGN)
+
+    def factors(self, axis: int, index: Any) -> list[Any]:
+        """Return the factors of a plane or line, one for each node."""
+        begin = self.builder.add(self.begins[axis], index)
+        places = (self.builder.add(begin, one) for one in self.behind)
+        return [_splat(self.builder, _number(self.builder, self.arrays[0], one)) for one in places]
+
+    def row(self, axis: int, index: Any) -> Any:
+        """Return where the sums of a plane or line begin."""
+        return _number(self.builder, self.arrays[1], self.builder.add(self.firsts[axis], index), _PLACE)
+
+    def along_z(self, lane: Any) -> tuple[list[Any], Any]:
+        """Return factors, one for each node, and places of some cells of each line."""
+        builder, begin = self.builder, self.builder.add(self.begins[2], lane)
+        shares = [_four(builder, self.arrays[0], builder.add(begin, one)) for one in self.behind]
+        return shares, _four(builder, self.arrays[1], builder.add(self.firsts[2], lane), kind=_WHOLE)
 
 
 def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None]:
@@ -239,8 +247,8 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
     function
         Of the place in the middle of the nodes, and of the way (3 float each), both in units of cells, and a factor of
         all shares; the first cells that shares are written of (3 float); the flat array of the table, the flat array
-        of the numbers of intervals in a cell, and that of the places in the table at which the cell of a place stands,
-        with four numbers in each of both; how far one power is behind another in the table; how many vectors of
+        of the numbers of intervals in a cell, four numbers, and of the places in the table at which the cell of a place
+        stands, four more; how far one power is behind another in the table; how many vectors of
         `LANES` shares are written of each node; and the flat array that they are written to: node after node, and so
         axis after axis. Places are not checked.
     """
@@ -249,10 +257,10 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
 
     def plain(
         middle: tuple[float, float, float], way: tuple[float, float, float], factor: float,
-        firsts: tuple[float, float, float], table: NDArray[Any], steps: NDArray[Any], begins: NDArray[Any], width: int,
-        vectors: int, room: NDArray[Any],
+        firsts: tuple[float, float, float], table: NDArray[Any], axes: NDArray[Any], width: int, vectors: int,
+        room: NDArray[Any],
     ) -> None:  # pragma: no cover  # fmt: skip
-        many = LANES * int(vectors)
+        many, steps, begins = LANES * int(vectors), axes[:LANES], axes[LANES:]
         for axis, (node, weight) in product(range(3), enumerate(weights)):
             place = middle[axis] + steps_from_middle[node] * way[axis]
             interval = (place - np.floor(place)) * steps[axis]
@@ -266,27 +274,14 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
             room[to : to + many] = scale * (((four * u + three) * u + two) * u + one)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, steps, begins, room = (
-            data_of(context, builder, signature, arguments, one) for one in (4, 5, 6, 9)
+        table, axes, room = (data_of(context, builder, signature, arguments, one) for one in (4, 5, 8))
+        vectors_of = (_axes(builder, cgutils.unpack_tuple(builder, arguments[one])) for one in (0, 1, 3))
+        (middle, way, firsts), width, vectors = vectors_of, arguments[6], arguments[7]
+        places = (
+            builder.fadd(middle, builder.fmul(way, _constant(step), flags=_FUSED), flags=_FUSED)
+            for step in steps_from_middle
         )
-        middle, way, firsts = (
-            _axes(builder, cgutils.unpack_tuple(builder, arguments[one])) for one in (0, 1, 3)
-        )
-        zero, width, vectors = ir.Constant(_PLACE, 0), arguments[7], arguments[8]
-        steps, begins = _four(builder, steps, zero), _four(builder, begins, zero)
-        powers = builder.sitofp(builder.mul(width, ir.Constant(_PLACE, POWERS)), _NUMBER)
-        found = []
-        for step in steps_from_middle:
-            place = builder.fadd(middle, builder.fmul(way, _constant(step), flags=_FUSED), flags=_FUSED)
-            cell = _floor(builder, place)
-            interval = builder.fmul(builder.fsub(place, cell), steps)
-            last, number = builder.fsub(steps, _constant(1.0)), _floor(builder, interval)
-            number = builder.select(builder.fcmp_ordered("<", number, last), number, last)
-            at = builder.fadd(
-                builder.fsub(builder.fadd(begins, firsts), cell),
-                builder.fmul(number, _splat(builder, powers)),
-            )
-            found.append((at, builder.fsub(interval, number)))
+        found = [_intervals(builder, place, firsts, axes, width) for place in places]
         with cgutils.for_range(builder, vectors, intp=_PLACE) as loop:
             lane = builder.mul(loop.index, ir.Constant(_PLACE, LANES))
             for axis in range(3):
@@ -304,13 +299,29 @@ def share_writer(weights: tuple[float, ...], apart: float) -> Callable[..., None
         return context.get_dummy_value()
 
     def typed(
-        context: Any, middle: Any, way: Any, factor: Any, firsts: Any, table: Any, steps: Any, begins: Any, width: Any,
-        vectors: Any, room: Any,
+        context: Any, middle: Any, way: Any, factor: Any, firsts: Any, table: Any, axes: Any, width: Any, vectors: Any,
+        room: Any,
     ) -> Any:  # fmt: skip
         number, whole = types.float64, types.int64
-        return types.void(middle, way, number, firsts, table, steps, begins, whole, whole, room), generate
+        return types.void(middle, way, number, firsts, table, axes, whole, whole, room), generate
 
     return plain if numba.config.DISABLE_JIT else intrinsic(typed)
+
+
+def _intervals(builder: Any, place: Any, firsts: Any, axes: Any, width: Any) -> tuple[Any, Any]:
+    """Return where the polynomials of the first cells stand in a table, and their variable, axis by axis."""
+    zero, powers = ir.Constant(_PLACE, 0), builder.mul(width, ir.Constant(_PLACE, POWERS))
+    steps, begins, cell = (
+        _four(builder, axes, zero),
+        _four(builder, axes, zero, LANES),
+        _floor(builder, place),
+    )
+    interval, last = builder.fmul(builder.fsub(place, cell), steps), builder.fsub(steps, _constant(1.0))
+    number = _floor(builder, interval)
+    number = builder.select(builder.fcmp_ordered("<", number, last), number, last)
+    behind = builder.fmul(number, _splat(builder, builder.sitofp(powers, _NUMBER)))
+    first = builder.fsub(builder.fadd(begins, firsts), cell)
+    return builder.fadd(first, behind), builder.fsub(interval, number)
 
 
 def _cubic(builder: Any, table: Any, at: Any, width: Any, variable: Any) -> Any:
