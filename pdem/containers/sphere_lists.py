@@ -220,6 +220,7 @@ def require_possible(solid: Solid, name: str) -> None:
     low, middle, high = np.linalg.eigvalsh(tensor).tolist()
     if not low > 0.0 or high > (1.0 + 1e-9) * (low + middle):
         raise InputError(
-            f"{name}: principal moments {low:g}, {middle:g}, {high:g} belong to no body: each is positive and at most "
-            "the sum of the others; check units and the order of the components"
+            f"{name}: principal moments over the mass, {low / solid.volume:g}, {middle / solid.volume:g} and "
+            f"{high / solid.volume:g} m2, belong to no body: each is positive and at most the sum of the others; check "
+            "units and the order of the components"
         )
