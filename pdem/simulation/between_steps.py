@@ -14,6 +14,7 @@ from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
 from pdem.simulation.insertions import insertions_of
 from pdem.simulation.named_events import NEVER
+from pdem.simulation.same_lists import advance_with_same_lists
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
@@ -58,9 +59,10 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
             act(system, phases)
         stop = min(last, next_event(system))
         while system.step < stop and not requested:
-            following = system.step + 1
+            begun = advance_with_same_lists(system, phases, stop - 1)
+            following = system.step + (begun is None)
             keep = system.keeps_forces and following == stop
-            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
+            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
         act(system, phases)
     system.follow_box()
     if not requested:
