@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pdem.foundation.box_images import power
+from pdem.foundation.box_images import images_in, in_frame, power
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import exact_cross3, exact_plus3, get3
 from pdem.motion.cluster_blocks import (
@@ -117,7 +117,7 @@ def show_members(
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
             if box is not None:
                 there = exact_plus3(centre, arm)
-                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, box)
+                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, images_in(box))
             for axis in range(3):
                 columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
 
@@ -160,7 +160,7 @@ def add_work_on_centres(
         for c in range(count):
             w = offset(at, c)
             centre, velocity = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
-            done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, box)
+            done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, images_in(box))
             columns.box_work[members.row[members.first[np.uint64(first + c)]] & ROW] += done
 
 
@@ -185,5 +185,7 @@ def add_work_by_arms(
             for m in range(members.first[k], members.first[k + np.uint64(1)]):
                 p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
                 arm = to_space_by(now, _offset(sphere, scale, shapes))
-                done -= power((force[p, 0], force[p, 1], force[p, 2]), arm, box)
+                frame = images_in(box).frame
+                pull = in_frame((force[p, 0], force[p, 1], force[p, 2]), frame)
+                done -= power(pull, in_frame(arm, frame), frame)
             columns.box_work[members.row[members.first[k]] & ROW] += dt * done
