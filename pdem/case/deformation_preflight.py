@@ -94,8 +94,8 @@ def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Itera
     if end > max(DENSEST, begin):
         text = (
             f"would bring the solid fraction from {begin:.3g} to {end:.3g}, and grains of one size fill at most about "
-            "0.64 at random (discs 0.84): the run stops where overlaps exceed limits.largest_overlap; end it earlier, or "
-            "give a stress in place of the strain rate"
+            "0.64 at random (discs 0.84): the run stops where overlaps exceed limits.largest_overlap; end it "
+            "earlier, or give a stress in place of the strain rate"
         )
         yield Finding("warning", "deformation", text)
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 FIRST_SHARE = 0.3
 """Part of the skins that the box may use up before it is known how much it needs."""
 
-SPARE = 1.5
-"""The box gets so many times the part that it would have needed: its rate may grow."""
+SPARE = 0.5
+"""The box gets more than it would have needed, since its rate may grow: by so much of that, times what is left."""
 
 LARGEST_CHANGE = 2.0
 """Factor by which the part changes at most from lists to lists."""
@@ -54,6 +54,8 @@ def next_share(share: float, used: float) -> float:
     share, used : float
         Parts of the skins of these lists that the box was given, and that it has used up.
     """
-    needed = LARGEST_CHANGE * share if used >= share else used / (used + 1.0 - share)
-    changed = min(max(SPARE * needed, share / LARGEST_CHANGE), LARGEST_CHANGE * share)
-    return min(max(changed, LEAST_SHARE), LARGEST_SHARE)
+    if used >= share:
+        return min(LARGEST_CHANGE * share, LARGEST_SHARE)
+    needed = used / (used + 1.0 - share)
+    changed = max(needed * (1.0 + SPARE * (1.0 - needed)), share / LARGEST_CHANGE)
+    return min(max(changed, LEAST_SHARE), LARGEST_CHANGE * share, LARGEST_SHARE)
