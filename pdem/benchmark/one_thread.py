@@ -25,8 +25,8 @@ class ThreadedPhases(Phases):
 
     def __init__(self, earlier: Phases) -> None:
         super().__init__(earlier)
-        self._ticks: dict[str, int] = {}
-        self._in_loops: dict[str, int] = {}
+        self._ticks: dict[str, float] = {}
+        self._in_loops: dict[str, float] = {}
         self._can_read = has_clock()
         self._at = read_loop_ticks() if self._can_read else LoopTicks(0, 0)
 
@@ -39,11 +39,22 @@ class ThreadedPhases(Phases):
     def lap(self, phase: str) -> None:
         """Add the time since the last reading to `phase`."""
         super().lap(phase)
-        if self._can_read:
-            now, before = read_loop_ticks(), self._at
-            self._ticks[phase] = self._ticks.get(phase, 0) + now.now - before.now
-            self._in_loops[phase] = self._in_loops.get(phase, 0) + now.in_loops - before.in_loops
-            self._at = now
+        self._add_ticks({phase: 1})
+
+    def divide(self, shares: Mapping[str, int]) -> None:
+        """Add the time since the last reading to several phases."""
+        super().divide(shares)
+        self._add_ticks(shares)
+
+    def _add_ticks(self, shares: Mapping[str, int]) -> None:
+        if not self._can_read:
+            return
+        now, before, whole = read_loop_ticks(), self._at, max(sum(shares.values()), 1)
+        for phase, share in shares.items():
+            part = share / whole
+            self._ticks[phase] = self._ticks.get(phase, 0.0) + (now.now - before.now) * part
+            self._in_loops[phase] = self._in_loops.get(phase, 0.0) + (now.in_loops - before.in_loops) * part
+        self._at = now
 
     def on_one_thread(self) -> dict[str, float]:
         """Return by phase the share of all time (0 to 1) that was within it and outside of threaded loops."""

@@ -121,6 +121,11 @@ def uncounted_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(parallel=LOOPS_ONLY, _nrt=False, **_OPTIONS)(function)
 
 
+def uncounted_serial_kernel(function: Callable[..., Any]) -> Any:
+    """Compile as a serial kernel, cached on disk, without reference counts; see `uncounted_kernel`."""
+    return numba.njit(_nrt=False, **_OPTIONS)(function)
+
+
 def plain(*arguments: Any) -> tuple[Any, ...]:
     """Return arguments of a kernel with tuples of named fields as plain ones; the kernel names the fields again.
 

@@ -49,12 +49,13 @@ class LoopTicks(NamedTuple):
     in_loops: int
 
 
-_HAS_CLOCK = platform.machine() in ("x86_64", "AMD64")
+HAS_CLOCK = platform.machine() in ("x86_64", "AMD64")
+"""Whether machine code can read the processor's clock."""
 
 
 def has_clock() -> bool:
     """Tell whether there is a clock that `read_loop_ticks` can read: of some processors, once the pool is started."""
-    return _HAS_CLOCK and bool(_linked)
+    return HAS_CLOCK and bool(_linked)
 
 
 def read_loop_ticks() -> LoopTicks:
@@ -108,7 +109,7 @@ def _module(pool: int) -> ir.Module:
 
 def _ticks(module: ir.Module, builder: ir.IRBuilder) -> Any:
     """Read the processor's clock."""
-    if not _HAS_CLOCK:
+    if not HAS_CLOCK:
         return _WHOLE(0)
     name = "llvm.readcyclecounter"
     known = module.globals.get(name)

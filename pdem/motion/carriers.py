@@ -1,14 +1,14 @@
 """Carriers: what moves particles in place of the forces on each of them, such as a rigid cluster or a prescribed path.
 
-The forces on carried particles are summed like those on all others, in the same order, and written to the columns
-``force`` and ``torque``; the step neither kicks nor drifts these particles. A step of a carrier is that of a particle
+The forces on carried particles are summed like those on all others, in the same order; the step neither kicks nor
+drifts these particles. A step of a carrier is that of a particle
 (`pdem.motion.integration`): `Carriers.begin` with the forces of the last step, then contacts at the new positions, then
 `Carriers.finish` with the new forces.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
@@ -25,6 +25,8 @@ from pdem.motion.integration import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -66,6 +68,21 @@ class Placing(NamedTuple):
         )
 
 
+class Loads(NamedTuple):
+    """The forces on carried particles, whose contacts have been evaluated, but not summed.
+
+    Attributes
+    ----------
+    write : callable
+        Writes their sums to the columns ``force`` and ``torque`` of the carried particles.
+    arguments : tuple
+        What `pdem.contact.pairs.force_sums.total_force` takes, for kernels that sum by themselves.
+    """
+
+    write: Callable[[], None]
+    arguments: tuple[Any, ...]
+
+
 class Carriers(Protocol):
     """All carriers of a rank; the attribute `carriers` of `pdem.simulation.system.System`."""
 
@@ -77,7 +94,7 @@ class Carriers(Protocol):
         ...
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
-        """Begin a step of length `dt` [s]: half a kick by the forces of the last step, and the drift.
+        """Begin a step of length `dt` [s]: half a kick by the forces of the last step in the columns, and the drift.
 
         Written to the packed rows: position, wrapped, velocity and angular velocity, those of the middle of the step;
         and ``image`` of the columns. `Placing.place` does so from positions, which need not be wrapped, and velocities
@@ -91,8 +108,13 @@ class Carriers(Protocol):
         """
         ...
 
-    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing) -> int:
-        """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between."""
+    def advance(
+        self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing, loads: Loads
+    ) -> int:
+        """Do what `finish` and then `begin` with a step of twice `half` [s] do; nobody looks in between.
+
+        The columns ``force`` and ``torque`` are those of the step once ``loads.write()`` has been called.
+        """
         ...
 
     def finish(self, particles: Particles, rows: NDArray[np.int32], half: float) -> None:

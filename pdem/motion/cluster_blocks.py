@@ -22,6 +22,7 @@ from pdem.motion.integration import FINE, GONE, Motion, half_kick
 from pdem.motion.rigid_rotation import angular_velocity_by, matrix_of, turned
 from pdem.simd.columns import column_reader, column_writer
 from pdem.simd.places import ROW, offset
+from pdem.simd.prefetch import LINE, fetch
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-BLOCK = 32
-"""Clusters that are moved at a time."""
+BLOCK = 8
+"""Clusters that are moved at a time: all of their members fit into the nearest cache."""
 
 
 class Block(NamedTuple):
-    """Some clusters that are handled together.
+    """Some clusters that are handled together; as many members of each are here.
 
     Attributes
     ----------
@@ -42,11 +43,38 @@ class Block(NamedTuple):
         Where the columns of the worker begin.
     first, size : int
         The first of the clusters, in the order of their `Members`, and their number, at most `BLOCK`.
+    lane, members : int
+        Where their members begin in the lists of `Members`, and how many each has.
     """
 
     at: int
     first: int
     size: int
+    lane: int
+    members: int
+
+
+class Members(NamedTuple):
+    """Some clusters of a rank in blocks, and their members.
+
+    Clusters of a block have as many members. These stand in *lanes*: the first ones of all clusters of a block, then
+    the second ones, and so on, `BLOCK` each; where there are fewer clusters, the last one is there again and again.
+
+    Attributes
+    ----------
+    order : (n,) int32 array
+        Rows of the clusters.
+    first, lane : (blocks + 1,) int64 arrays
+        Block b has the clusters ``order[first[b]:first[b + 1]]``, and lanes from ``lane[b]`` to ``lane[b + 1]``.
+    row, sphere : int32 arrays
+        By lane: the row of a particle, and which of the spheres of all shapes it is.
+    """
+
+    order: NDArray[np.int32]
+    first: NDArray[np.int64]
+    lane: NDArray[np.int64]
+    row: NDArray[np.int32]
+    sphere: NDArray[np.int32]
 
 
 class ClusterArrays(NamedTuple):
@@ -60,6 +88,11 @@ class ClusterArrays(NamedTuple):
         Lengths of the periodic box travelled by owned clusters.
     density : (M,) array
         By material [kg/m^3].
+    spheres : flat array
+        Of all shapes, 4 numbers each: place along principal axes about the centre of mass for the scale 1, radius [m].
+    turned : array
+        By lane of owned members: periods that were taken off in the last step as one number, not finite if that is not
+        known; written.
     tensor : flat array
         Inverse mass tensors of all particles by row, `pdem.motion.inverse_masses.TENSOR` numbers each; written.
     packed : flat array
@@ -71,6 +104,8 @@ class ClusterArrays(NamedTuple):
     states: Floats
     image: NDArray[np.int32]
     density: Floats
+    spheres: Floats
+    turned: Floats
     tensor: Floats
     packed: Floats
     work: Floats
@@ -121,9 +156,16 @@ def _row_begin(place: int, last: int, order: NDArray[np.int32]) -> int:
 def gather_clusters(
     block: Block, order: NDArray[np.int32], shapes: ShapeArrays, clusters: ClusterArrays
 ) -> None:
-    """Write the states of the clusters of a block, their masses and moments into columns."""
-    (at, first, count), states, work, density = block, clusters.states, clusters.work, clusters.density
+    """Write the states of the clusters of a block, their masses and moments into columns.
+
+    Behind the last one it stands there again, up to a multiple of `ROWS`.
+    """
+    (at, first, count, _, _), states, work, density = block, clusters.states, clusters.work, clusters.density
     last = first + count - 1
+    for c in range(count):  # of the next block, of which the hardware does not know where it is
+        ahead = np.uint64(_row_begin(first + BLOCK + c, len(order) - 1, order))
+        fetch(states, ahead)
+        fetch(states, ahead + np.uint64(LINE))
     for c in range(0, count, ROWS):
         k = first + c
         _gather(
@@ -149,18 +191,14 @@ def gather_clusters(
 @inlined_geometry
 def scatter_clusters(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
     """Write columns back to the states of clusters."""
-    (at, first, count), states, work = block, clusters.states, clusters.work
-    last, whole = first + count - 1, count & -ROWS
-    for c in range(0, whole, ROWS):
+    (at, first, count, _, _), states, work = block, clusters.states, clusters.work
+    last = first + count - 1
+    for c in range(0, count, ROWS):  # behind the last cluster of a block stands the same once more
         k = first + c
         _scatter(
             work, offset(at, c), states, _row_begin(k, last, order), _row_begin(k + 1, last, order),
             _row_begin(k + 2, last, order), _row_begin(k + 3, last, order),
         )  # fmt: skip
-    for c in range(whole, count):
-        row = np.uint64(_row_begin(first + c, last, order))
-        for column in range(STATE):
-            states[row + np.uint64(column)] = work[offset(at, c) + np.uint64(BLOCK * column)]
 
 
 @inlined_geometry

@@ -5,7 +5,7 @@ Their clusters stand in columns (`pdem.motion.cluster_blocks`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from pdem.motion.cluster_blocks import (
     INVERSE_MASS,
     PERIODS,
     SCALE,
-    SHAPE,
     SPIN,
     STRIDE,
     VX,
@@ -25,56 +24,37 @@ from pdem.motion.cluster_blocks import (
     read_now,
 )
 from pdem.motion.displacement import box_work_of, drifted
-from pdem.motion.integration import (
-    StepColumns,
-)
 from pdem.motion.inverse_masses import write_tensor
+from pdem.motion.member_blocks import SPHERE, lane_of, row_of
 from pdem.motion.rigid_rotation import to_space_by
 from pdem.simd.places import ROW, offset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pdem.containers.clusters import ShapeArrays
     from pdem.foundation.vectors import Vector
-    from pdem.motion.cluster_blocks import Block, ClusterArrays
+    from pdem.motion.cluster_blocks import Block, ClusterArrays, Members
+    from pdem.motion.integration import StepColumns
 
     Floats = NDArray[np.float64]
 
 
-class Members(NamedTuple):
-    """Some clusters of a rank, and the rows of their members.
-
-    Attributes
-    ----------
-    order : (n,) int32 array
-        Rows of the clusters.
-    first : (n + 1,) int64 array
-        The members of the cluster ``order[k]`` stand in `row` from ``first[k]`` to ``first[k + 1]``.
-    row : (N,) int32 array
-        Rows of particles.
-    sphere : (N,) int32 array
-        Which sphere of its shape each is.
-    """
-
-    order: NDArray[np.int32]
-    first: NDArray[np.int64]
-    row: NDArray[np.int32]
-    sphere: NDArray[np.int32]
-
-
 @inlined_geometry
-def _offset(k: int, scale: float, shapes: ShapeArrays) -> Vector:
-    """Return where sphere k of all shapes is from the centre of mass, along principal axes [m]."""
-    return scale * shapes.offset[k, 0], scale * shapes.offset[k, 1], scale * shapes.offset[k, 2]
+def _arm(block: Block, s: int, c: int, clusters: ClusterArrays, members: Members) -> Vector:
+    """Return the way from the centre of cluster c of a block to its member s, in space [m]."""
+    w, at = offset(block.at, c), SPHERE * (members.sphere[lane_of(block, s, c)] & ROW)
+    scale, spheres = clusters.work[w + SCALE], clusters.spheres
+    away = scale * spheres[at], scale * spheres[at + 1], scale * spheres[at + 2]
+    return to_space_by(read_now(clusters.work, w), away)
 
 
 @inlined_geometry
 def count_periods(block: Block, order: NDArray[np.int32], clusters: ClusterArrays) -> None:
     """Add the periods that centres have crossed to the images of their clusters."""
-    (at, first, count), image, work = block, clusters.image, clusters.work
-    for c in range(count):
-        row, (a, b, d) = order[np.uint64(first + c)] & ROW, get3(work, offset(at, c) + PERIODS, STRIDE)
+    image, work = clusters.image, clusters.work
+    for c in range(block.size):
+        row = order[np.uint64(block.first + c)] & ROW
+        a, b, d = get3(work, offset(block.at, c) + PERIODS, STRIDE)
         if (a != 0.0) | (b != 0.0) | (d != 0.0):
             image[row, 0] += np.int32(a)
             image[row, 1] += np.int32(b)
@@ -82,38 +62,32 @@ def count_periods(block: Block, order: NDArray[np.int32], clusters: ClusterArray
 
 
 @inlined_geometry
-def write_tensors_of(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
+def write_tensors_of(block: Block, clusters: ClusterArrays, members: Members) -> None:
     """Write the inverse mass tensors of members alone."""
-    (at, first, count), work = block, clusters.work
-    for c in range(count):
-        w, k = offset(at, c), np.uint64(first + c)
-        begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
-        now, inertia = read_now(work, w), read_inertia(work, w)
-        for m in range(members.first[k], members.first[k + np.uint64(1)]):
-            sphere = (begin + members.sphere[np.uint64(m)]) & ROW
-            arm = to_space_by(now, _offset(sphere, scale, shapes))
-            write_tensor(members.row[np.uint64(m)], arm, work[w + INVERSE_MASS], inertia, clusters.tensor)
+    work = clusters.work
+    for c in range(block.size):
+        w = offset(block.at, c)
+        inertia = read_inertia(work, w)
+        for s in range(block.members):
+            arm = _arm(block, s, c, clusters, members)
+            write_tensor(row_of(block, s, c, members), arm, work[w + INVERSE_MASS], inertia, clusters.tensor)
 
 
 @inlined_geometry
 def show_members(
-    block: Block, sides: Floats, box: Any, shapes: ShapeArrays, clusters: ClusterArrays, members: Members,
-    columns: StepColumns,
-) -> None:  # fmt: skip
+    block: Block, sides: Floats, box: Any, clusters: ClusterArrays, members: Members, columns: StepColumns
+) -> None:
     """Write velocities into the columns of members: where the box deforms, those of the images that are in it."""
-    (at, first, count), work = block, clusters.work
-    for c in range(count):
-        w, k = offset(at, c), np.uint64(first + c)
-        begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
-        now, centre, velocity = (
-            read_now(work, w),
+    work = clusters.work
+    for c in range(block.size):
+        w = offset(block.at, c)
+        centre, velocity, spin = (
             get3(work, w + CX, STRIDE),
             get3(work, w + VX, STRIDE),
+            get3(work, w + SPIN, STRIDE),
         )
-        spin = get3(work, w + SPIN, STRIDE)
-        for m in range(members.first[k], members.first[k + np.uint64(1)]):
-            p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
-            arm = to_space_by(now, _offset(sphere, scale, shapes))
+        for s in range(block.members):
+            p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
             if box is not None:
                 there = exact_plus3(centre, arm)
@@ -123,23 +97,18 @@ def show_members(
 
 
 @inlined_geometry
-def write_places(
-    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
-) -> None:  # fmt: skip
+def write_places(block: Block, clusters: ClusterArrays, members: Members, columns: StepColumns) -> None:
     """Write positions, which are not wrapped, images and velocities into the columns of members."""
-    (at, first, count), image, work = block, clusters.image, clusters.work
-    for c in range(count):
-        w, k = offset(at, c), np.uint64(first + c)
-        begin, scale = shapes.begin[int(work[w + SHAPE]) & ROW], work[w + SCALE]
-        now, centre, velocity = (
-            read_now(work, w),
+    image, work = clusters.image, clusters.work
+    for c in range(block.size):
+        w, cluster = offset(block.at, c), members.order[np.uint64(block.first + c)] & ROW
+        centre, velocity, spin = (
             get3(work, w + CX, STRIDE),
             get3(work, w + VX, STRIDE),
+            get3(work, w + SPIN, STRIDE),
         )
-        spin, cluster = get3(work, w + SPIN, STRIDE), members.order[k] & ROW
-        for m in range(members.first[k], members.first[k + np.uint64(1)]):
-            p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
-            arm = to_space_by(now, _offset(sphere, scale, shapes))
+        for s in range(block.members):
+            p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
             for axis in range(3):
                 columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
@@ -156,36 +125,28 @@ def add_work_on_centres(
     The account of a cluster is that of its first member.
     """
     if box is not None:
-        (at, first, count), work = block, clusters.work
-        for c in range(count):
-            w = offset(at, c)
+        work = clusters.work
+        for c in range(block.size):
+            w = offset(block.at, c)
             centre, velocity = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
             done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, images_in(box))
-            columns.box_work[members.row[members.first[np.uint64(first + c)]] & ROW] += done
+            columns.box_work[row_of(block, 0, c, members)] += done
 
 
 @inlined_geometry
 def add_work_by_arms(
-    block: Block, dt: float, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns,
-    box: Any,
-) -> None:  # fmt: skip
+    block: Block, dt: float, clusters: ClusterArrays, members: Members, columns: StepColumns, box: Any
+) -> None:
     """Add what the deformation of the box does by the forces on members, whose branches lead to the centres.
 
     The box moves the centre of a cluster, contacts count its work at their members.
     """
     if box is not None:
-        (at, first, count), work, force = block, clusters.work, columns.force
-        for c in range(count):
-            w, k, done = offset(at, c), np.uint64(first + c), 0.0
-            begin, scale, now = (
-                shapes.begin[int(work[w + SHAPE]) & ROW],
-                work[w + SCALE],
-                read_now(work, w),
-            )
-            for m in range(members.first[k], members.first[k + np.uint64(1)]):
-                p, sphere = members.row[np.uint64(m)] & ROW, (begin + members.sphere[np.uint64(m)]) & ROW
-                arm = to_space_by(now, _offset(sphere, scale, shapes))
-                frame = images_in(box).frame
+        force, frame = columns.force, images_in(box).frame
+        for c in range(block.size):
+            done = 0.0
+            for s in range(block.members):
+                p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
                 pull = in_frame((force[p, 0], force[p, 1], force[p, 2]), frame)
                 done -= power(pull, in_frame(arm, frame), frame)
-            columns.box_work[members.row[members.first[k]] & ROW] += dt * done
+            columns.box_work[row_of(block, 0, c, members)] += dt * done

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.containers.clusters import ShapeArrays
+from pdem.containers.clusters import SHAPE, ShapeArrays
 from pdem.foundation.arrays import line_zeros
 from pdem.foundation.geometry_kernels import inlined_geometry, sphere_mass
 from pdem.foundation.kernels import plain, prange, uncounted_kernel
@@ -26,6 +26,7 @@ from pdem.motion.cluster_blocks import (
     COLUMNS,
     Block,
     ClusterArrays,
+    Members,
     drift_block,
     gather_clusters,
     inertia_block,
@@ -36,7 +37,6 @@ from pdem.motion.cluster_blocks import (
     spin_block,
 )
 from pdem.motion.cluster_members import (
-    Members,
     add_work_by_arms,
     add_work_on_centres,
     count_periods,
@@ -55,6 +55,55 @@ if TYPE_CHECKING:
     from pdem.containers.particles import Particles
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+@inlined_geometry
+def first_block(worker: int, workers: int, members: Members) -> int:
+    """Return the first block of a worker; each has about as many lanes."""
+    lane, block = members.lane, np.uint64(0)
+    share = worker * lane[len(lane) - 1] // workers
+    while lane[block] < share:
+        block += np.uint64(1)
+    return int(block)
+
+
+@inlined_geometry
+def block_of(b: int, worker: int, members: Members) -> Block:
+    """Return block b of some members, for a worker."""
+    k, after = np.uint64(b), np.uint64(b + 1)
+    first, lane = members.first[k], members.lane[k]
+    return Block(
+        worker * COLUMNS, first, members.first[after] - first, lane, (members.lane[after] - lane) // BLOCK
+    )
+
+
+@inlined_geometry
+def present_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
+    """Bring states and matrices of a block into columns."""
+    gather_clusters(block, members.order, shapes, clusters)
+    orient_block(block.at, block.size, clusters.work)
+
+
+@inlined_geometry
+def move_block(
+    block: Block, dt: float, kicks: int, motion: Motion, clusters: ClusterArrays, members: Members,
+    image: NDArray[np.int32], fixed: FixedColumns,
+) -> int:  # fmt: skip
+    """Let forces and torques in columns act for so many halves of a step of `dt` [s], and begin the next.
+
+    Returns the largest code of the block and of its members.
+    """
+    at, count, work = block.at, block.size, clusters.work
+    for _ in range(kicks):
+        kick_block(at, count, 0.5 * dt, motion, work)
+    code = drift_block(at, count, dt, motion, work)
+    count_periods(block, members.order, clusters)
+    scatter_clusters(block, members.order, clusters)
+    spin_block(at, count, 0.5 * dt, work)
+    orient_block(at, count, work)
+    inertia_block(at, count, work)
+    return max(code, place_members(block, dt, motion, clusters, members, image, fixed))
 
 
 @inlined_geometry
@@ -63,22 +112,13 @@ def _begin_block(
     members: Members, columns: StepColumns, fixed: FixedColumns,
 ) -> int:  # fmt: skip
     """Begin the step of a block, as `begin_clusters` does; return its code."""
-    (at, _, count), work = block, clusters.work
-    gather_clusters(block, members.order, shapes, clusters)
-    orient_block(at, count, work)
-    sum_loads(block, shapes, clusters, members, columns)
+    present_block(block, shapes, clusters, members)
+    sum_loads(block, clusters, members, columns)
     if kicks > 1:
-        add_work_by_arms(block, dt, shapes, clusters, members, columns, motion.box)
-    for _ in range(kicks):
-        kick_block(at, count, 0.5 * dt, motion, work)
-    code = drift_block(at, count, dt, motion, work)
-    count_periods(block, members.order, clusters)
-    scatter_clusters(block, members.order, clusters)
+        add_work_by_arms(block, dt, clusters, members, columns, motion.box)
+    code = move_block(block, dt, kicks, motion, clusters, members, columns.image, fixed)
     add_work_on_centres(block, dt, clusters, members, columns, motion.box)
-    spin_block(at, count, 0.5 * dt, work)
-    orient_block(at, count, work)
-    inertia_block(at, count, work)
-    return max(code, place_members(block, dt, motion, shapes, clusters, members, columns, fixed))
+    return code
 
 
 @uncounted_kernel
@@ -93,12 +133,11 @@ def begin_clusters(
     """
     workers = len(worst)
     for worker in prange(workers):
-        code, end = FINE, (worker + 1) * len(members[0]) // workers
-        for first in range(worker * len(members[0]) // workers, end, BLOCK):
+        code, listed = FINE, Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             found = _begin_block(
-                Block(worker * COLUMNS, first, min(BLOCK, end - first)), dt, kicks, Motion(*motion),
-                ShapeArrays(*shapes), ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
-                FixedColumns(*fixed),
+                block_of(b, worker, listed), dt, kicks, Motion(*motion), ShapeArrays(*shapes),
+                ClusterArrays(*clusters), listed, StepColumns(*columns), FixedColumns(*fixed),
             )  # fmt: skip
             code = max(code, found)
         worst[worker] = code
@@ -110,15 +149,14 @@ def _finish_block(
     columns: StepColumns,
 ) -> None:  # fmt: skip
     """End the step of a block, as `finish_clusters` does."""
-    (at, _, count), work = block, clusters.work
-    gather_clusters(block, members.order, shapes, clusters)
-    orient_block(at, count, work)
-    sum_loads(block, shapes, clusters, members, columns)
-    add_work_by_arms(block, 2.0 * half, shapes, clusters, members, columns, motion.box)
+    at, count, work = block.at, block.size, clusters.work
+    present_block(block, shapes, clusters, members)
+    sum_loads(block, clusters, members, columns)
+    add_work_by_arms(block, 2.0 * half, clusters, members, columns, motion.box)
     kick_block(at, count, half, motion, work)
     scatter_clusters(block, members.order, clusters)
     present_spin_block(at, count, work)
-    show_members(block, motion.sides, motion.box, shapes, clusters, members, columns)
+    show_members(block, motion.sides, motion.box, clusters, members, columns)
 
 
 @uncounted_kernel
@@ -128,20 +166,12 @@ def finish_clusters(
 ) -> None:  # fmt: skip
     """Let the forces on the members act for half a step [s], and write the velocities of the members then."""
     for worker in prange(workers):
-        end = (worker + 1) * len(members[0]) // workers
-        for first in range(worker * len(members[0]) // workers, end, BLOCK):
+        listed = Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             _finish_block(
-                Block(worker * COLUMNS, first, min(BLOCK, end - first)), half, Motion(*motion), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
+                block_of(b, worker, listed), half, Motion(*motion), ShapeArrays(*shapes), ClusterArrays(*clusters),
+                listed, StepColumns(*columns),
             )  # fmt: skip
-
-
-@inlined_geometry
-def _present_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
-    """Bring states, matrices and angular velocities of a block into columns."""
-    gather_clusters(block, members.order, shapes, clusters)
-    orient_block(block.at, block.size, clusters.work)
-    present_spin_block(block.at, block.size, clusters.work)
 
 
 @inlined_geometry
@@ -149,8 +179,9 @@ def _show_block(
     block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, columns: StepColumns
 ) -> None:
     """Write the columns of the members of a block."""
-    _present_block(block, shapes, clusters, members)
-    write_places(block, shapes, clusters, members, columns)
+    present_block(block, shapes, clusters, members)
+    present_spin_block(block.at, block.size, clusters.work)
+    write_places(block, clusters, members, columns)
 
 
 @uncounted_kernel
@@ -159,11 +190,11 @@ def write_members(
 ) -> None:
     """Write positions, not wrapped, and velocities of the members of clusters between two steps, from their states."""
     for worker in prange(workers):
-        end = (worker + 1) * len(members[0]) // workers
-        for first in range(worker * len(members[0]) // workers, end, BLOCK):
+        listed = Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             _show_block(
-                Block(worker * COLUMNS, first, min(BLOCK, end - first)), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members), StepColumns(*columns),
+                block_of(b, worker, listed), ShapeArrays(*shapes), ClusterArrays(*clusters), listed,
+                StepColumns(*columns),
             )  # fmt: skip
 
 
@@ -172,12 +203,11 @@ def _copied_block(
     block: Block, back: float, motion: Motion, shapes: ShapeArrays, clusters: ClusterArrays, members: Members
 ) -> None:
     """Place the copies of members of a block, as `place_ghosts` does."""
-    (at, _, count), work = block, clusters.work
     gather_clusters(block, members.order, shapes, clusters)
-    spin_block(at, count, back, work)
-    orient_block(at, count, work)
-    inertia_block(at, count, work)
-    place_copies(block, motion, shapes, clusters, members)
+    spin_block(block.at, block.size, back, clusters.work)
+    orient_block(block.at, block.size, clusters.work)
+    inertia_block(block.at, block.size, clusters.work)
+    place_copies(block, motion, clusters, members)
 
 
 @uncounted_kernel
@@ -189,32 +219,29 @@ def place_ghosts(
     Numbers are those that `begin_clusters` has found with ``dt = 2 back``.
     """
     for worker in prange(workers):
-        end = (worker + 1) * len(members[0]) // workers
-        for first in range(worker * len(members[0]) // workers, end, BLOCK):
+        listed = Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
             _copied_block(
-                Block(worker * COLUMNS, first, min(BLOCK, end - first)), back, Motion(*motion), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members),
+                block_of(b, worker, listed), back, Motion(*motion), ShapeArrays(*shapes), ClusterArrays(*clusters),
+                listed,
             )  # fmt: skip
 
 
 @inlined_geometry
 def _tensor_block(block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
     """Write the inverse mass tensors of the members of a block."""
-    _present_block(block, shapes, clusters, members)
+    present_block(block, shapes, clusters, members)
     inertia_block(block.at, block.size, clusters.work)
-    write_tensors_of(block, shapes, clusters, members)
+    write_tensors_of(block, clusters, members)
 
 
 @uncounted_kernel
 def write_tensors(workers: int, shapes: ShapeArrays, clusters: ClusterArrays, members: Members) -> None:
     """Write the inverse mass tensors of members."""
     for worker in prange(workers):
-        end = (worker + 1) * len(members[0]) // workers
-        for first in range(worker * len(members[0]) // workers, end, BLOCK):
-            _tensor_block(
-                Block(worker * COLUMNS, first, min(BLOCK, end - first)), ShapeArrays(*shapes),
-                ClusterArrays(*clusters), Members(*members),
-            )  # fmt: skip
+        listed = Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
+            _tensor_block(block_of(b, worker, listed), ShapeArrays(*shapes), ClusterArrays(*clusters), listed)
 
 
 @uncounted_kernel
@@ -236,13 +263,12 @@ def owned_members(clusters: Clusters, particles: Particles) -> Members:
     """
     rows = np.flatnonzero(particles.cluster)
     rows = rows[np.argsort(particles.id[rows])]
-    sizes = clusters.shapes.sizes[clusters.shape.astype(np.int64)]
+    shape = clusters.shape.astype(np.int64)
+    sizes = clusters.shapes.sizes[shape]
     begin = np.cumsum(sizes) - sizes
     order = np.lexsort((rows[begin], sizes))
-    first = np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64)
-    sphere = np.arange(len(rows)) - np.repeat(first[:-1], sizes[order])
-    rows = rows[np.repeat(begin[order], sizes[order]) + sphere]
-    return Members(order.astype(np.int32), first, rows.astype(np.int32), sphere.astype(np.int32))
+    sphere = np.arange(len(rows)) + np.repeat(clusters.shapes.begin[shape] - begin, sizes)
+    return in_blocks(order, sizes[order], begin[order], rows, sphere)
 
 
 def copied_members(clusters: Clusters, particles: Particles) -> Members:
@@ -250,14 +276,43 @@ def copied_members(clusters: Clusters, particles: Particles) -> Members:
     ghosts = slice(particles.count, particles.count + particles.ghosts)
     cluster, ids = particles.column("cluster")[ghosts], particles.column("id")[ghosts]
     copies = np.flatnonzero(cluster)
-    numbers, of_cluster, sizes = np.unique(cluster[copies], return_inverse=True, return_counts=True)
-    copies = copies[np.lexsort((of_cluster, sizes[of_cluster]))]
+    copies = copies[np.argsort(cluster[copies], kind="stable")]
+    numbers, begin, sizes = np.unique(cluster[copies], return_index=True, return_counts=True)
+    rows = clusters.rows_of(numbers)
     order = np.argsort(sizes, kind="stable")
+    shape = clusters.states[rows, SHAPE].astype(np.int64)
+    sphere = ids[copies] + 1 - cluster[copies] + np.repeat(clusters.shapes.begin[shape], sizes)
+    return in_blocks(rows[order], sizes[order], begin[order], particles.count + copies, sphere)
+
+
+def in_blocks(order: Integers, sizes: Integers, begin: Integers, row: Integers, sphere: Integers) -> Members:
+    """Return clusters in blocks.
+
+    Parameters
+    ----------
+    order : (n,) int array
+        Rows of the clusters.
+    sizes, begin : (n,) int arrays
+        How many members each has, rising, and where these begin in `row` and `sphere`.
+    row, sphere : int arrays
+        Of the members, see `Members`.
+    """
+    with_as_many = np.arange(len(sizes)) - np.searchsorted(sizes, sizes)
+    first = np.flatnonzero(with_as_many % BLOCK == 0)
+    last = np.append(first[1:], len(sizes)) - 1
+    lane = np.concatenate(([0], np.cumsum(BLOCK * sizes[first]))).astype(np.int64)
+    block = np.repeat(np.arange(len(first)), BLOCK * sizes[first])
+    inside = np.arange(lane[-1]) - lane[block]
+    member = begin[np.minimum(first[block] + inside % BLOCK, last[block])] + inside // BLOCK
     return Members(
-        clusters.rows_of(numbers[order]).astype(np.int32),
-        np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64),
-        (particles.count + copies).astype(np.int32), (ids[copies] + 1 - cluster[copies]).astype(np.int32),
+        order.astype(np.int32), np.append(first, len(sizes)).astype(np.int64), lane, row[member].astype(np.int32),
+        sphere[member].astype(np.int32),
     )  # fmt: skip
+
+
+def spheres_of(shapes: ShapeArrays) -> Floats:
+    """Return the spheres of all shapes as kernels take them, see `pdem.motion.cluster_blocks.ClusterArrays`."""
+    return np.column_stack((shapes.offset, shapes.radius)).reshape(-1)
 
 
 def place_all_members(clusters: Clusters, particles: Particles, density: Floats) -> None:
@@ -265,6 +320,7 @@ def place_all_members(clusters: Clusters, particles: Particles, density: Floats)
     columns = StepColumns(*(particles.column(name) for name in StepColumns._fields))
     nothing = np.zeros(0)
     arrays = ClusterArrays(
-        clusters.states.reshape(-1), clusters.image, density, nothing, nothing, line_zeros(COLUMNS)
-    )
+        clusters.states.reshape(-1), clusters.image, density, spheres_of(clusters.shapes), nothing, nothing,
+        nothing, line_zeros(COLUMNS),
+    )  # fmt: skip
     write_members(*plain(1, clusters.shapes, arrays, owned_members(clusters, particles), columns))

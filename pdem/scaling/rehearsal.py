@@ -26,6 +26,7 @@ from pdem.foundation.fields import state_fields
 from pdem.scaling.rank_cost import TimedRank
 from pdem.scaling.tiling import Tiling, copies_along
 from pdem.simulation import step as time_step
+from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import partition_of, rank_among_others
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
@@ -207,7 +208,7 @@ class Rehearsal:
             walls.place(0.0, 0.0)
         system.settings_tuner.start(0)
         time_step.rebuild_lists(system, contacts, Phases())
-        time_step.compute_contact_forces(system, 0.0, Phases())
+        compute_contact_forces(system, 0.0, Phases())
         return system
 
     def measure(self, ranks: Sequence[TimedRank]) -> None:

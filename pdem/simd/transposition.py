@@ -39,6 +39,12 @@ def whole_lanes(count: int) -> int:
     return -(-count // LANES) * LANES
 
 
+@inlined
+def whole_rows(count: int) -> int:
+    """Return the smallest multiple of `ROWS` that is not below `count`."""
+    return -(-count // ROWS) * ROWS
+
+
 def rows_to_columns(count: int, stride: int) -> Callable[..., None]:
     """Make a function for kernels that writes the begins of four rows into columns.
 

@@ -14,6 +14,7 @@ from pdem.simulation.gravity_events import change_gravity
 from pdem.simulation.insertion_events import act_insertions
 from pdem.simulation.insertions import insertions_of
 from pdem.simulation.named_events import NEVER
+from pdem.simulation.same_lists import advance_with_same_lists
 from pdem.simulation.sensor_events import act_sensors
 from pdem.simulation.sensors import sensors_of
 from pdem.simulation.stage_events import act_stages, begin_next_stage
@@ -56,14 +57,13 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         if system.stages.is_due:
             begin_next_stage(system, phases)
             act(system, phases)
-        looked_at = min(
-            last, next_event_but_of_box(system)
-        )  # the box has its stress without forces that are kept
-        stop = min(looked_at, next_box_step(system))
+        looked_at = min(last, next_event_but_of_box(system))
+        stop = min(looked_at, next_box_step(system))  # its stress is known without forces that are kept
         while system.step < stop and not requested:
-            following = system.step + 1
+            begun = advance_with_same_lists(system, phases, stop - 1)
+            following = system.step + (begun is None)
             keep = system.keeps_forces and following == looked_at
-            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep)
+            requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
         act(system, phases)
     system.follow_box()
     if not requested:

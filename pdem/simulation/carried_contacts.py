@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pdem.detection.neighbours import ALL_STAY
-from pdem.simulation.cluster_steps import cluster_table
+from pdem.simulation.cluster_steps import cluster_table, with_members_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def reorder(system: System, walls: Carried | None) -> Carried | None:
     particles = system.particles
     system.measure_reaches()
     system.search.sort(particles.position, system.reach, particles.count)
-    order = system.search.order(particles.count)
+    order = with_members_together(system.search.order(particles.count), particles)
     row_now = system.rows_of(order)
     particles.reorder(order)
     system.pair_contacts.renumber(row_now)

@@ -45,12 +45,13 @@ def finish_carried(system: System, kick: Kick) -> int:
     """
     if system.carriers is None:
         return FINE
-    system.pair_contacts.sum_carried(system.particles, kick)
-    add_to_carried(system, kick.half)
     own, rows = system.particles, system.pair_contacts.carried
-    if kick.ahead:
+    loads = system.pair_contacts.carried_loads(own, kick)
+    if kick.ahead:  # without own forces, see `pdem.simulation.step.advance`
         placing = _placing(system, system.motion_at(system.step + 1))
-        return system.carriers.advance(own, rows, kick.half, placing)
+        return system.carriers.advance(own, rows, kick.half, placing, loads)
+    loads.write()
+    add_to_carried(system, kick.half)
     system.pair_contacts.show(own)  # carriers have written packed rows
     system.carriers.finish(own, rows, kick.half)
     return FINE

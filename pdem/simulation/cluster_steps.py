@@ -50,6 +50,22 @@ def whole_clusters(particles: Particles, ids: NDArray[np.int64]) -> NDArray[np.i
     return particles.id[chosen | np.isin(particles.cluster, clusters[clusters > 0])]
 
 
+def with_members_together(order: NDArray[np.int32], particles: Particles) -> NDArray[np.int32]:
+    """Return an order of owned particles in which the members of a cluster follow each other, by their ids.
+
+    A cluster stands where the first of its members stood. A step goes through clusters, and then reads memory from one
+    end to the other.
+    """
+    cluster = particles.cluster[order]
+    members = np.flatnonzero(cluster)
+    if not len(members):
+        return order
+    first = np.arange(len(order))
+    _, begin, of_cluster = np.unique(cluster[members], return_index=True, return_inverse=True)
+    first[members] = members[begin[of_cluster]]
+    return order[np.lexsort((particles.id[order], first))]
+
+
 def keep_clusters(system: System, removed: NDArray[np.int64]) -> None:
     """Have no clusters any more that have one of these numbers; 0 is none."""
     if system.clusters is not None and len(removed):

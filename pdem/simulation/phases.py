@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Phases:
@@ -12,7 +16,14 @@ class Phases:
     ----------
     earlier : Phases, optional
         Stopwatch whose times are continued.
+
+    Attributes
+    ----------
+    records_steps : bool
+        Whether somebody wants to know the times of each step.
     """
+
+    records_steps = False
 
     def __init__(self, earlier: Phases | None = None) -> None:
         self._spent: dict[str, float] = {} if earlier is None else dict(earlier._spent)
@@ -28,6 +39,14 @@ class Phases:
         now = time.perf_counter()
         self._spent[phase] = self._spent.get(phase, 0.0) + now - self._last
         self._last = now
+
+    def divide(self, shares: Mapping[str, int]) -> None:
+        """Add the time since the last reading to several phases, by their shares; to the first if there is none."""
+        now, whole = time.perf_counter(), sum(shares.values())
+        spent, self._last = now - self._last, now
+        for phase, share in shares.items():
+            part = share / whole if whole else float(phase == next(iter(shares)))
+            self._spent[phase] = self._spent.get(phase, 0.0) + spent * part
 
     def reset_seconds(self) -> None:
         """Reset `seconds` to zero."""

@@ -28,12 +28,11 @@ from pdem.simulation.box_events import box_of
 from pdem.simulation.cluster_steps import contact_parameters
 from pdem.simulation.driven_walls import finish_driven
 from pdem.simulation.helper_process import HelperProcess
-from pdem.simulation.phases import Phases
 from pdem.simulation.ranks import compile_rank_kernels
 from pdem.simulation.setup import constants_of, skins_of, wall_geometry_of, walls_of
 from pdem.simulation.simulation import Simulation
 from pdem.simulation.state import gather_groups, initial_groups, load_state, local_groups
-from pdem.simulation.step import SORT_EVERY, compute_wall_forces, list_facets
+from pdem.simulation.step import SORT_EVERY, list_facets
 from pdem.simulation.system import System
 from pdem.simulation.wall_output import bodies_of, summed_loads
 
@@ -233,8 +232,8 @@ def _call_wall_kernels(system: System) -> None:
     """Call the kernels of wall contacts; that of the law is left out where no particle has candidate facets."""
     assert system.wall_contacts is not None
     constants, walls = system.constants, system.wall_contacts
-    law = contact_parameters(system, 0.0)
-    compute_wall_forces(system, system.pair_contacts.packed(system.particles.count), law, Phases())
+    packed, law = system.pair_contacts.packed(system.particles.count), contact_parameters(system, 0.0)
+    walls.evaluate(packed, law, system.ended_energies)
     summed_loads(system, bodies_of(walls.walls))
     finish_driven(system, constants.step)
     walls.loads()

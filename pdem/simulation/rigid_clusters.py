@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.contact.pairs.cluster_sums import advance_clusters
 from pdem.foundation.arrays import line_zeros, room_for
 from pdem.foundation.kernels import plain, threads
-from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays
-from pdem.motion.cluster_members import Members
+from pdem.motion.cluster_blocks import COLUMNS, ClusterArrays, Members
 from pdem.motion.integration import StepColumns
 from pdem.motion.inverse_masses import TENSOR
 from pdem.motion.own_forces import ForcedColumns
@@ -19,6 +19,7 @@ from pdem.motion.rigid_clusters import (
     finish_clusters,
     owned_members,
     place_ghosts,
+    spheres_of,
     write_sphere_tensors,
     write_tensors,
 )
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
     from pdem.containers.clusters import Clusters
     from pdem.containers.particles import Particles
-    from pdem.motion.carriers import Placing
+    from pdem.motion.carriers import Loads, Placing
     from pdem.motion.integration import Motion
 
-_NONE, _NOTHING = np.zeros(0, np.int32), np.zeros(0)
-_NO_MEMBERS = Members(_NONE, np.zeros(1, np.int64), _NONE, _NONE)
+_NONE, _NOWHERE, _NOTHING = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0)
+_NO_MEMBERS = Members(_NONE, _NOWHERE, _NOWHERE, _NONE, _NONE)
 
 
 class RigidClusters:
@@ -62,7 +63,8 @@ class RigidClusters:
         self, table: Clusters, density: Callable[[], NDArray[np.float64]], motion: Callable[[], Motion]
     ) -> None:
         self.table, self._density, self._motion = table, density, motion
-        self.tensors, self._work = np.zeros(0), np.zeros(0)
+        self.tensors, self._work, self._turned = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._spheres = spheres_of(table.shapes)
         self._own = self._copies = _NO_MEMBERS
 
     def rows(self, particles: Particles) -> NDArray[np.int32]:
@@ -78,21 +80,37 @@ class RigidClusters:
         write_sphere_tensors(rows, *columns, self._density(), self.tensors)
         for members in (self._own, self._copies):
             write_tensors(*plain(threads(), self.table.shapes, self._arrays(), members))
-        return self._own.row
+        self._turned = np.full(len(self._own.row), np.nan)
+        return np.flatnonzero(particles.cluster).astype(np.int32)
 
     def _arrays(self, packed: NDArray[np.float64] = _NOTHING) -> ClusterArrays:
         if len(self._work) < threads() * COLUMNS:
             self._work = line_zeros(threads() * COLUMNS)
         table, density = self.table, self._density()
-        return ClusterArrays(table.states.reshape(-1), table.image, density, self.tensors, packed, self._work)
+        return ClusterArrays(
+            table.states.reshape(-1), table.image, density, self._spheres, self._turned, self.tensors, packed,
+            self._work,
+        )  # fmt: skip
 
     def begin(self, particles: Particles, rows: NDArray[np.int32], dt: float, placing: Placing) -> int:
         """Begin a step of `dt` [s]: half a kick, the drift, and where the members are then."""
         return self._begin(particles, dt, placing, 1)
 
-    def advance(self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing) -> int:
+    def advance(
+        self, particles: Particles, rows: NDArray[np.int32], half: float, placing: Placing, loads: Loads
+    ) -> int:
         """End a step and begin the next, each half of it `half` [s] long: the loads on clusters are added up once."""
-        return self._begin(particles, 2.0 * half, placing, 2)
+        if placing.motion.box is not None:  # whose work on clusters needs the forces on members
+            loads.write()
+            return self._begin(particles, 2.0 * half, placing, 2)
+        worst = np.zeros(threads(), np.int64)
+        advance_clusters(
+            *plain(
+                worst, self.table.shapes, self._arrays(placing.packed), self._own, particles.column("image"),
+                *loads.arguments,
+            )
+        )  # fmt: skip
+        return int(max(worst.tolist()))
 
     def _begin(self, particles: Particles, dt: float, placing: Placing, kicks: int) -> int:
         worst = np.zeros(threads(), np.int64)
@@ -127,7 +145,7 @@ class RigidClusters:
     def set_velocities(self, particles: Particles, velocity: NDArray[np.float64]) -> None:
         """Give the clusters other velocities (n, 3) [m/s] between two steps, and their members those that follow."""
         self.table.velocity[:] = velocity
-        self.finish(particles, self._own.row, 0.0)
+        self.finish(particles, _NONE, 0.0)
 
     def place_ghosts(self, dt: float, packed: NDArray[np.float64]) -> None:
         """Write the copies of members where the copies of their clusters are now, in a step of `dt` [s]."""
@@ -144,6 +162,7 @@ class RigidClusters:
         arrays = (
             self.tensors,
             self._work,
+            self._turned,
             *self._own,
             *self._copies,
             table.states,

@@ -27,6 +27,7 @@ from pdem.simulation import step as time_step
 from pdem.simulation.between_steps import act, add_events, advance_by
 from pdem.simulation.box_events import box_of
 from pdem.simulation.carried_liquid import begin_liquid
+from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.driven_walls import driven_reports
 from pdem.simulation.energy import Measures
 from pdem.simulation.engine import RestartPoint
@@ -207,7 +208,7 @@ class Simulation(Scripting):
         """Compute the forces of a new run; of a continued one only those on walls, which a checkpoint lacks."""
         system = self.system
         if not continued:
-            time_step.compute_contact_forces(system, 0.0, self.phases, keep=system.keeps_forces)
+            compute_contact_forces(system, 0.0, self.phases, keep=system.keeps_forces)
             time_step.allreduce_status_or_stop(system, False)
         else:
             measured_walls(system)

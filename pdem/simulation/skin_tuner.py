@@ -15,6 +15,7 @@ Results do not depend on the skin, to the bit: the tuner is free to follow the c
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,7 +117,12 @@ class SkinTuner:
 
         With wide skins and slow particles a list may otherwise last for thousands of steps.
         """
-        return not self._settled and self.is_due(step)
+        return step >= self.next_detection
+
+    @property
+    def next_detection(self) -> int:
+        """The step from which on `needs_detection` says so."""
+        return sys.maxsize if self._settled else self._last.steps + self._window
 
     def next_fraction(
         self, done: Window, lists: Lists, decide: Callable[[int], int], life: float = math.inf

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.pairs.arguments import NO_WALLS, kick_of
-from pdem.contact.pairs.kept_forces import keep_forces
 from pdem.foundation.kernels import plain, run_on, set_threads, threads
 from pdem.motion.integration import GONE, LOST, STALE, StepColumns, drift, drift_rows
-from pdem.simulation.blow_up import PAIR_OVERLAP, PARTICLE_TOO_FAST, WALL_OVERLAP, raise_blow_up
+from pdem.simulation.blow_up import PARTICLE_TOO_FAST, raise_blow_up
 from pdem.simulation.box_steps import change_box, lists_in_box
-from pdem.simulation.box_stress import begin_box_sums
 from pdem.simulation.carried_contacts import adopt, migrate_and_carry, migrate_by_id, reorder
 from pdem.simulation.carried_liquid import form_bridges
-from pdem.simulation.carried_particles import begin_carried, finish_carried, list_carried
-from pdem.simulation.cluster_steps import (
-    cluster_table,
-    contact_parameters,
-    place_ghost_members,
-    states_to_share,
-)
-from pdem.simulation.driven_walls import finish_driven, move_walls, record_fast_walls
+from pdem.simulation.carried_particles import begin_carried, list_carried
+from pdem.simulation.cluster_steps import cluster_table, states_to_share
+from pdem.simulation.contact_forces import compute_contact_forces
+from pdem.simulation.driven_walls import move_walls, record_fast_walls
 from pdem.simulation.own_force_kicks import kick_own
 from pdem.simulation.population import remove_escaped_particles, renew_levels_if_due
 from pdem.simulation.skin_tuner import Lists, Window
-from pdem.simulation.wall_wear import note_wall_contacts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pdem.contact.law.pair_table import ContactParameters
     from pdem.contact.walls.facet_lists import Carried
     from pdem.containers.exchange import Records
     from pdem.simulation.phases import Phases
@@ -44,16 +33,57 @@ _ON_THREADS = ("integrate", "pairs", "walls", "sum")
 """Phases of all steps whose loops are spread over threads."""
 
 
-def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool = False) -> int:
+class Begun(NamedTuple):
+    """A step that has begun: particles have moved, lists have not been looked at.
+
+    Attributes
+    ----------
+    requested : int
+        Number of a stop signal, or 0.
+    stale : int
+        `FINE`, `STALE` or `GONE` on any rank.
+    """
+
+    requested: int
+    stale: int
+
+
+def advance(
+    system: System, phases: Phases, *, ahead: bool = False, keep: bool = False, begun: Begun | None = None
+) -> int:
     """Take one step; return the number of a stop signal, or 0, the same on every rank.
 
     With `ahead` also begin the next step, unless there is a stop signal: the columns of particles are not written then,
-    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards.
+    see `sync_columns`. With `keep` the forces of all contacts can be read afterwards. The step may have `begun`.
 
     Raises
     ------
     BlowUpError
         On all ranks, if any of them recorded an error in this step or at the end of the last.
+    """
+    requested, stale = begin_step(system, phases) if begun is None else begun
+    if stale:
+        sync_columns(system)
+        detect(system, phases, stale == GONE)
+    else:
+        update_ghosts(system, phases)
+        refresh_facets(system)
+        phases.lap("detect facets")
+    # own forces act between the end of a step and the begin of the next
+    ahead = ahead and not requested and system.own_forces.all is None
+    dt = system.constants.step
+    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
+    tune_threads(system, phases)
+    return requested
+
+
+def begin_step(system: System, phases: Phases) -> Begun:
+    """Begin a step: move particles and walls, and agree with other ranks on what is to be done. Collective.
+
+    Raises
+    ------
+    BlowUpError
+        On all ranks, if any of them has recorded an error.
     """
     form_bridges(system)
     change_box(system)
@@ -71,23 +101,16 @@ def advance(system: System, phases: Phases, *, ahead: bool = False, keep: bool =
             record_fast_walls(system)
         phases.lap("walls move")
     stale = max(stale, lists_in_box(system))
-    requested, stale = allreduce_status_or_stop(system, stale)
+    begun = Begun(*allreduce_status_or_stop(system, stale))
     phases.lap("wait")
-    if stale:
-        sync_columns(system)
-        detect(system, phases, stale == GONE)
-    else:
-        rows = system.pair_contacts.rows_to_share(system.particles)
-        system.exchange.begin_update(rows, states_to_share(system))
-        phases.lap("exchange")
-        refresh_facets(system)
-        phases.lap("detect facets")
-    # own forces act between the end of a step and the begin of the next
-    ahead = ahead and not requested and system.own_forces.all is None
-    dt = system.constants.step
-    compute_contact_forces(system, dt, phases, same_lists=not stale, ahead=ahead, keep=keep)
-    tune_threads(system, phases)
-    return requested
+    return begun
+
+
+def update_ghosts(system: System, phases: Phases) -> None:
+    """Let the ghosts begin to travel."""
+    rows = system.pair_contacts.rows_to_share(system.particles)
+    system.exchange.begin_update(rows, states_to_share(system))
+    phases.lap("exchange")
 
 
 def kick_and_drift(system: System) -> int:
@@ -261,86 +284,12 @@ def list_facets(system: System, wall_histories: Carried | None) -> None:
 
 def refresh_facets(system: System) -> None:
     """List facets anew if the walls have moved by more than their margin since."""
-    if system.wall_contacts is None:
-        return
-    if system.wall_contacts.walls.moved > system.wall_margin:
+    if facets_are_stale(system):
+        assert system.wall_contacts is not None
         list_facets(system, system.wall_contacts.carry(system.particles))
 
 
-def compute_contact_forces(
-    system: System,
-    dt: float,
-    phases: Phases,
-    *,
-    same_lists: bool = False,
-    ahead: bool = False,
-    keep: bool = False,
-) -> None:
-    """Compute the contact forces on owned particles and kick these by the second half of the step.
-
-    Parameters
-    ----------
-    system : System
-        State of this rank.
-    dt : float
-        Time step [s]; 0 to compute forces only, without a kick.
-    phases : Phases
-        The stopwatch.
-    same_lists : bool
-        Lists are those of the last step: positions of ghosts are on their way, and contacts between owned particles
-        are computed before they are waited for.
-    ahead : bool
-        Also begin the next step.
-    keep : bool
-        Leave the forces of all contacts, see `pdem.contact.pairs.kept_forces`.
-    """
-    constants, particles, pairs = system.constants, system.particles, system.pair_contacts
-    packed = pairs.begin(particles, constants.density, packed=same_lists)
-    keep_forces(pairs, particles, keep)
-    begin_box_sums(system)
-    parameters = contact_parameters(system, dt)
-    wall = compute_wall_forces(system, packed, parameters, phases)
-    system.columns_are_current = not ahead
-    motion = system.motion_at(system.step + ahead)
-    kick = kick_of(wall, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
-    deep, code = pairs.evaluate(False, particles, system.box, parameters, system.ended_energies, kick)
-    record_overlap_error(system, deep)
-    phases.lap("pairs")
-    if same_lists:
-        system.exchange.finish_update()
-        place_ghost_members(system)
-        phases.lap("exchange")
-    deep, other_code = pairs.evaluate(True, particles, system.box, parameters, system.ended_energies, kick)
-    record_overlap_error(system, deep)
-    phases.lap("pairs")
-    code = max(code, other_code, pairs.finish(particles, kick), finish_carried(system, kick))
-    system.pending_drift = code if ahead else None
-    phases.lap("sum")
-    if system.moving_walls is not None and system.moving_walls.driven:
-        finish_driven(system, 0.5 * dt)
-        phases.lap("walls move")
-    if dt > 0.0 and system.own_forces.all is not None:
-        kick_own(system, system.time, 0.5 * dt)
-        phases.lap("own forces")
-
-
-def compute_wall_forces(
-    system: System, packed: NDArray[np.float64], contact_parameters: ContactParameters, phases: Phases
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Compute the wall contacts; return their forces and torques by row, and the row of each particle."""
-    if system.wall_contacts is None:
-        return NO_WALLS
-    deep = system.wall_contacts.evaluate(packed, contact_parameters, system.ended_energies)
-    note_wall_contacts(system, packed, contact_parameters)
-    if deep:
-        system.errors.append((WALL_OVERLAP, int(system.particles.id[deep - 1]), 0))
-    phases.lap("walls")
-    return system.wall_contacts.total, system.wall_contacts.total_row
-
-
-def record_overlap_error(system: System, deep: int) -> None:
-    """Record an error if `deep` > 0: candidate `deep` - 1 overlaps more than the limit."""
-    if deep:
-        ids = system.particles.column("id")
-        a, b = system.pair_contacts.lower[deep - 1], system.pair_contacts.higher[deep - 1]
-        system.errors.append((PAIR_OVERLAP, int(ids[a]), int(ids[b])))
+def facets_are_stale(system: System) -> bool:
+    """Tell whether the walls have moved by more than the margin of the lists of facets."""
+    contacts = system.wall_contacts
+    return contacts is not None and contacts.walls.moved > system.wall_margin

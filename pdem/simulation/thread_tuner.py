@@ -14,6 +14,9 @@ import sys
 WINDOW = 8
 """Steps that are timed together."""
 
+QUIET_WINDOW = 32
+"""The same while nothing is tried."""
+
 FIRST_TRIAL = 8
 """Steps before the first trial."""
 
@@ -94,12 +97,13 @@ class ThreadTuner:
             Time spent in them, without that of making lists [s].
         """
         window = (spent - self._last[1]) / max(step - self._last[0], 1)
-        self._last, self.next_look = (step, spent), step + WINDOW
+        self._last = step, spent
         if self._moves:
             self._times[self._tried != self._index].append(window)
             self._judge(spent)
         else:
             self._watch(window, spent)
+        self.next_look = step + (WINDOW if self._moves else QUIET_WINDOW)
 
     def _watch(self, window: float, spent: float) -> None:
         """Begin a round of trials if it is due, or, with fewer threads, if steps have become slow."""

@@ -56,6 +56,8 @@ class TracedPhases(Phases):
         Phase, begin and end by the clock [s], step.
     """
 
+    records_steps = True
+
     def __init__(self, earlier: Phases, system: System) -> None:
         super().__init__(earlier)
         self.readings: list[tuple[str, float, float, int]] = []
@@ -66,6 +68,16 @@ class TracedPhases(Phases):
         begin = self._last
         super().lap(phase)
         self.readings.append((phase, begin, self._last, self._system.step))
+
+    def divide(self, shares: Mapping[str, int]) -> None:
+        """Add the time since the last reading to several phases, and record them one after the other."""
+        begin, whole = self._last, max(sum(shares.values()), 1)
+        super().divide(shares)
+        spent = self._last - begin
+        for phase, share in shares.items():
+            end = begin + spent * share / whole
+            self.readings.append((phase, begin, end, self._system.step))
+            begin = end
 
 
 class Trace:

@@ -9,9 +9,10 @@ import pytest
 
 from cases import GRAIN, USUAL, Grains, make_case, quad, simulate
 from pdem.motion.own_forces import sphere_drag
+from pdem.simulation.contact_forces import compute_contact_forces
 from pdem.simulation.phases import Phases
 from pdem.simulation.simulation import Simulation
-from pdem.simulation.step import compute_contact_forces, migrate_and_rebuild_lists
+from pdem.simulation.step import migrate_and_rebuild_lists
 
 RADIUS = 0.02
 SMALL = 1e-3

@@ -42,7 +42,7 @@ def summed(monkeypatch, particles, carried, workers, *, half, ahead=False):
         lists.evaluate(late, particles, OPEN, PARAMETERS, ended, kick)
     lists.finish(particles, kick)
     if len(carried):
-        lists.sum_carried(particles, kick)
+        lists.carried_loads(particles, kick).write()
     return lists, packed.reshape(-1, PACKED)
 
 
@@ -92,7 +92,8 @@ class AsIfFree:
         self.steps += 1
         return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half, placing):
+    def advance(self, particles, rows, half, placing, loads):
+        loads.write()
         self.finish(particles, rows, half)
         return self.begin(particles, rows, 2.0 * half, placing)
 
@@ -158,7 +159,8 @@ class Plate:
         particles.position[rows] += dt * particles.velocity[rows]
         return placing.place(particles, rows, dt)
 
-    def advance(self, particles, rows, half, placing):
+    def advance(self, particles, rows, half, placing, loads):
+        loads.write()
         self.finish(particles, rows, half)
         return self.begin(particles, rows, 2.0 * half, placing)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pdem.contact.pairs.carried_pairs import CarriedPairs
 from pdem.contact.pairs.force_sums import sum_carried, sum_forces
 from pdem.contact.pairs.history_kernels import CHUNK
 from pdem.contact.pairs.history_storage import HistoryStorage, chunks_in, worker_begins
+from pdem.contact.pairs.readings import PairReadings
 from pdem.contact.pairs.runs import add_ended, outcome_of
 from pdem.containers.records import PairRecords
 from pdem.detection import neighbours
@@ -21,28 +22,26 @@ from pdem.detection.neighbours import ALL_STAY
 from pdem.foundation.arrays import line_zeros, room_for, with_spare
 from pdem.foundation.fields import Ghosted, ghosted_fields
 from pdem.foundation.kernels import plain, threads
+from pdem.motion.carriers import Loads
 from pdem.motion.integration import FINE, PACKED, pack, unpack
 from pdem.simd.transposition import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from pdem.contact.collisions import CollisionCounts
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.contact.law.pair_table import ContactParameters
-    from pdem.contact.pairs.arguments import Kick
+    from pdem.contact.pairs.arguments import Kick, StepParameters
     from pdem.containers.particles import Particles
     from pdem.detection.neighbours import NearPairs
+    from pdem.foundation.kernel_calls import Call
     from pdem.foundation.sums import ExactSums
-
-_PIECE = 1 << 16  # contacts
 
 _MOVING = tuple(field.name for field in ghosted_fields(Ghosted.EVERY_STEP))
 
 
-class PairContacts:
+class PairContacts(PairReadings):
     """Candidate pairs of one detection and the contacts among them.
 
     Parameters
@@ -73,11 +72,13 @@ class PairContacts:
         Counts the contacts that end.
     force_schedule : (int64 array, int)
         What `ForceStorage.assign` was told when lists were made: the first chunks of the workers, and the window.
+    calls : (call, call) or None
+        By what `pdem.contact.steps` calls the kernels of law and sums; None where lists are new.
     """
 
     def __init__(self, law: ContactLaw) -> None:
-        self.law, self._terms = law, terms_of_accounts(law)
-        self._kernel = kernels.pair_kernel(law)
+        self.law, self.terms = law, terms_of_accounts(law)
+        self.kernel = kernels.pair_kernel(law)
         self.candidates = self.inner = 0
         self.chunk_size = CHUNK
         self.lower, self.higher = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -91,6 +92,7 @@ class PairContacts:
         self._entry, self._key = np.empty(0, np.int32), np.empty(0, np.int32)
         self._packed = np.empty(0)
         self._views: Views | None = None
+        self.calls: tuple[Call, Call] | None = None
         self._kept = np.zeros((2, neighbours.SEGMENTS), np.int64)
         self._totals = np.zeros(neighbours.SEGMENTS, np.int64)
         self._cursor = np.empty(0, np.int32)
@@ -160,7 +162,7 @@ class PairContacts:
             self.chunk_size, self.kernel_candidates(particles), self._touching, *self.force_schedule,
             self._carried.scratch,
         )  # fmt: skip
-        self._views, self.keeps_forces = None, False
+        self._views, self.calls, self.keeps_forces = None, None, False
 
     def kernel_candidates(self, particles: Particles) -> Candidates:
         """Return the candidates as kernels take them; views."""
@@ -220,22 +222,10 @@ class PairContacts:
             self.storage.forces.persistent(number),
         )  # fmt: skip
 
-    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> PairRecords:
-        """Return contacts of the last evaluation by the ids of their particles (copies).
-
-        Those of the owned particles that leave, or all if `leaves` is empty.
-        """
-        rows, indices, ids = self.touching, self.storage.indices, particles.column("id")
-        if len(leaves):
-            leaving = np.concatenate((leaves, np.zeros(particles.ghosts, np.bool_)))
-            some = np.flatnonzero(leaving[self.lower[rows]] | leaving[self.higher[rows]])
-            rows, indices = rows[some], indices[some]
-        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
-
     def packed(self, rows: int) -> NDArray[np.float64]:
         """Return the array, with room for so many particles, that holds what contacts need of them."""
         if len(self._packed) < rows * PACKED:
-            self._views = None
+            self._views = self.calls = None
             self._packed = line_zeros((room_for(rows, len(self._packed)) + 1) * PACKED)
         return self._packed
 
@@ -284,28 +274,45 @@ class PairContacts:
         kick : Kick
             How forces act.
         """
-        storage, deepest, code = self.storage, 0, FINE
-        runs = storage.plan(ghosts, self.workers)
-        if runs is None:
-            return deepest, code
-        parameters = tuple(parameters_of(contact_parameters, box))
-        views, given, done = self._kernel_views(particles), tuple(kick), False
-        schedule = views.late if ghosts else views.early
+        runs = self.storage.plan(ghosts, self.workers)
+        return self.evaluate_runs(
+            runs, ghosts, particles, parameters_of(contact_parameters, box), ended, kick
+        )
+
+    def evaluate_runs(
+        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters,
+        ended: ExactSums, kick: Kick,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Evaluate runs of chunks, with more room for contacts where there is none; as `evaluate`."""
+        deepest, code, done = 0, FINE, False
         while not done:
-            chunks, contacts = tuple(storage.chunks), tuple(storage.contacts)
-            self._kernel(
-                runs, views.candidates, chunks, contacts, views.rows, schedule, parameters, given, views.particles,
-                storage.work,
-            )  # fmt: skip
+            self.kernel(*self.arguments(runs, ghosts, particles, parameters, kick))
             done, any_ended, deep, advanced = outcome_of(runs)
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
-                ended.count(add_ended(ended.limbs, self._terms, storage.ended, runs))
+                ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
                 if self.collisions is not None:
-                    self.collisions.count_pairs(runs, storage.ended, (self.lower, self.higher), self._packed)
+                    candidates = self.lower, self.higher
+                    self.collisions.count_pairs(runs, self.storage.ended, candidates, self._packed)
             if not done:
-                storage.resume()
+                self.storage.resume()
         return deepest, code
+
+    def arguments(
+        self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return what the kernel is given to evaluate runs."""
+        views, storage = self._kernel_views(particles), self.storage
+        return (
+            runs, views.candidates, tuple(storage.chunks), tuple(storage.contacts), views.rows,
+            views.late if ghosts else views.early, tuple(parameters), tuple(kick), views.particles, storage.work,
+        )  # fmt: skip
+
+    @property
+    def late_schedule(self) -> tuple[Any, ...]:
+        """The schedule of contacts with ghosts, once there are `arguments`."""
+        assert self._views is not None
+        return self._views.late
 
     def _kernel_views(self, particles: Particles) -> Views:
         """Return what kernels take that stays the same until lists are made anew."""
@@ -326,22 +333,26 @@ class PairContacts:
 
         Returns the largest code of these, as `evaluate` does.
         """
-        chunk = self.storage.inner_number
-        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
-        if not len(deferred):
+        arguments = self.remaining(particles, kick)
+        if not len(arguments[1]):
             return FINE
-        worst, views = np.zeros(self.workers, np.int64), self._kernel_views(particles)
-        sum_forces(
-            worst, deferred, views.rows, views.candidates, self.storage.forces.forces, tuple(kick), views.particles,
-            self.storage.work,
-        )  # fmt: skip
-        return max(worst.tolist())
+        sum_forces(*arguments)
+        return max(arguments[0].tolist())
 
-    def sum_carried(self, particles: Particles, kick: Kick) -> None:
-        """Write the forces on the carried particles to their columns."""
+    def remaining(self, particles: Particles, kick: Kick) -> tuple[Any, ...]:
+        """Return what `sum_forces` is given for the particles whose contacts are complete at the end of a step."""
+        chunk, views = self.storage.inner_number, self._kernel_views(particles)
+        deferred = self._complete[self._complete_begin[chunk] : self._complete_begin[chunk + 1]]
+        return (
+            np.zeros(self.workers, np.int64), deferred, views.rows, views.candidates, self.storage.forces.forces,
+            tuple(kick), views.particles, self.storage.work,
+        )  # fmt: skip
+
+    def carried_loads(self, particles: Particles, kick: Kick) -> Loads:
+        """Return the forces on the carried particles, which are still to be summed."""
         views = self._kernel_views(particles)
-        forces = self.storage.forces.forces
-        sum_carried(self.carried, views.rows, views.candidates, forces, tuple(kick), views.particles)
+        arguments = views.rows, views.candidates, self.storage.forces.forces, tuple(kick)
+        return Loads(lambda: sum_carried(self.carried, *arguments, views.particles), arguments)
 
     @property
     def free_rows(self) -> NDArray[np.int32]:
@@ -351,22 +362,6 @@ class PairContacts:
     def show(self, particles: Particles) -> None:
         """Write the columns of owned particles as they have moved on."""
         unpack(particles.count, self._packed, *(particles.column(name) for name in _MOVING))
-
-    def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-        """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
-        known = self.storage.indices
-        for first in range(0, len(known), _PIECE):
-            indices = known[first : first + _PIECE]
-            yield self.storage.candidate[indices], self.storage.at(indices)
-
-    @property
-    def touching(self) -> NDArray[np.int32]:
-        """Candidate of each contact; a copy."""
-        return self.storage.candidate[self.storage.indices]
-
-    def rows(self, owned: int) -> NDArray[np.int64]:
-        """Return the number of candidate pairs of each owned particle."""
-        return np.diff(self._start[: owned + 1])
 
     @property
     def memory(self) -> int:

@@ -234,17 +234,20 @@ class HistoryStorage:
             number, self.candidate, candidates.force_index, history_begin, force_begin, contacts
         )
 
-    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64] | None:
-        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; None if there is none."""
+    def plan(self, ghosts: bool, workers: int) -> NDArray[np.int64]:
+        """Return runs (workers, RUN) of chunks: of those with ghosts or of those without; there may be none."""
         first, last = (self.inner_number, self.number) if ghosts else (0, self.inner_number)
-        if first == last:
-            return None
         if len(self._runs) != workers:
             self.ended = np.zeros((self._accounts + 1, workers * ENDS))
             self._runs = np.zeros((workers, RUN), np.int64)
         self._count = None
         self._take(*plan_runs(self._runs, first, last, _MOVES * self.most, self._next, self.forces.following))
         return self._runs
+
+    @property
+    def reserve(self) -> int:
+        """History indices that every worker has in reserve after `plan`, at least."""
+        return _MOVES * self.most // 2
 
     def resume(self) -> None:
         """Let the workers that had no room for their chunks go on with more."""

@@ -52,6 +52,16 @@ def _restock_both(runs: Runs, most: int, history: int, force: int) -> tuple[int,
     return history, (_restock(runs, FREE_FORCE, FREE_FORCE_END, most, force) if force > 0 else force)
 
 
+@inlined
+def divide_runs(runs: Runs, first: int, last: int) -> None:
+    """Divide the chunks from `first` to `last` - 1 among the workers, who keep what they have in reserve."""
+    workers = len(runs)
+    for worker in range(workers):
+        runs[worker, WORKER] = worker
+        runs[worker, BEGIN] = first + worker * (last - first) // workers
+        runs[worker, END] = first + (worker + 1) * (last - first) // workers
+
+
 @kernel
 def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force: int) -> tuple[int, int]:
     """Divide the chunks from `first` to `last` - 1 among the workers.
@@ -72,12 +82,18 @@ def plan_runs(runs: Runs, first: int, last: int, most: int, history: int, force:
     int, int
         The first that nobody has now.
     """
-    workers = len(runs)
-    for worker in range(workers):
-        runs[worker, WORKER] = worker
-        runs[worker, BEGIN] = first + worker * (last - first) // workers
-        runs[worker, END] = first + (worker + 1) * (last - first) // workers
+    divide_runs(runs, first, last)
     return _restock_both(runs, most, history, force)
+
+
+@inlined
+def has_reserve(runs: Runs, least: int, needs_forces: bool) -> bool:
+    """Tell whether every worker has so many history indices in reserve, and force indices if these are needed."""
+    enough = True
+    for worker in range(len(runs)):
+        enough &= runs[worker, FREE_HISTORY_END] - runs[worker, FREE_HISTORY] >= least
+        enough &= (not needs_forces) | (runs[worker, FREE_FORCE_END] - runs[worker, FREE_FORCE] >= least)
+    return enough
 
 
 @kernel

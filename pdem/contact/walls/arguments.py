@@ -155,6 +155,31 @@ class WallWork(NamedTuple):
     columns: NDArray[np.float64]
 
 
+class WallArguments(NamedTuple):
+    """Arguments of an evaluation, as plain tuples of the fields of those above.
+
+    Attributes
+    ----------
+    tally : int32 array or None
+        Of the signed contact sum, see `pdem.contact.walls.search.search_kernel`.
+    near, parameters, surface, motion, work : tuple
+        Of `NearFacets`, `WallParameters`, `pdem.contact.geometry.surface_arrays.SurfaceArrays`, `WallMotion`, and
+        `WallWork`.
+    found, record : tuple of two tuples
+        Of `pdem.contact.geometry.surface_arrays.Found` and `WallRecord`: the contacts of this step, and those of the
+        one before, in whose place those of the next step will be.
+    """
+
+    tally: NDArray[np.int32] | None
+    near: tuple[Any, ...]
+    parameters: tuple[Any, ...]
+    surface: tuple[Any, ...]
+    motion: tuple[Any, ...]
+    work: tuple[Any, ...]
+    found: tuple[tuple[Any, ...], tuple[Any, ...]]
+    record: tuple[tuple[Any, ...], tuple[Any, ...]]
+
+
 class FixedArguments(NamedTuple):
     """Arguments that stay the same until lists are made anew, as plain tuples of the fields of those above.
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.contact.geometry.signed_features import signed_features, with_features
-from pdem.contact.geometry.signed_patches import Powers
-from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
 from pdem.contact.law.dissipation import add_dissipated
-from pdem.contact.law.elastic import ElasticState, elastic_state
 from pdem.contact.law.pair_table import ContactParameters
 from pdem.contact.walls import evaluate as kernels
 from pdem.contact.walls import search
-from pdem.contact.walls.arguments import FixedArguments, NearFacets, WallMotion, WallParameters
-from pdem.contact.walls.driven_loads import sums_of_driven
+from pdem.contact.walls.arguments import (
+    FixedArguments,
+    WallArguments,
+    WallMotion,
+    WallParameters,
+    WallWork,
+)
 from pdem.contact.walls.facet_lists import Carried, FacetLists, add_ended, lay_out, scatter_records
-from pdem.contact.walls.storage import ActingOnWalls, Evaluated, WallRoom, WallRows, ended_accounts
+from pdem.contact.walls.readings import WallReadings
+from pdem.contact.walls.storage import WallRoom, WallRows, ended_accounts
 from pdem.containers.records import WallRecords
 from pdem.detection import id_table
 from pdem.detection.facets import FacetSearch
@@ -34,14 +36,13 @@ if TYPE_CHECKING:
     from pdem.contact.law.contact_law import ContactLaw
     from pdem.containers.particles import Particles
     from pdem.detection.facet_tree import FacetTree
+    from pdem.foundation.kernel_calls import Call
     from pdem.motion.walls import MovingWalls
 
     Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-_COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
 
-
-class WallContacts:
+class WallContacts(WallReadings):
     """Candidate facets of the owned particles and the contacts among them.
 
     Parameters
@@ -69,6 +70,8 @@ class WallContacts:
         Whether forces have been found since the lists were made.
     ended : int
         Number of contacts that have ended in the last evaluation.
+    calls : (call, call) or None
+        By what `pdem.contact.steps` calls the kernels of search and law; None where lists are new.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class WallContacts:
         lever_arm: str = "radius", facet_tree: FacetTree | None = None,
     ) -> None:  # fmt: skip
         self.law, self.walls = law, walls
-        self._find, self._evaluate = search.search_kernel(law), kernels.wall_kernel(law)
+        self.find_kernel, self.law_kernel = search.search_kernel(law), kernels.wall_kernel(law)
         self._signed, self._shortened = method == "signed", float(lever_arm == "contact")
         self._materials = np.array(materials, np.int32)
         self._search = FacetSearch(walls.mesh, facet_tree)
@@ -87,7 +90,8 @@ class WallContacts:
         self.total, self.total_row = np.zeros((1, 6)), np.zeros(0, np.int32)
         self.measured, self.ended = False, 0
         self._fixed: FixedArguments | None = None
-        self._accounts = ended_accounts(law)
+        self.calls: tuple[Call, Call] | None = None
+        self.accounts = ended_accounts(law)
 
     def _make_room(self, rows: int) -> WallRoom:
         return WallRoom(self.law, rows, self.walls.mesh.largest_order if self._signed else 0)
@@ -117,7 +121,7 @@ class WallContacts:
         self.walls.watch(found[1])
         self._lay_out(particles.count, found, carried.owner)
         self._reserve()
-        self._fixed = None
+        self._fixed = self.calls = None
         self.total[:] = 0.0
         self._adopt(carried, ended)
         self.measured = False
@@ -207,22 +211,38 @@ class WallContacts:
         self.measured, self.ended = True, 0
         if not len(self._near):  # nor are there contacts: those have rows
             return 0
+        self.swap()
+        given = self.arguments(packed, contact)
+        rest = given.found[0], given.work, *given.record
+        self.find_kernel(given.tally, given.near, given.parameters, given.surface, *rest)
+        self.law_kernel(given.near, given.parameters, given.surface, given.motion, *rest)
+        self.ended, deep = search.seen_by_all(WallWork(*given.work).seen)
+        if self.ended and self.law.has_ledger:
+            ended.count(self.ended * len(self.accounts[0]))
+            add_ended(ended.limbs, *self.accounts, given.near, given.record[1])
+        return int(deep)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether any particle has facets near."""
+        return len(self._near) > 0
+
+    def swap(self) -> None:
+        """Let the contacts of this step be those of the step before, in whose place the next ones are going to be."""
         self._new, self._old = self._old, self._new
-        near, work = len(self._near), self._room.work(len(self._near), threads(), self.total)
-        given = tuple(WallParameters(
+
+    def arguments(self, packed: NDArray[np.float64], contact: ContactParameters) -> WallArguments:
+        """Return what kernels are given; parameters as for `evaluate`."""
+        work, fixed = self._room.work(len(self._near), threads(), self.total), self._fixed_arguments()
+        given = WallParameters(
             contact.dt, 1.0 / contact.step, contact.largest_overlap, self._shortened, len(contact.density),
             contact.table.reshape(-1), contact.powers, contact.tensors, contact.images,
-        ))  # fmt: skip
-        fixed, facets = self._fixed_arguments(), tuple(self._near_facets(packed))
-        rest = (fixed.found[self._new], tuple(work), fixed.record[self._new], fixed.record[self._old])
-        self._find(self._room.tally, facets, given, fixed.surface, *rest)
-        self._evaluate(facets, given, fixed.surface, fixed.motion, *rest)
-        self.ended, deep = search.seen_by_all(work.seen)
-        if self.ended and self.law.has_ledger:
-            ended.count(self.ended * len(self._accounts[0]))
-            old = self._old.counts, self._old.kind, self._old.history
-            add_ended(ended.limbs, *self._accounts, self._start[:near], *old)
-        return int(deep)
+        )  # fmt: skip
+        both = self._new, self._old
+        return WallArguments(
+            self._room.tally, tuple(self._near_facets(packed)), tuple(given), fixed.surface, fixed.motion, tuple(work),
+            (fixed.found[both[0]], fixed.found[both[1]]), (fixed.record[both[0]], fixed.record[both[1]]),
+        )  # fmt: skip
 
     def _fixed_arguments(self) -> FixedArguments:
         """Return what kernels take that stays the same until lists are made anew."""
@@ -234,14 +254,6 @@ class WallContacts:
                 {rows: tuple(rows.record) for rows in both},
             )  # fmt: skip
         return self._fixed
-
-    def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
-        return NearFacets(self._near, self._start, self._end, self._candidates, packed)
-
-    @property
-    def _surface(self) -> SurfaceArrays:
-        walls = self.walls
-        return SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals, self._materials)
 
     @property
     def _motion(self) -> WallMotion:
@@ -262,13 +274,6 @@ class WallContacts:
         carried = self.carry(particles)
         self.evaluate(packed, parameters._replace(dt=0.0, step=1.0, largest_overlap=np.inf), ended)
         self._adopt(carried, ended)
-
-    def _contact_rows(self) -> Rows:
-        """Return particle and row of each contact, by particle and distance."""
-        near = len(self._near)
-        counts = self._new.counts[:near]
-        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
 
     def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> WallRecords:
         """Return the contacts of the last evaluation by id (copies): of particles that leave, or all if none does."""
@@ -296,101 +301,6 @@ class WallContacts:
     def count(self) -> int:
         """Number of contacts."""
         return int(self._new.counts[: len(self._near)].sum())
-
-    def elastic_state(self) -> tuple[NDArray[np.int64], ElasticState, NDArray[np.int32]]:
-        """Return particle, what the elastic energy follows from, and material of the wall of each contact."""
-        owner, rows, material, histories = self.places()
-        return owner, elastic_state(self.law, histories[rows].T), material
-
-    def places(self) -> tuple[NDArray[Any], ...]:
-        """Return particle, row of the history, and material of the wall of each contact; and histories (a view)."""
-        owner, rows = self._contact_rows()
-        material = self._materials[self.walls.facet_wall[self._new.facet[rows]]]
-        return owner, rows + 1, material, self._new.history
-
-    def energies(self) -> NDArray[np.float64]:
-        """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""
-        histories, law = self._new.history[self._contact_rows()[1] + 1], self.law
-        return np.vstack((histories[:, law.first_energy : law.columns].T, histories[:, law.columns + 3]))
-
-    def loads(self) -> ExactSums:
-        """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
-        count = len(self.walls.motions)
-        sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
-        walls = self.walls
-        kernels.add_loads(
-            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
-            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, walls.surfaces.now, sums.limbs,
-        )  # fmt: skip
-        sums.normalise()
-        return sums
-
-    def acting(self) -> ActingOnWalls:
-        """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""
-        (owner, rows), room = self._contact_rows(), self._room
-        lifted = ((1.0 - self._shortened) * room.overlap[rows])[:, None]
-        return ActingOnWalls(
-            owner, self._new.facet[rows], room.point[rows] + lifted * room.normal[rows], room.normal[rows],
-            room.overlap[rows], room.force[rows, :3], self._new.history[rows + 1],
-        )  # fmt: skip
-
-    def rows(self, owned: int) -> NDArray[np.int64]:
-        """Return the number of candidate facets of each owned particle."""
-        rows = np.zeros(owned, np.int64)
-        rows[self._near] = np.diff(self._start[: len(self._near) + 1])
-        return rows
-
-    def loaded(self, particles: Particles, parameters: ContactParameters) -> dict[str, NDArray[Any]]:
-        """Return the contacts and their forces on the walls, particle by particle; patches by their features.
-
-        They are the columns of `pdem.contact.walls.nodal_loads.LOADED`, for the parameters of the step evaluated.
-        """
-        owner, rows = self._contact_rows()
-        room, walls = self._room, self.walls
-        point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
-        weight, match, force = room.weight[rows], room.match[rows], room.force[rows]
-        column = self.law.place("sliding")
-        slid = self._new.history[rows + 1, column] - self._old.history[match, column]
-        columns = {
-            "id": particles.column("id")[owner], "kind": self._new.kind[rows],
-            "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
-            "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
-            "force": -force[:, :3],
-            "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
-            "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
-            "surface_power": walls.surfaces.powers(walls.facet_wall[self._new.facet[rows]], (point, normal), force),
-        }  # fmt: skip
-        if not self._signed:
-            return columns
-
-        def features_of(contact: int) -> tuple[dict[str, NDArray[Any]], bool]:
-            p = int(owner[contact])
-            q = self.total_row[p] - 1
-            pair = int(particles.column("material")[p]) * len(parameters.density)
-            wall = self._materials[walls.facet_wall[columns["facet"][contact]]]
-            x, y, z = particles.column("position")[p].tolist()
-            sphere = Sphere(x, y, z, float(particles.column("radius")[p]))
-            near = self._candidates[self._start[q] : self._end[q]]
-            powers = Powers(parameters.powers, pair)
-            found = signed_features(sphere, near, walls.mesh, self._surface, powers)
-            return found, bool(parameters.powers[pair + wall] > 1.25)
-
-        return with_features(columns, normal, features_of)
-
-    def evaluated(self, packed: NDArray[np.float64], materials: int) -> Evaluated:
-        """Return the contacts of the last evaluation and those before it, as kernels take them; views."""
-        now, before, room = self._new, self._old, self._room
-        return Evaluated(
-            self._near_facets(packed), now.record, before.record, room.found(now), room.match, self.walls.facet_wall,
-            materials,
-        )  # fmt: skip
-
-    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
-        """Return what particles of this rank do to the driven walls, see `pdem.contact.walls.driven_loads`."""
-        contacts = self.evaluated(np.empty(0), len(parameters.density))
-        return sums_of_driven(
-            self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters
-        )
 
     @property
     def memory(self) -> int:

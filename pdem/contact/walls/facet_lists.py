@@ -11,7 +11,7 @@ from pdem.foundation.kernels import kernel
 from pdem.foundation.sums import add_exactly
 
 if TYPE_CHECKING:
-    from pdem.contact.walls.arguments import WallRecord
+    from pdem.contact.walls.arguments import NearFacets, WallRecord
     from pdem.containers.records import WallRecords
 
 
@@ -137,10 +137,8 @@ def add_ended(
     limbs: NDArray[np.int64],
     terms: NDArray[np.int64],
     columns: NDArray[np.int64],
-    start: NDArray[np.int64],
-    counts: NDArray[np.int32],
-    kind: NDArray[np.int8],
-    history: NDArray[np.float64],
+    near: NearFacets,
+    before: WallRecord,
 ) -> None:
     """Add the accounts [J] of contacts that nothing continues to exact sums.
 
@@ -150,15 +148,14 @@ def add_ended(
         The sums.
     terms, columns : int64 arrays
         To which of the sums which columns of a history go.
-    start, counts : arrays
-        First row of each particle near a wall, and number of its contacts.
-    kind : (rows,) array
-        Negative for contacts that go on.
-    history : (rows + 1, columns) array
-        Histories, one row on.
+    near, before : tuple
+        Plain ones of the fields of `NearFacets` and `WallRecord`: contacts before the last evaluation, which has made
+        the kinds of those that go on negative.
     """
-    for q in range(len(start)):
+    _, start, _, _, _ = near
+    kind, _, _, history, counts, width, _ = before
+    for q in range(len(near[0])):
         for row in range(start[q], start[q] + counts[q]):
             if kind[row] >= 0:
                 for account in range(len(terms)):
-                    add_exactly(limbs[terms[account]], history[row + 1, columns[account]])
+                    add_exactly(limbs[terms[account]], history[width * (row + 1) + columns[account]])

@@ -1,0 +1,78 @@
+"""The end of a step and the begin of the next for rigid clusters: sums of the contacts of members, and the motion.
+
+What is summed is used at once, while it and its cluster are in the nearest caches: forces on members are not written
+to their columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdem.contact.pairs.arguments import Candidates, Kick, Rows
+from pdem.contact.pairs.force_sums import total_force
+from pdem.containers.clusters import ShapeArrays
+from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
+from pdem.motion.cluster_blocks import ClusterArrays, Members
+from pdem.motion.integration import FINE, FixedColumns, Motion
+from pdem.motion.member_blocks import add_loads, clear_loads, put_load, row_of
+from pdem.motion.rigid_clusters import block_of, first_block, move_block, present_block
+from pdem.simd.transposition import whole_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.motion.cluster_blocks import Block
+
+
+@inlined
+def sum_contacts(
+    block: Block, clusters: ClusterArrays, members: Members, rows: Rows, candidates: Candidates,
+    forces: NDArray[np.float64], kick: Kick,
+) -> None:  # fmt: skip
+    """Write the forces and torques on clusters into their columns, as `pdem.motion.member_blocks.sum_loads` does.
+
+    Those of a member are what `pdem.contact.pairs.force_sums.sum_carried` writes.
+    """
+    clear_loads(block, clusters.work)
+    for s in range(block.members):
+        for c in range(whole_rows(block.size)):
+            force, torque = total_force(row_of(block, s, c, members), rows, candidates, forces, kick)
+            put_load(block, c, force, torque, clusters.work)
+        add_loads(block, s, clusters, members)
+
+
+@inlined_geometry
+def _advance_block(
+    block: Block, shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: NDArray[np.int32],
+    rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick,
+) -> int:  # fmt: skip
+    """Advance a block, as `advance_clusters` does; return its code."""
+    present_block(block, shapes, clusters, members)
+    sum_contacts(block, clusters, members, rows, candidates, forces, kick)
+    motion = Motion(kick.gravity, kick.free, kick.sides, kick.box)
+    fixed = FixedColumns(kick.reference, kick.skin, kick.inverse_inertia)
+    return move_block(block, 2.0 * kick.half, 2, motion, clusters, members, image, fixed)
+
+
+@uncounted_kernel
+def advance_clusters(
+    worst: NDArray[np.int64], shapes: ShapeArrays, clusters: ClusterArrays, members: Members, image: NDArray[np.int32],
+    rows: Rows, candidates: Candidates, forces: NDArray[np.float64], kick: Kick,
+) -> None:  # fmt: skip
+    """End a step and begin the next, as `pdem.motion.rigid_clusters.begin_clusters` does with two kicks.
+
+    For boxes that do not deform. Columns of forces are not written. Each worker writes the largest code of its clusters
+    and members (`pdem.motion.integration.FINE`) to `worst`.
+    """
+    workers = len(worst)
+    for worker in prange(workers):
+        code, listed = FINE, Members(*members)
+        for b in range(first_block(worker, workers, listed), first_block(worker + 1, workers, listed)):
+            found = _advance_block(
+                block_of(b, worker, listed), ShapeArrays(*shapes), ClusterArrays(*clusters), listed, image, Rows(*rows),
+                Candidates(*candidates), forces, Kick(*kick),
+            )  # fmt: skip
+            code = max(code, found)
+        worst[worker] = code

@@ -1,0 +1,57 @@
+"""What can be read of the contacts between particles after an evaluation: which touch, and their histories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.containers.records import PairRecords
+from pdem.detection.neighbours import ALL_STAY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pdem.contact.pairs.history_storage import HistoryStorage
+    from pdem.containers.particles import Particles
+
+_PIECE = 1 << 16  # contacts
+
+
+class PairReadings:
+    """The part of `pdem.contact.pairs.contacts.PairContacts` that leaves it as it is."""
+
+    lower: NDArray[np.int32]
+    higher: NDArray[np.int32]
+    storage: HistoryStorage
+    _start: NDArray[np.int64]
+
+    def records(self, particles: Particles, leaves: NDArray[np.bool_] = ALL_STAY) -> PairRecords:
+        """Return contacts of the last evaluation by the ids of their particles (copies).
+
+        Those of the owned particles that leave, or all if `leaves` is empty.
+        """
+        rows, indices, ids = self.touching, self.storage.indices, particles.column("id")
+        if len(leaves):
+            leaving = np.concatenate((leaves, np.zeros(particles.ghosts, np.bool_)))
+            some = np.flatnonzero(leaving[self.lower[rows]] | leaving[self.higher[rows]])
+            rows, indices = rows[some], indices[some]
+        return PairRecords(ids[self.lower[rows]], ids[self.higher[rows]], self.storage.at(indices))
+
+    def pieces(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Return `touching` and `histories` piece by piece: of all contacts at once they take as much memory again."""
+        known = self.storage.indices
+        for first in range(0, len(known), _PIECE):
+            indices = known[first : first + _PIECE]
+            yield self.storage.candidate[indices], self.storage.at(indices)
+
+    @property
+    def touching(self) -> NDArray[np.int32]:
+        """Candidate of each contact; a copy."""
+        return self.storage.candidate[self.storage.indices]
+
+    def rows(self, owned: int) -> NDArray[np.int64]:
+        """Return the number of candidate pairs of each owned particle."""
+        return np.diff(self._start[: owned + 1])

@@ -1,0 +1,251 @@
+"""The contacts of many steps with the same lists, in one kernel.
+
+Between two kernels that Python calls it spends about a tenth of a millisecond a step, which is more than a thousand
+contacts take: it has left the caches when it comes back. As long as lists stay the same, all arguments stay the same as
+well, and nothing but the particles has to be looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pdem.contact.pairs.arguments import Contacts
+from pdem.contact.pairs.runs import add_ended, divide_runs, has_reserve, outcome_of
+from pdem.contact.walls.arguments import WallArguments, WallWork
+from pdem.contact.walls.facet_lists import add_ended as add_ended_at_walls
+from pdem.contact.walls.search import seen_by_all
+from pdem.foundation.kernel_calls import ask_python, call_kernel, processor_clock
+from pdem.foundation.kernels import inlined, uncounted_serial_kernel
+from pdem.motion.integration import FINE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pdem.foundation.kernel_calls import Call
+
+OUTCOME = 7
+TAKEN, UNFINISHED, CODE, DEEP_WALL, DEEP_PAIR, SWAPS, ENDED = range(OUTCOME)
+"""What `take_steps` says of its steps:
+
+=========================  ========================================================================================
+`TAKEN`                    number of steps that are done
+`UNFINISHED`               `EARLY` or `LATE` if workers had no room for all contacts of the step after these, else 0
+`CODE`                     largest code of particles that were advanced last, see `pdem.motion.integration.FINE`
+`DEEP_WALL`, `DEEP_PAIR`   1 + a particle or candidate whose overlap is beyond the limit, or 0
+`SWAPS`                    how often contacts with walls have been found, those before becoming the last ones
+`ENDED`                    contacts with walls that have ended in the last step
+=========================  ========================================================================================
+"""
+
+EARLY, LATE = 1, 2
+"""Contacts among owned particles, and those with ghosts."""
+
+TIMES = 4
+WALLS, PAIRS, SUM, COUNTED = range(TIMES)
+"""Ticks of the processor's clock that walls, pairs, and sums of forces have taken; numbers added to the ledger."""
+
+
+class Between(NamedTuple):
+    """What Python does besides, by addresses of `pdem.foundation.kernel_calls.PythonCall`; 0 for nothing.
+
+    Attributes
+    ----------
+    begin : int
+        At the begin of a step; unless it returns 0 no step is taken.
+    walls : int
+        After the contacts with walls, before any particle has moved on.
+    ghosts : int
+        After the contacts among owned particles; then ghosts are where they are now.
+    """
+
+    begin: int
+    walls: int
+    ghosts: int
+
+
+class WallCalls(NamedTuple):
+    """Contacts with walls.
+
+    Attributes
+    ----------
+    acts : bool
+        Whether there are any facets near particles.
+    find, evaluate : calls
+        Of kernels of `pdem.contact.walls`, by `pdem.foundation.kernel_calls.call_of`.
+    given : tuple
+        Fields of `WallArguments`.
+    keeps_account : bool
+        Whether the energies of contacts that end are added up.
+    terms, columns : int64 arrays
+        To which sums which columns of a history go then.
+    """
+
+    acts: bool
+    find: Call
+    evaluate: Call
+    given: tuple[Any, ...]
+    keeps_account: bool
+    terms: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+
+class PairCalls(NamedTuple):
+    """Contacts between particles, and the sums of all forces.
+
+    Attributes
+    ----------
+    evaluate, sum_forces : calls
+        Of kernels of `pdem.contact.pairs`, by `pdem.foundation.kernel_calls.call_of`.
+    evaluated, summed : tuple
+        Arguments of these; runs are written.
+    late : tuple
+        The schedule of contacts with ghosts.
+    inner, chunks : int
+        Chunks of candidates among owned particles, and all.
+    reserve : int
+        Indices that a worker has to have in reserve before a step.
+    needs_forces : bool
+        Whether force indices are needed in reserve as well.
+    terms : int64 array
+        To which sums the accounts of contacts go that have ended.
+    """
+
+    evaluate: Call
+    sum_forces: Call
+    evaluated: tuple[Any, ...]
+    summed: tuple[Any, ...]
+    late: tuple[Any, ...]
+    inner: int
+    chunks: int
+    reserve: int
+    needs_forces: bool
+    terms: NDArray[np.int64]
+
+
+@inlined
+def find_and_evaluate(
+    walls: WallCalls, found: tuple[Any, ...], now: tuple[Any, ...], before: tuple[Any, ...],
+    limbs: NDArray[np.int64],
+) -> tuple[int, int, int]:  # fmt: skip
+    """Find the contacts with walls, evaluate their law, and add up the energies of those that have ended.
+
+    Returns how many these are, what `DEEP_WALL` says, and how many numbers were added.
+    """
+    tally, near, parameters, surface, motion, work, _, _ = walls.given
+    call_kernel(walls.find, (tally, near, parameters, surface, found, work, now, before))
+    call_kernel(walls.evaluate, (near, parameters, surface, motion, found, work, now, before))
+    ended, deep = seen_by_all(WallWork(*work).seen)
+    if ended == 0 or not walls.keeps_account:
+        return ended, deep, 0
+    add_ended_at_walls(limbs, walls.terms, walls.columns, near, before)
+    return ended, deep, ended * len(walls.terms)
+
+
+@inlined
+def evaluate_walls(
+    walls: WallCalls, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> None:
+    """Find the contacts with walls and their forces."""
+    if not walls.acts:
+        return
+    given = WallArguments(*walls.given)
+    begin, (first, second), record = processor_clock(), given.found, given.record
+    if outcome[SWAPS] % 2 == 0:
+        ended, deep, counted = find_and_evaluate(walls, first, record[0], record[1], limbs)
+    else:
+        ended, deep, counted = find_and_evaluate(walls, second, record[1], record[0], limbs)
+    outcome[ENDED], outcome[DEEP_WALL] = ended, max(outcome[DEEP_WALL], deep)
+    outcome[SWAPS] += 1
+    times[COUNTED] += counted
+    times[WALLS] += processor_clock() - begin
+
+
+@inlined
+def evaluate_pairs(
+    pairs: PairCalls, late: bool, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> bool:  # fmt: skip
+    """Find contacts between particles and their forces; return whether there was room for all."""
+    begin = processor_clock()
+    runs, candidates, chunks, contacts, rows, early, parameters, kick, particles, work = pairs.evaluated
+    divide_runs(runs, pairs.inner if late else 0, pairs.chunks if late else pairs.inner)
+    schedule = pairs.late if late else early
+    call_kernel(
+        pairs.evaluate,
+        (runs, candidates, chunks, contacts, rows, schedule, parameters, kick, particles, work),
+    )
+    done, any_ended, deep, code = outcome_of(runs)
+    if any_ended:
+        times[COUNTED] += add_ended(limbs, pairs.terms, Contacts(*contacts).ended, runs)
+    outcome[DEEP_PAIR], outcome[CODE] = max(outcome[DEEP_PAIR], deep), max(outcome[CODE], code)
+    times[PAIRS] += processor_clock() - begin
+    return done
+
+
+@inlined
+def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+    """Sum the forces on the particles whose contacts were not complete before, and let these act."""
+    begin, (worst, remaining) = processor_clock(), (pairs.summed[0], pairs.summed[1])
+    if len(remaining) > 0:
+        call_kernel(pairs.sum_forces, pairs.summed)
+        for worker in range(len(worst)):
+            outcome[CODE] = max(outcome[CODE], worst[worker])
+    times[SUM] += processor_clock() - begin
+
+
+@inlined
+def take_step(
+    pairs: PairCalls, ghosts: int, limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64]
+) -> int:  # fmt: skip
+    """Evaluate the contacts between particles, and let all forces act; return 0, or as `UNFINISHED`."""
+    outcome[CODE] = FINE
+    if not evaluate_pairs(pairs, False, limbs, outcome, times):
+        return EARLY
+    if ghosts != 0:
+        ask_python(ghosts)
+    if pairs.chunks > pairs.inner and not evaluate_pairs(pairs, True, limbs, outcome, times):
+        return LATE
+    sum_remaining(pairs, outcome, times)
+    return 0
+
+
+@uncounted_serial_kernel
+def take_steps(
+    most: int, between: tuple[int, int, int], walls: tuple[Any, ...] | None, pairs: tuple[Any, ...],
+    limbs: NDArray[np.int64], outcome: NDArray[np.int64], times: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Evaluate the contacts of steps, each of which also begins the next one, as long as lists stay the same.
+
+    Parameters
+    ----------
+    most : int
+        Number of steps.
+    between : tuple
+        Fields of `Between`. If nothing is done at the begin of steps, they end with the first whose particles or
+        contacts say that somebody has to look at them.
+    walls, pairs : tuple
+        Fields of `WallCalls`, or None without walls, and of `PairCalls`; the next step has begun.
+    limbs : (sums, LIMBS) array
+        Exact sums of the energies of contacts that have ended.
+    outcome : (OUTCOME,) int64 array
+        Written, see `OUTCOME`; zeros.
+    times : (TIMES,) int64 array
+        Added to, see `TIMES`.
+    """
+    (begin, seen, ghosts), of_pairs = between, PairCalls(*pairs)
+    while outcome[TAKEN] < most and has_reserve(
+        of_pairs.evaluated[0], of_pairs.reserve, of_pairs.needs_forces
+    ):
+        if begin != 0 and ask_python(begin) != 0:
+            break
+        if walls is not None:
+            evaluate_walls(WallCalls(*walls), limbs, outcome, times)
+            if seen != 0:
+                ask_python(seen)
+        outcome[UNFINISHED] = take_step(of_pairs, ghosts, limbs, outcome, times)
+        if outcome[UNFINISHED] != 0:
+            break
+        outcome[TAKEN] += 1
+        told = outcome[CODE] != FINE or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+        if begin == 0 and told:
+            break

@@ -1,0 +1,158 @@
+"""What can be read of the contacts with walls after an evaluation: places, forces, energies, loads on the walls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pdem.contact.geometry.signed_features import signed_features, with_features
+from pdem.contact.geometry.signed_patches import Powers
+from pdem.contact.geometry.surface_arrays import Sphere, SurfaceArrays
+from pdem.contact.law.elastic import ElasticState, elastic_state
+from pdem.contact.walls import evaluate as kernels
+from pdem.contact.walls.arguments import NearFacets
+from pdem.contact.walls.driven_loads import sums_of_driven
+from pdem.contact.walls.storage import ActingOnWalls, Evaluated
+from pdem.foundation.sums import ExactSums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pdem.contact.law.contact_law import ContactLaw
+    from pdem.contact.law.pair_table import ContactParameters
+    from pdem.contact.walls.storage import WallRoom, WallRows
+    from pdem.containers.particles import Particles
+    from pdem.motion.walls import MovingWalls
+
+    Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+_COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz", "power")
+
+
+class WallReadings:
+    """The part of `pdem.contact.walls.contacts.WallContacts` that leaves it as it is."""
+
+    law: ContactLaw
+    walls: MovingWalls
+    total_row: NDArray[np.int32]
+    _signed: bool
+    _shortened: float
+    _materials: NDArray[np.int32]
+    _near: NDArray[np.int32]
+    _start: NDArray[np.int64]
+    _end: NDArray[np.int64]
+    _candidates: NDArray[np.int64]
+    _new: WallRows
+    _old: WallRows
+    _room: WallRoom
+
+    def _near_facets(self, packed: NDArray[np.float64]) -> NearFacets:
+        return NearFacets(self._near, self._start, self._end, self._candidates, packed)
+
+    @property
+    def _surface(self) -> SurfaceArrays:
+        walls = self.walls
+        return SurfaceArrays.of(walls.mesh, walls.vertices, walls.normals, self._materials)
+
+    def _contact_rows(self) -> Rows:
+        """Return particle and row of each contact, by particle and distance."""
+        near = len(self._near)
+        counts = self._new.counts[:near]
+        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.repeat(self._near.astype(np.int64), counts), np.repeat(self._start[:near], counts) + inside
+
+    def elastic_state(self) -> tuple[NDArray[np.int64], ElasticState, NDArray[np.int32]]:
+        """Return particle, what the elastic energy follows from, and material of the wall of each contact."""
+        owner, rows, material, histories = self.places()
+        return owner, elastic_state(self.law, histories[rows].T), material
+
+    def places(self) -> tuple[NDArray[Any], ...]:
+        """Return particle, row of the history, and material of the wall of each contact; and histories (a view)."""
+        owner, rows = self._contact_rows()
+        material = self._materials[self.walls.facet_wall[self._new.facet[rows]]]
+        return owner, rows + 1, material, self._new.history
+
+    def energies(self) -> NDArray[np.float64]:
+        """Return the accounts of all contacts and the work of the walls, (accounts + 1, n) [J]."""
+        histories, law = self._new.history[self._contact_rows()[1] + 1], self.law
+        return np.vstack((histories[:, law.first_energy : law.columns].T, histories[:, law.columns + 3]))
+
+    def loads(self) -> ExactSums:
+        """Return force, torque and power of the particles on every wall as exact sums ``wall.component``."""
+        count = len(self.walls.motions)
+        sums = ExactSums([f"{wall}.{name}" for wall in range(count) for name in _COMPONENTS])
+        walls = self.walls
+        kernels.add_loads(
+            self._near_facets(np.empty(0)), self._new.counts, self._room.found(self._new), walls.facet_wall,
+            self._room.force, walls.centre, walls.angular_velocity, walls.velocity, walls.surfaces.now, sums.limbs,
+        )  # fmt: skip
+        sums.normalise()
+        return sums
+
+    def acting(self) -> ActingOnWalls:
+        """Return the contacts of the last evaluation with what acts in them, particle by particle (copies)."""
+        (owner, rows), room = self._contact_rows(), self._room
+        lifted = ((1.0 - self._shortened) * room.overlap[rows])[:, None]
+        return ActingOnWalls(
+            owner, self._new.facet[rows], room.point[rows] + lifted * room.normal[rows], room.normal[rows],
+            room.overlap[rows], room.force[rows, :3], self._new.history[rows + 1],
+        )  # fmt: skip
+
+    def rows(self, owned: int) -> NDArray[np.int64]:
+        """Return the number of candidate facets of each owned particle."""
+        rows = np.zeros(owned, np.int64)
+        rows[self._near] = np.diff(self._start[: len(self._near) + 1])
+        return rows
+
+    def loaded(self, particles: Particles, parameters: ContactParameters) -> dict[str, NDArray[Any]]:
+        """Return the contacts and their forces on the walls, particle by particle; patches by their features.
+
+        They are the columns of `pdem.contact.walls.nodal_loads.LOADED`, for the parameters of the step evaluated.
+        """
+        owner, rows = self._contact_rows()
+        room, walls = self._room, self.walls
+        point, normal, overlap = room.point[rows], room.normal[rows], room.overlap[rows]
+        weight, match, force = room.weight[rows], room.match[rows], room.force[rows]
+        column = self.law.place("sliding")
+        slid = self._new.history[rows + 1, column] - self._old.history[match, column]
+        columns = {
+            "id": particles.column("id")[owner], "kind": self._new.kind[rows],
+            "feature": self._new.feature[rows], "facet": self._new.facet[rows], "features": weight,
+            "nearest": point + (1.0 - self._shortened) * overlap[:, None] * normal, "point": point,
+            "force": -force[:, :3],
+            "moment": -force[:, 3:], "push": np.einsum("ij,ij->i", force[:, :3], normal),
+            "sliding": slid / parameters.step if self.law.has("sliding") else np.zeros(len(rows)),
+            "surface_power": walls.surfaces.powers(walls.facet_wall[self._new.facet[rows]], (point, normal), force),
+        }  # fmt: skip
+        if not self._signed:
+            return columns
+
+        def features_of(contact: int) -> tuple[dict[str, NDArray[Any]], bool]:
+            p = int(owner[contact])
+            q = self.total_row[p] - 1
+            pair = int(particles.column("material")[p]) * len(parameters.density)
+            wall = self._materials[walls.facet_wall[columns["facet"][contact]]]
+            x, y, z = particles.column("position")[p].tolist()
+            sphere = Sphere(x, y, z, float(particles.column("radius")[p]))
+            near = self._candidates[self._start[q] : self._end[q]]
+            powers = Powers(parameters.powers, pair)
+            found = signed_features(sphere, near, walls.mesh, self._surface, powers)
+            return found, bool(parameters.powers[pair + wall] > 1.25)
+
+        return with_features(columns, normal, features_of)
+
+    def evaluated(self, packed: NDArray[np.float64], materials: int) -> Evaluated:
+        """Return the contacts of the last evaluation and those before it, as kernels take them; views."""
+        now, before, room = self._new, self._old, self._room
+        return Evaluated(
+            self._near_facets(packed), now.record, before.record, room.found(now), room.match, self.walls.facet_wall,
+            materials,
+        )  # fmt: skip
+
+    def driven_loads(self, particles: Particles, parameters: ContactParameters) -> NDArray[np.int64]:
+        """Return what particles of this rank do to the driven walls, see `pdem.contact.walls.driven_loads`."""
+        contacts = self.evaluated(np.empty(0), len(parameters.density))
+        return sums_of_driven(
+            self.law, self.walls, self._materials, contacts, self._room.force, particles, parameters
+        )

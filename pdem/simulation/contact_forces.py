@@ -1,0 +1,263 @@
+"""The contacts of a rank in a step, or in several with the same lists: what kernels are given, and what they find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pdem.contact.pairs import runs as runs_of_pairs
+from pdem.contact.pairs.arguments import NO_WALLS, kick_of, parameters_of
+from pdem.contact.pairs.force_sums import sum_forces
+from pdem.contact.pairs.kept_forces import keep_forces
+from pdem.contact.steps import (
+    CODE,
+    COUNTED,
+    DEEP_PAIR,
+    DEEP_WALL,
+    EARLY,
+    ENDED,
+    LATE,
+    OUTCOME,
+    PAIRS,
+    SUM,
+    SWAPS,
+    TAKEN,
+    TIMES,
+    UNFINISHED,
+    WALLS,
+    Between,
+    PairCalls,
+    WallCalls,
+    take_steps,
+)
+from pdem.foundation.kernel_calls import PythonCall, call_of
+from pdem.simulation.blow_up import PAIR_OVERLAP, WALL_OVERLAP
+from pdem.simulation.box_stress import begin_box_sums
+from pdem.simulation.carried_particles import finish_carried
+from pdem.simulation.cluster_steps import contact_parameters, place_ghost_members
+from pdem.simulation.driven_walls import finish_driven
+from pdem.simulation.own_force_kicks import kick_own
+from pdem.simulation.wall_wear import note_wall_contacts
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pdem.contact.pairs.arguments import Kick
+    from pdem.simulation.phases import Phases
+    from pdem.simulation.system import System
+
+
+def compute_contact_forces(
+    system: System,
+    dt: float,
+    phases: Phases,
+    *,
+    same_lists: bool = False,
+    ahead: bool = False,
+    keep: bool = False,
+) -> None:
+    """Compute the contact forces on owned particles and kick these by the second half of the step.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    dt : float
+        Time step [s]; 0 to compute forces only, without a kick.
+    phases : Phases
+        The stopwatch.
+    same_lists : bool
+        Lists are those of the last step: positions of ghosts are on their way, and contacts between owned particles
+        are computed before they are waited for.
+    ahead : bool
+        Also begin the next step.
+    keep : bool
+        Leave the forces of all contacts, see `pdem.contact.pairs.kept_forces`.
+    """
+    particles, pairs = system.particles, system.pair_contacts
+    pairs.begin(particles, system.constants.density, packed=same_lists)
+    keep_forces(pairs, particles, keep)
+    begin_box_sums(system)
+    system.columns_are_current = not ahead
+    contacts = ContactSteps(system, dt, phases, ahead=ahead)
+    contacts.take(1, updates=same_lists and system.exchange.size > 1)
+    code = max(contacts.code, finish_carried(system, contacts.kick))
+    system.pending_drift = code if ahead else None
+    phases.lap("sum")
+    if system.moving_walls is not None and system.moving_walls.driven:
+        finish_driven(system, 0.5 * dt)
+        phases.lap("walls move")
+    if dt > 0.0 and system.own_forces.all is not None:
+        kick_own(system, system.time, 0.5 * dt)
+        phases.lap("own forces")
+
+
+class ContactSteps:
+    """The contacts of a step, or of several with the same lists: what kernels are given, and what they find.
+
+    Parameters
+    ----------
+    system : System
+        State of this rank.
+    dt : float
+        Time step [s]; 0 to compute forces only.
+    phases : Phases
+        The stopwatch.
+    ahead : bool
+        Whether each step also begins the next one.
+
+    Attributes
+    ----------
+    kick : Kick
+        How forces act.
+    """
+
+    def __init__(self, system: System, dt: float, phases: Phases, *, ahead: bool) -> None:
+        self._system, self._phases = system, phases
+        self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
+        self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
+        self._swaps = 0
+        self._walls, self._pairs = self._wall_calls(), self._pair_calls()
+
+    @property
+    def code(self) -> int:
+        """Largest code of particles that were advanced in the last step, see `pdem.motion.integration.FINE`."""
+        return int(self._outcome[CODE])
+
+    @property
+    def taken(self) -> int:
+        """How many steps are done."""
+        return int(self._outcome[TAKEN])
+
+    def take(self, most: int, *, updates: bool = False, begin: PythonCall | None = None) -> int:
+        """Take steps; return how many, fewer than `most` if somebody has to look at something before the next one.
+
+        Parameters
+        ----------
+        most : int
+            At most so many.
+        updates : bool
+            Whether ghosts are on their way in every step, and are waited for.
+        begin : PythonCall, optional
+            Called at the begin of each step, which is not taken unless it returns 0.
+        """
+        system = self._system
+        counts = system.wear is not None or system.collisions is not None
+        walls = PythonCall(self._note_walls) if counts else None
+        ghosts = PythonCall(lambda: self._wait_for_ghosts(updates=updates)) if updates or counts else None
+        between = Between(*(0 if call is None else call.address for call in (begin, walls, ghosts)))
+        limbs = system.ended_energies.limbs
+        take_steps(most, tuple(between), self._walls, tuple(self._pairs), limbs, self._outcome, self._times)
+        for call in (begin, walls, ghosts):
+            if call is not None:
+                call.reraise()
+        stage = int(self._outcome[UNFINISHED])
+        self.note()
+        if stage:
+            self._finish(stage, updates=updates)
+        return self.taken + (stage > 0)
+
+    def note(self) -> None:
+        """Have known what kernels have found so far."""
+        system, outcome, times = self._system, self._outcome, self._times
+        shares = {"pairs": int(times[PAIRS]), "sum": int(times[SUM])}
+        self._phases.divide(shares if self._walls is None else {**shares, "walls": int(times[WALLS])})
+        system.ended_energies.count(int(times[COUNTED]))
+        times[:] = 0
+        record_overlap_error(system, int(outcome[DEEP_PAIR]))
+        self._note_walls()
+        if system.collisions is not None:
+            pairs = system.pair_contacts
+            candidates, packed = (pairs.lower, pairs.higher), pairs.packed(system.particles.count)
+            runs = self._pairs.evaluated[0]
+            system.collisions.count_pairs(runs, pairs.storage.ended, candidates, packed)
+            runs[:, runs_of_pairs.ENDED] = 0
+        outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
+
+    def _note_walls(self) -> int:
+        system, contacts, outcome = self._system, self._system.wall_contacts, self._outcome
+        if contacts is None or outcome[SWAPS] == self._swaps:
+            return 0
+        if (outcome[SWAPS] - self._swaps) % 2:
+            contacts.swap()
+        self._swaps = int(outcome[SWAPS])
+        contacts.ended = int(outcome[ENDED])
+        if outcome[DEEP_WALL]:
+            system.errors.append((WALL_OVERLAP, int(system.particles.id[outcome[DEEP_WALL] - 1]), 0))
+        packed = system.pair_contacts.packed(system.particles.count)
+        note_wall_contacts(system, packed, self._parameters)
+        return 0
+
+    def _wait_for_ghosts(self, *, updates: bool) -> int:
+        """Let the ghosts be where they are now."""
+        self.note()
+        if updates:
+            self._system.exchange.finish_update()
+            place_ghost_members(self._system)
+            self._phases.lap("exchange")
+        return 0
+
+    def _finish(self, stage: int, *, updates: bool) -> None:
+        """Finish the step that workers have left for want of room for contacts."""
+        system, pairs = self._system, self._system.pair_contacts
+        numbers = parameters_of(self._parameters, system.box)
+        rest = system.particles, numbers, system.ended_energies, self.kick
+        pairs.storage.resume()
+        found = [pairs.evaluate_runs(self._pairs.evaluated[0], stage == LATE, *rest)]
+        if stage == EARLY:
+            self._wait_for_ghosts(updates=updates)
+            found.append(pairs.evaluate_runs(pairs.storage.plan(True, pairs.workers), True, *rest))
+        for deep, _ in found:
+            record_overlap_error(system, deep)
+        last = pairs.finish(system.particles, self.kick)
+        self._outcome[CODE] = max(self.code, last, *(code for _, code in found))
+
+    def _wall_calls(self) -> tuple[Any, ...] | None:
+        """Return what `take_steps` is given of contacts with walls, None without walls."""
+        contacts = self._system.wall_contacts
+        if contacts is None:
+            return None
+        contacts.measured, contacts.ended = True, 0
+        packed = self._system.pair_contacts.packed(self._system.particles.count)
+        contacts.swap()  # the next ones are written in place of those before the last
+        given = contacts.arguments(packed, self._parameters)
+        contacts.swap()
+        if contacts.calls is None:
+            tally, near, parameters, surface, motion, work, found, record = given
+            both = found[0], work, *record
+            contacts.calls = (
+                call_of(contacts.find_kernel, (tally, near, parameters, surface, *both)),
+                call_of(contacts.law_kernel, (near, parameters, surface, motion, *both)),
+            )
+        keeps = contacts.law.has_ledger
+        return tuple(WallCalls(contacts.is_near, *contacts.calls, tuple(given), keeps, *contacts.accounts))
+
+    def _pair_calls(self) -> PairCalls:
+        """Return what `take_steps` is given of contacts between particles."""
+        system, pairs = self._system, self._system.pair_contacts
+        storage, numbers = pairs.storage, parameters_of(self._parameters, system.box)
+        runs = storage.plan(False, pairs.workers)
+        evaluated = pairs.arguments(runs, False, system.particles, numbers, self.kick)
+        summed = pairs.remaining(system.particles, self.kick)
+        if pairs.calls is None:
+            pairs.calls = call_of(pairs.kernel, evaluated), call_of(sum_forces, summed)
+        return PairCalls(
+            *pairs.calls, evaluated, summed, pairs.late_schedule, storage.inner_number, storage.number,
+            storage.reserve, storage.forces.any_persistent, pairs.terms,
+        )  # fmt: skip
+
+
+def _kick(system: System, dt: float, *, ahead: bool) -> Kick:
+    contacts = system.wall_contacts
+    walls = NO_WALLS if contacts is None else (contacts.total, contacts.total_row)
+    motion = system.motion_at(system.step + ahead)
+    return kick_of(walls, 0.5 * dt, motion, system.fixed_columns, ahead=ahead)
+
+
+def record_overlap_error(system: System, deep: int) -> None:
+    """Record an error if `deep` > 0: candidate `deep` - 1 overlaps more than the limit."""
+    if deep:
+        ids = system.particles.column("id")
+        a, b = system.pair_contacts.lower[deep - 1], system.pair_contacts.higher[deep - 1]
+        system.errors.append((PAIR_OVERLAP, int(ids[a]), int(ids[b])))

@@ -1,0 +1,113 @@
+"""Steps in which lists stay the same and nothing but contacts acts: many of them in one kernel.
+
+`pdem.simulation.step.advance` does the same for all cases, a step at a time, and does so whenever anything else is due:
+new lists, more room for contacts, outputs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pdem.foundation.kernel_calls import PythonCall
+from pdem.motion.integration import FINE
+from pdem.simulation.carried_liquid import carries_liquid
+from pdem.simulation.carried_particles import finish_carried
+from pdem.simulation.contact_forces import ContactSteps
+from pdem.simulation.step import begin_step, facets_are_stale, tune_threads, update_ghosts
+
+if TYPE_CHECKING:
+    from pdem.simulation.phases import Phases
+    from pdem.simulation.step import Begun
+    from pdem.simulation.system import System
+
+LONGEST = 0.05
+"""Time of steps after which signals are looked at [s]."""
+
+FIRST = 16
+"""Steps that are taken at a time before it is known how long they take."""
+
+
+def advance_with_same_lists(system: System, phases: Phases, last: int) -> Begun | None:
+    """Take steps up to the step `last` at most, all of them with the next one begun at once.
+
+    Results are those of `pdem.simulation.step.advance`, to the bit. Ends, perhaps before its first step, where that has
+    to look at something. Returns the next step, if it has begun. Collective.
+    """
+    if system.pending_drift is None or phases.records_steps or not acts_alone(system):
+        return None
+    if needs_python(system):
+        return _StepsWithPython(system, phases).take(last)
+    most = FIRST
+    while system.pending_drift == FINE and not system.errors and not system.stop_requested():
+        most = min(most, _last_undisturbed(system, last) - system.step)
+        if most < 1:
+            break
+        begin, contacts = time.perf_counter(), ContactSteps(system, system.constants.step, phases, ahead=True)
+        taken = contacts.take(most)
+        system.step += taken
+        if taken == 0:
+            break
+        system.pending_drift = contacts.code
+        tune_threads(system, phases)
+        most = max(1, int(LONGEST * taken / (time.perf_counter() - begin)))
+    return None
+
+
+class _StepsWithPython:
+    """Steps between which ranks agree, walls and clusters move, and contacts are looked at; ghosts travel in them."""
+
+    def __init__(self, system: System, phases: Phases) -> None:
+        self._system, self._phases = system, phases
+        self._contacts: ContactSteps | None = None
+        self._begun: Begun | None = None
+
+    def take(self, last: int) -> Begun | None:
+        """Do as `advance_with_same_lists`."""
+        system, begin = self._system, PythonCall(self._begin)
+        while self._begun is None and system.step < last:
+            self._contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True)
+            taken = self._contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
+            if self._begun is None and taken:
+                self._note_step(self._contacts)
+            if not taken:
+                break
+        return self._begun
+
+    def _note_step(self, contacts: ContactSteps) -> None:
+        self._system.pending_drift = max(contacts.code, finish_carried(self._system, contacts.kick))
+        tune_threads(self._system, self._phases)
+
+    def _begin(self) -> int:
+        """Begin a step; return 0 if lists stay the same, and nobody asks for anything."""
+        system, contacts = self._system, self._contacts
+        assert contacts is not None
+        contacts.note()
+        if contacts.taken:
+            self._note_step(contacts)
+        begun = begin_step(system, self._phases)
+        if any(begun) or facets_are_stale(system):
+            self._begun = begun
+            return 1
+        update_ghosts(system, self._phases)
+        return 0
+
+
+def acts_alone(system: System) -> bool:
+    """Tell whether nothing acts on particles and walls but contacts, and walls that move as given."""
+    walls = system.moving_walls
+    forced = system.own_forces.all is not None or (walls is not None and walls.driven)
+    return not (forced or system.moving_box is not None or carries_liquid(system.constants))
+
+
+def needs_python(system: System) -> bool:
+    """Tell whether Python has something to do in every step: other ranks, moving walls, clusters, wear, collisions."""
+    walls, others = system.moving_walls, (system.carriers, system.wear, system.collisions)
+    move = walls is not None and (walls.moves or walls.surfaces.vary)
+    return system.exchange.size > 1 or move or any(one is not None for one in others)
+
+
+def _last_undisturbed(system: System, last: int) -> int:
+    """Return the step before the next one at which the tuners ask for something, at most `last`."""
+    wanted = last if system.skin_tuner is None else min(last, system.skin_tuner.next_detection - 1)
+    return min(wanted, max(system.thread_tuner.next_look, system.step + 1))

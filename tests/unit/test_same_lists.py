@@ -1,0 +1,156 @@
+"""Many steps in one kernel: the same bits as step by step, whatever ends them; what is called between steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cases import GRAIN, RIGID, USUAL, Grains, quad, simulate, state_of
+from pdem.contact.pairs import history_storage
+from pdem.foundation.errors import BlowUpError
+from pdem.foundation.kernel_calls import PythonCall, ask_python, call_kernel, call_of
+from pdem.foundation.kernels import kernel, prange, uncounted_kernel
+from pdem.simulation import contact_forces, same_lists
+
+FLOOR = {"mesh": quad(0.5), "material": "steel"}
+TURNING = {**FLOOR, "rotation": {"rate": 20.0, "axis": [0.0, 0.0, 1.0], "centre": [0.0, 0.0, 0.0]}}
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """Steps that were taken by each kernel."""
+    taken = []
+    take = contact_forces.ContactSteps.take
+
+    def counted(self, most, **options):
+        taken.append(take(self, most, **options))
+        return taken[-1]
+
+    monkeypatch.setattr(contact_forces.ContactSteps, "take", counted)
+    return taken
+
+
+def heap(count=60, seed=0, speed=1.0):
+    """Particles that fall onto each other and the floor, and roll."""
+    draw = np.random.default_rng(seed)
+    places = np.stack(np.meshgrid(*3 * [np.arange(4)], indexing="ij"), -1).reshape(-1, 3)[:count]
+    position = 0.021 * places + [-0.03, -0.03, 0.011] + draw.uniform(-5e-4, 5e-4, (count, 3))
+    velocity = draw.uniform(-speed, speed, (count, 3)) - [0.0, 0.0, speed]
+    return Grains(position, draw.uniform(0.008, 0.01, count), velocity, draw.uniform(-50.0, 50.0, (count, 3)))
+
+
+def falling(folder, wall=None, threads=1, grains=None, **options):
+    materials = {"grain": GRAIN, "steel": RIGID}
+    return simulate(
+        folder, heap() if grains is None else grains, law=USUAL, materials=materials, gravity=(0.0, 0.0, -9.81),
+        walls=() if wall is None else (wall,), threads=threads, lower=(-0.5, -0.5, -0.5), upper=(0.5, 0.5, 0.5),
+        periodic=(True, True, False), **options,
+    )  # fmt: skip
+
+
+def by_single_steps(simulation, steps):
+    for _ in range(steps):
+        simulation.advance(1)
+    return simulation
+
+
+def require_same(one, other):
+    expected, found = state_of(one), state_of(other)
+    assert one.step == other.step
+    assert expected.keys() == found.keys()
+    for group, columns in expected.items():
+        for name, values in columns.items():
+            if (group, name) != ("counters", "detections"):  # a single step does not begin the next one
+                np.testing.assert_array_equal(found[group][name], values, err_msg=f"{group}.{name}")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("wall", [None, FLOOR, TURNING], ids=["open", "floor", "turning"])
+def test_steps_in_one_kernel_are_those_of_single_steps(tmp_path, kernels, wall, threads):
+    many = falling(tmp_path, wall, threads)
+    kernels.clear()
+    many.advance(400)
+    assert max(kernels) > 4
+    assert sum(kernels) == 400
+    require_same(by_single_steps(falling(tmp_path, wall), 400), many)
+
+
+def test_workers_without_room_for_their_contacts_finish_the_step(tmp_path, kernels, monkeypatch):
+    # all pairs begin to touch in one step, and no chunk has room for so many contacts
+    monkeypatch.setattr(history_storage, "_MOVES", 2)
+    places = np.stack(np.meshgrid(np.arange(80), np.arange(80), indexing="ij"), -1).reshape(-1, 2) * 0.01
+    first = np.column_stack((places - 0.4, np.zeros(len(places))))
+    grains = Grains(
+        np.concatenate((first, first + np.array([0.0, 0.0, 0.00201]))), 0.001,
+        np.concatenate((np.full((6400, 3), [0.0, 0.0, 0.1]), np.zeros((6400, 3)))),
+    )  # fmt: skip
+    finished = []
+    finish = contact_forces.ContactSteps._finish
+    monkeypatch.setattr(
+        contact_forces.ContactSteps, "_finish",
+        lambda self, stage, **options: finished.append(stage) or finish(self, stage, **options),
+    )  # fmt: skip
+    many = falling(tmp_path, grains=grains, detection={"skin": 0.1}, step=1e-5)
+    many.advance(20)
+    assert finished
+    assert max(kernels) > 4
+    assert many.measures().contacts_per_particle > 0.0
+    monkeypatch.undo()
+    single = falling(tmp_path, grains=grains, detection={"skin": 0.1}, step=1e-5)
+    require_same(by_single_steps(single, 20), many)
+
+
+def test_a_blow_up_ends_the_kernel(tmp_path, kernels):
+    grains = Grains([[0.0, 0.0, 0.1], [0.0, 0.0, 0.1201]], 0.01, [[0.0, 0.0, 0.0], [0.0, 0.0, -60.0]])
+    simulation = falling(tmp_path, FLOOR, grains=grains, largest_overlap=0.05, step=1e-6)
+    with pytest.raises(BlowUpError, match="overlap"):
+        simulation.advance(10000)
+    steps = simulation.step
+    assert max(kernels) > 4
+    other = falling(tmp_path, FLOOR, grains=grains, largest_overlap=0.05, step=1e-6)
+    with pytest.raises(BlowUpError, match="overlap"):
+        by_single_steps(other, 10000)
+    assert steps - 1 <= other.step <= steps  # single steps look at once, others when the next one begins
+
+
+def test_a_stop_signal_is_seen_between_kernels(tmp_path, monkeypatch):
+    simulation = falling(tmp_path, FLOOR)
+    monkeypatch.setattr(same_lists, "LONGEST", 0.0)
+    simulation.system.stop_requested = lambda: 15 if simulation.step >= 20 else 0
+    assert simulation.advance(400) == 15
+    assert 20 < simulation.step < 40
+
+
+@uncounted_kernel
+def scale(values, factors):
+    for k in prange(len(values)):
+        values[k] *= factors[0][k] + factors[1]
+
+
+@kernel
+def call_and_ask(call, address, values, factors):
+    call_kernel(call, (values, factors))
+    return ask_python(address)
+
+
+def test_kernels_call_others_by_address():
+    values, factors = np.arange(4.0), (np.full(4, 2.0), 0.5)
+    asked = PythonCall(lambda: 7 if values[1] == 2.5 else 0)
+    assert call_and_ask(call_of(scale, (values, factors)), asked.address, values, factors) == 7
+    np.testing.assert_array_equal(values, 2.5 * np.arange(4.0))
+
+
+def test_a_call_knows_types_apart():
+    values = np.arange(4.0)
+    calls = {call_of(scale, (values, (values, number))) for number in (2, 2.0, 3)}
+    assert len(calls) == 2
+
+
+def test_an_error_in_python_passes_by_the_kernel():
+    def fail():
+        raise ValueError("between two steps")
+
+    values, asked = np.zeros(1), PythonCall(fail)
+    assert call_and_ask(call_of(scale, (values, (values, 1.0))), asked.address, values, (values, 1.0)) == 1
+    with pytest.raises(ValueError, match="between two steps"):
+        asked.reraise()
