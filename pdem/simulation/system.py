@@ -214,8 +214,7 @@ class System:
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
         self.moving_box: MovingBox | None = None
-        self.box_share = BoxShare()
-        self.box_drive = BoxDrive()
+        self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
