@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
 from pdem.contact.pairs.stages import shortest_way
+from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import prange, uncounted_kernel
 from pdem.motion.integration import PACKED, PLACE
@@ -81,7 +82,7 @@ def write_way(c: int, source: PairSources, to: PairWays) -> Vector:
     to_any = (
         packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2]
     )  # fmt: skip
-    way = shortest_way(to_any, source.period, source.inverse, source.images)
+    way = shortest_way(to_any, source.period, source.inverse, images_in(source.images))
     to.first[c], to.second[c] = i, j
     for axis in range(3):
         to.centre[c, axis], to.branch[c, axis] = packed[here + axis], way[axis]
