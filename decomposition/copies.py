@@ -22,22 +22,28 @@ if TYPE_CHECKING:
 
 
 class Sizes(NamedTuple):
-    """How far particles reach, by their size and speed.
+    """How far particles reach, by their size, and by their speed relative to a box that deforms.
 
     Attributes
     ----------
     reach : callable
-        Returns the reaches [m] of radii [m] and velocities [m/s].
+        Returns the reaches [m] of radii [m], velocities [m/s] and positions [m].
     radii : (L,) array
         Largest of each level of size, rising [m].
     """
 
-    reach: Callable[[Floats, Floats], Any]
+    reach: Callable[[Floats, Floats, Floats], Any]
     radii: Floats
 
     def reach_of(self, copies: NDArray[Any]) -> Any:
         """Return the reaches of copies, rows of the type `decomposition.packing.GHOST` [m]."""
-        return self.reach(*(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity")))
+        return self.reach(
+            *(np.ascontiguousarray(copies[name]) for name in ("radius", "velocity", "position"))
+        )
+
+    def reach_of_owned(self, particles: Particles) -> Any:
+        """Return the reaches of the particles that a rank owns [m]."""
+        return self.reach(particles.radius, particles.velocity, particles.position)
 
 
 class Copied(NamedTuple):
@@ -88,7 +94,7 @@ class Copier:
     ) -> None:
         self._messages, self._particles, self._sizes = messages, particles, sizes
         self._extents, self._repeats = extents, repeats
-        self._position, self._reach = particles.position, sizes.reach(particles.radius, particles.velocity)
+        self._position, self._reach = particles.position, sizes.reach_of_owned(particles)
         self._level = levels_of(particles.radius, sizes.radii)
         self._mark = np.zeros(particles.count, bool)
 

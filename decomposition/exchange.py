@@ -136,7 +136,7 @@ class RankExchange(RankGroup):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
+        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
         radii: NDArray[np.float64],
         clusters: Clusters | None = None,
     ) -> None:
@@ -144,7 +144,7 @@ class RankExchange(RankGroup):
         position = unwrapped_positions(particles, clusters, self._shape)
         each = extents_of_levels(
             position,
-            reach(particles.radius, particles.velocity),
+            reach(particles.radius, particles.velocity, particles.position),
             levels_of(particles.radius, radii),
             len(radii),
         )

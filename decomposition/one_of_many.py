@@ -69,7 +69,7 @@ class OneOfMany(Alone):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[Floats, Floats], Any],
+        reach: Callable[[Floats, Floats, Floats], Any],
         radii: Floats,
         clusters: Clusters | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class OneOfMany(Alone):
 
 def _extents_of(particles: Particles, sizes: Sizes) -> Floats:
     """Return the extents (L, `EXTENT`) of the particles of each level and all below."""
-    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach(particles.radius, particles.velocity)
+    level, reach = levels_of(particles.radius, sizes.radii), sizes.reach_of_owned(particles)
     return with_levels_below(extents_of_levels(particles.position, reach, level, len(sizes.radii)))
 
 
@@ -140,7 +140,7 @@ class _Others:
         for one in self._particles:
             mark = np.zeros(one.count, bool)
             level = levels_of(one.radius, self._sizes.radii)
-            reach = self._sizes.reach(one.radius, one.velocity)
+            reach = self._sizes.reach_of_owned(one)
             mark_layer(one.position, reach, level, self._extents, tuple(self._repeats), mark)
             self._marks.append(mark)
         return [np.flatnonzero(mark) for mark in self._marks]
@@ -153,7 +153,7 @@ class _Others:
             level = levels_of(one.radius, self._sizes.radii)
             cells = Cells(
                 one.position,
-                self._sizes.reach(one.radius, one.velocity),
+                self._sizes.reach_of_owned(one),
                 level,
                 self.extents[number, :, 6].copy(),
                 self._repeats,

@@ -165,7 +165,7 @@ def neighbour_seconds(levels: int) -> float:
     float
         Measured here on empty lists: the work of `RankExchange.make_ghosts`. Messages are not in it.
     """
-    none, sizes = Particles(), Sizes(lambda radius, _: radius, np.ones(levels))
+    none, sizes = Particles(), Sizes(lambda radius, *_: radius, np.ones(levels))
     extents = with_levels_below(extents_of_levels(none.position, none.radius, none.id, levels))
     neighbours, theirs = np.arange(_TIMED_NEIGHBOURS), np.array([extents] * _TIMED_NEIGHBOURS)
 

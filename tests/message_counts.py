@@ -124,7 +124,7 @@ class Bed:
         own = owned_rows(self.exchange, position)
         self.edges = edges
         self.particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
-        self.exchange.make_ghosts(self.particles, lambda radius, _: radius.copy(), self.radii)
+        self.exchange.make_ghosts(self.particles, lambda radius, *_: radius.copy(), self.radii)
 
     @property
     def has_large(self):
@@ -144,7 +144,7 @@ class Bed:
         migration = self.exchange.migrate(own, lambda _: (PairRecords.none(9), WallRecords.none(9)))
         if migration is not None:
             own.replace_rows(migration.leaves, migration.arrived)
-        self.exchange.make_ghosts(own, lambda radius, _: radius.copy(), self.radii)
+        self.exchange.make_ghosts(own, lambda radius, *_: radius.copy(), self.radii)
 
     def measure(self):
         """Return what a detection takes, when all that happens once has happened."""

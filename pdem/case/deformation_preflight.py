@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pdem.case.deformation import AXES, deformation_in, deformations, deforms
 from pdem.case.findings import Finding
+from pdem.case.shapes import has_clusters
+from pdem.case.timestep import contact_force
+from pdem.foundation.sums import ExactSums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +22,13 @@ if TYPE_CHECKING:
 
 FASTEST = 0.1
 """Displacement of the sides of the box in a step over the smallest radius above which there is a warning."""
+
+
+DENSEST = 0.9
+"""Solid fraction that hardly any grains reach without large overlaps, in two and in three dimensions."""
+
+MOST_LOADED = 12, 0.74
+"""Contacts of a grain, and solid fraction, of the densest packing of equal spheres: no other bears more."""
 
 
 def deformation_findings(case: Case, particles: Population, step: float) -> Iterator[Finding]:
@@ -35,6 +46,8 @@ def deformation_findings(case: Case, particles: Population, step: float) -> Iter
         text = f"the box {deformation_in(case, -1)}; at time.end it is {shown} m long"
         yield Finding("info", "deformation", text + (f", sheared by {shear:.4g}" if shear else ""))
     yield from _too_small(case, particles, lengths)
+    yield from _too_dense(case, particles, lengths)
+    yield from _too_much_stress(case, particles)
     yield from _too_fast(case, particles, step)
 
 
@@ -67,6 +80,51 @@ def _too_small(case: Case, particles: Population, lengths: list[float]) -> Itera
                 f"({least:.4g} m): the run stops before; end it earlier, or begin with a larger box"
             )
             yield Finding("warning", "deformation", text)
+
+
+def _too_dense(case: Case, particles: Population, lengths: list[float]) -> Iterator[Finding]:
+    """Warn where strains as told bring more grains into the box than there is room for."""
+    driven = any(one.stresses for _, one in deformations(case))
+    if not particles.count or has_clusters(case) or case.walls or driven:
+        return
+    dimension, radius, solid = case.domain.dimension, particles["radius"], ExactSums(("solid",))
+    solid.add("solid", 4.0 / 3.0 * np.pi * radius**3 if dimension == 3 else np.pi * radius**2)
+    volume = ExactSums(solid.names, particles.over.add(solid.limbs)).values()["solid"]
+    begin, end = (volume / math.prod(sides[:dimension]) for sides in (_lengths(case), lengths))
+    if end > max(DENSEST, begin):
+        text = (
+            f"would bring the solid fraction from {begin:.3g} to {end:.3g}, and grains of one size fill at most about "
+            "0.64 at random (discs 0.84): the run stops where overlaps exceed limits.largest_overlap; end it "
+            "earlier, or give a stress in place of the strain rate"
+        )
+        yield Finding("warning", "deformation", text)
+
+
+def _too_much_stress(case: Case, particles: Population) -> Iterator[Finding]:
+    """Warn of stresses that contacts do not bear at the largest overlap, of grains of the mean of both radii."""
+    wanted = max((stress for _, one in deformations(case) for stress in one.stresses), default=0.0)
+    if not particles.count or wanted <= 0.0 or has_clusters(case):
+        return
+    radius, materials = float(particles.radii.mean()), sorted({group.material for group in case.particles})
+    overlap = case.limits.largest_overlap * radius
+    force = max(
+        (
+            contact_force(case, pair, 0.5 * radius, overlap)
+            for pair in combinations_with_replacement(materials, 2)
+        ),
+        default=math.inf,
+    )
+    contacts, solid = MOST_LOADED
+    area = 4.0 * math.pi * radius**2 if case.domain.dimension == 3 else 2.0 * math.pi * radius
+    borne = contacts * solid * force / area
+    if wanted > borne:
+        unit = "Pa" if case.domain.dimension == 3 else "N/m"
+        text = (
+            f"wants a stress of {wanted:.3g} {unit}, and grains of the case bear at most about {borne:.3g} {unit} "
+            f"before they overlap by more than limits.largest_overlap ({case.limits.largest_overlap:g} of the radius), "
+            "which stops the run: want less, or give stiffer grains"
+        )
+        yield Finding("warning", "deformation", text)
 
 
 def _too_fast(case: Case, particles: Population, step: float) -> Iterator[Finding]:

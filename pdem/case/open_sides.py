@@ -38,17 +38,27 @@ def falling_findings(case: Case, particles: Population, meshes: Sequence[Mesh]) 
     """Warn of particles that fall out of a domain that keeps them, since no wall is below them. Collective.
 
     Each is looked at along gravity from its place at time 0, past the walls that are there in each stage; those that
-    are outside from the begin are an error of their own.
+    are outside from the begin are an error of their own. A cluster is where its first sphere is.
     """
+    stands_for_body = _first_of_bodies(particles)
+    bodies = particles.marked(stands_for_body)[0]
     for number, gravity, there in _stages(case, meshes):
         places = particles["position"]
         falling = ~_wall_below(places, particles["radius"], there, gravity) & _inside(case, places)
-        count, first = particles.marked(falling)
+        count, first = particles.marked(falling & stands_for_body)
         if first is not None:
             side = _side(case, np.array(first.values["position"]), gravity)
-            text = f"no wall is below {count} of {particles.count} particles{_when(case, number)} "
+            text = f"no wall is below {count} of {bodies} particles{_when(case, number)} "
             yield Finding("warning", "domain", f"{text}(the first is particle {first.number}): {_way(side)}")
             return
+
+
+def _first_of_bodies(particles: Population) -> NDArray[np.bool_]:
+    """Tell of each sphere whether it is a particle of its own or the first of its cluster."""
+    if "cluster" not in particles.columns:
+        return np.ones(len(particles["radius"]), np.bool_)
+    cluster = particles["cluster"]
+    return (cluster == 0) | (cluster == particles["id"] + 1)
 
 
 def falling_inlet_findings(case: Case, meshes: Sequence[Mesh]) -> Iterator[Finding]:

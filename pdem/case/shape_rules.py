@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.case.messages import Problem, nearest_key_hint
-from pdem.case.shape_sections import MESH_ENDINGS, names_mesh
+from pdem.case.shape_sections import MESH_ENDINGS, GivenMass, names_mesh
+from pdem.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,18 @@ def _of_one(shape: Shape, where: Location, dimension: int) -> Iterator[Problem]:
         yield Problem(
             (*where, "spheres"), "must have z = 0 in a case of dimension 2, which lies in the x-y plane"
         )
+    elif shape.spheres is not None and isinstance(shape.mass_properties, GivenMass):
+        yield from _of_mass(shape, where)
+
+
+def _of_mass(shape: Shape, where: Location) -> Iterator[Problem]:
+    """Yield the problem of mass properties that belong to no body."""
+    from pdem.case.shape_making import made_shape  # needs compiled code, which most cases do without
+
+    try:
+        made_shape(shape, None, None)
+    except InputError as error:
+        yield Problem(where, str(error))
 
 
 def shape_use_problems(

@@ -186,14 +186,14 @@ class Exchange(Group, Protocol):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
+        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
         radii: NDArray[np.float64],
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones.
 
-        `reach` returns that of radii and velocities; `radii` (L,) are the largest of each level of size, rising. Of
-        each of the `clusters` with a member among the copies there is a copy, too.
+        `reach` returns that of radii, velocities and positions; `radii` (L,) are the largest of each level of size,
+        rising. Of each of the `clusters` with a member among the copies there is a copy, too.
         """
         ...
 
@@ -288,7 +288,7 @@ class Alone(OneRank):
     def make_ghosts(
         self,
         particles: Particles,
-        reach: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
+        reach: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any],
         radii: NDArray[np.float64],
         clusters: Clusters | None = None,
     ) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pdem.containers.solid import Solid
 
 _COMMENT = re.compile(r"(#|//|%).*")
+_ANY = re.compile(r"\s*[,;]\s*|\s+")
+_DIVIDERS = {";": re.compile(r"\s*;\s*"), ",": re.compile(r"\s*,\s*"), "\t": re.compile(r" *\t *")}
+_UNIT = re.compile(r"\s*(\[[^\]]*\]|\([^)]*\))")
 _NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
 _NAMES = {"x": "x", "y": "y", "z": "z", "r": "r", "radius": "r", "rad": "r"}
 _CLUSTER_SPHERES = "centers_and_radii"
@@ -100,27 +103,50 @@ def _points(path: Path) -> SphereList:
 
 def _table(path: Path, lines: Sequence[str]) -> SphereList:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
-    order = ["x", "y", "z", "r"]
+    places, divider = [0, 1, 2, 3], _ANY
     if numbered and not _NUMBER.match(numbered[0][1]):
         number, head = numbered.pop(0)
-        order = _columns(path, number, head)
-    rows = [_numbers(path, number, line, len(order), exactly=False) for number, line in numbered]
-    table = np.array(rows, np.float64).reshape(-1, len(order))
-    spheres = table[:, [order.index(name) for name in "xyzr"]]
-    return _checked(path, spheres, [number for number, _ in numbered])
+        head = _UNIT.sub("", head)
+        divider = next((way for sign, way in _DIVIDERS.items() if sign in head), _ANY)
+        places = _columns(path, number, divider.split(head))
+    rows = [_row(path, number, line, places, divider) for number, line in numbered]
+    return _checked(path, np.array(rows, np.float64).reshape(-1, 4), [number for number, _ in numbered])
 
 
-def _columns(path: Path, number: int, head: str) -> list[str]:
-    """Return which of x, y, z, r the columns are; others have names of their own."""
-    words = [re.sub(r"[\[(].*", "", word).strip(" \"'").lower() for word in re.split(r"[,;\t]|\s+", head)]
-    order = [_NAMES.get(word, f"other {place}") for place, word in enumerate(filter(None, words))]
-    missing = [name for name in "xyzr" if order.count(name) != 1]
-    if missing:
+def _columns(path: Path, number: int, names: Sequence[str]) -> list[int]:
+    """Return where x, y, z and r stand among columns of these names."""
+    words = [name.strip(" \"'").lower() for name in names]
+    order = [_NAMES.get(word) for word in words]
+    if any(order.count(name) != 1 for name in "xyzr"):
         raise InputError(
             f"{path}, line {number}: the names of columns are {', '.join(words)}; x, y, z and r (or radius) are "
             "needed, each once"
         )
-    return order
+    return [order.index(name) for name in "xyzr"]
+
+
+def _row(path: Path, number: int, line: str, places: Sequence[int], divider: re.Pattern[str]) -> list[float]:
+    """Return the numbers in some columns of a line; lines may be divided otherwise than the names are."""
+    if divider is not _DIVIDERS[","] and _has_decimal_commas(line):
+        raise InputError(
+            f"{path}, line {number}: {line[:60]!r} has commas within numbers; write decimal points"
+        )
+    words = (divider if divider.search(line) else _ANY).split(line)
+    try:
+        return [float(words[place]) for place in places]
+    except (ValueError, IndexError):
+        raise InputError(f"{path}, line {number}: {line[:60]!r} are not 4 numbers") from None
+
+
+def _has_decimal_commas(line: str) -> bool:
+    """Tell whether a line begins with four numbers that are not divided by commas, and has commas in some of them."""
+    words = re.split(r"[;\s]+", line)[:4]
+    if len(words) < 4 or not any(re.search(r"\d,\d", word) for word in words):
+        return False
+    try:
+        return all(np.isfinite(float(word.replace(",", ".", 1))) for word in words)
+    except ValueError:
+        return False
 
 
 def _cluster(path: Path, lines: Sequence[str]) -> SphereList:
@@ -152,14 +178,13 @@ def _numbers_after(path: Path, rest: Sequence[tuple[int, str]], word: str, count
     return values
 
 
-def _numbers(path: Path, number: int, line: str, count: int, *, exactly: bool = True) -> list[float]:
-    """Return the first numbers of a line."""
-    words = re.split(r"\s*[,;]\s*|\s+", line)
+def _numbers(path: Path, number: int, line: str, count: int) -> list[float]:
+    """Return the numbers of a line that has so many."""
     try:
-        values = [float(word) for word in words[:count]]
+        values = [float(word) for word in _ANY.split(line)]
     except ValueError:
         values = []
-    if len(values) < count or (exactly and len(words) > count):
+    if len(values) != count:
         raise InputError(f"{path}, line {number}: {line[:60]!r} are not {count} numbers")
     return values
 
@@ -195,6 +220,7 @@ def require_possible(solid: Solid, name: str) -> None:
     low, middle, high = np.linalg.eigvalsh(tensor).tolist()
     if not low > 0.0 or high > (1.0 + 1e-9) * (low + middle):
         raise InputError(
-            f"{name}: principal moments {low:g}, {middle:g}, {high:g} belong to no body: each is positive and at most "
-            "the sum of the others; check units and the order of the components"
+            f"{name}: principal moments over the mass, {low / solid.volume:g}, {middle / solid.volume:g} and "
+            f"{high / solid.volume:g} m2, belong to no body: each is positive and at most the sum of the others; check "
+            "units and the order of the components"
         )

@@ -132,57 +132,76 @@ class Shares(NamedTuple):
 
     A place is where phi about a point begins, in units of cells. For a place in the middle of an interval of a cell
     shares are polynomials of the place in the interval: one for each of the cells from that of the place on. Nodes of
-    a way begin up to `span` cells behind the first of them, and all of them have shares in `stride` cells: tables have
-    zeros in front and behind.
+    a way begin some cells behind the first of them, and all of them have shares in `stride` cells: tables have zeros in
+    front and behind.
 
     Attributes
     ----------
-    stride, span, steps, begin : (3,) int64 arrays
-        Cells that are evaluated, in whole vectors; how many cells a node may be behind another; intervals; place in
-        `table`.
+    stride : int
+        Cells that are evaluated, in whole vectors.
+    power : int
+        How far coefficients of one power are behind those of another.
+    axes : (8,) array
+        By axis and one more, intervals of a cell; then the place in `table` of the cell of a place.
     table : array
         Coefficients, by interval, power and cell.
     """
 
-    stride: Integers
-    span: Integers
-    steps: Integers
-    begin: Integers
+    stride: int
+    power: int
+    axes: Floats
     table: Floats
 
 
-def shares_of(grid: Grid) -> Shares:
-    """Return the tables of a grid for the Gaussian."""
-    return _shares_of(*grid.ratios.tolist())
+def shares_of(ratios: Floats) -> Shares:
+    """Return the tables for the Gaussian of cells so many widths long (3,); of axes that do not count infinite.
+
+    Axes whose cells differ by rounding have one table.
+    """
+    return _shares_of(*(float(f"{ratio:.12g}") for ratio in ratios.tolist()))
 
 
 @lru_cache(maxsize=8)
 def _shares_of(*ratios: float) -> Shares:
-    strides, spans, tables = zip(*(_table_of(ratio) for ratio in ratios), strict=True)
-    begin = np.cumsum([0, *(table.size for table in tables[:2])])
-    steps = np.array([len(table) for table in tables])
-    return Shares(
-        np.array(strides), np.array(spans), steps, begin, np.concatenate([one.ravel() for one in tables])
+    different = list(dict.fromkeys(ratios))
+    across, spans = zip(*(_cells_of(ratio) for ratio in different), strict=True)
+    stride, span = max(across) + -max(across) % LANES, max(spans)
+    tables = [np.pad(_table_of(ratio, stride), ((0, 0), (0, 0), (span, 0))) for ratio in different]
+    begins = np.cumsum([span, *(table.size for table in tables[:-1])])
+    places = [different.index(ratio) for ratio in (*ratios, ratios[-1])]
+    axes = np.concatenate((np.array([len(table) for table in tables])[places], begins[places]))
+    table = np.concatenate([one.ravel() for one in tables])
+    return Shares(stride, span + stride, axes.astype(np.float64), table)
+
+
+def _steps_of(ratio: float) -> int:
+    """Return the number of intervals of a cell that is `ratio` widths long."""
+    return (
+        min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS) if math.isfinite(ratio) else 1
     )
 
 
-def _table_of(ratio: float) -> tuple[int, int, Floats]:
-    """Return stride, span and polynomials (steps, 4, span + stride) of an axis whose cells are `ratio` widths long."""
+def _cells_of(ratio: float) -> tuple[int, int]:
+    """Return in how many cells all nodes of a way have shares, and how many cells a node may be behind another."""
     if not math.isfinite(ratio):
-        return LANES, 0, np.pad([[[1.0], [0.0], [0.0], [0.0]]], ((0, 0), (0, 0), (0, LANES - 1)))
-    steps = min(max(math.ceil(STEPS_PER_WIDTH * ratio), LEAST_STEPS), MOST_STEPS)
+        return 1, 0
     apart = 2.0 * NODE * PART / ratio * (1.0 + 1e-9)  # more than what rounding adds
-    span = math.ceil(apart)
-    cells = math.ceil(2.0 * REACH[GAUSSIAN] / ratio + apart + 1.0 / steps) + 1
-    stride = cells + -cells % LANES
+    reach = 2.0 * REACH[GAUSSIAN] / ratio + apart + 1.0 / _steps_of(ratio)
+    return math.ceil(reach) + 1, math.ceil(apart)
+
+
+def _table_of(ratio: float, stride: int) -> Floats:
+    """Return polynomials (steps, 4, stride) of an axis whose cells are `ratio` widths long."""
+    if not math.isfinite(ratio):
+        return np.pad([[[1.0], [0.0], [0.0], [0.0]]], ((0, 0), (0, 0), (0, stride - 1)))
+    steps = _steps_of(ratio)
     place = np.arange(steps + 1)[:, None] / steps
     faces = (np.arange(stride + 1)[None] - place) * ratio - REACH[GAUSSIAN]
     share = np.diff(_below(faces), axis=1)
     slope = np.diff(-_density(faces) * ratio / steps, axis=1)
     begin, change = share[:-1], np.diff(share, axis=0)
     first, last = slope[:-1], slope[1:]
-    powers = np.stack((begin, first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change), axis=1)
-    return stride, span, np.pad(powers, ((0, 0), (0, 0), (span, 0)))
+    return np.stack((begin, first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change), axis=1)
 
 
 def _below(place: Floats) -> Floats:

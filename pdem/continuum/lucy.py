@@ -21,8 +21,7 @@ from pdem.continuum.spreading import (
     weight_of,
 )
 from pdem.foundation.kernels import inlined
-from pdem.simd.places import offset
-from pdem.simd.shares import line_adder
+from pdem.simd.shares import list_adder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-_add_line = line_adder(ROW)
+_add_list = list_adder(ROW)
 
 
 class Lattice(NamedTuple):
@@ -55,6 +54,9 @@ class Lattice(NamedTuple):
         Cells before that of a place, and cells in all, that are looked at.
     points : (3,) int64 array
         Points of the lattice in a cell.
+    stride : int
+        Most points along an axis that are near a place: its rooms have two numbers of each, axis after axis, and
+        behind these one for each cell of a stencil.
     """
 
     lower: Floats
@@ -67,6 +69,7 @@ class Lattice(NamedTuple):
     behind: Integers
     across: Integers
     points: Integers
+    stride: int
 
 
 @inlined
@@ -77,13 +80,13 @@ def lucy(squared: float) -> float:
 
 
 @inlined
-def write_points(place: float, axis: int, grid: Lattice, stride: int, room: Floats) -> tuple[int, int]:
+def write_points(place: float, axis: int, grid: Lattice, room: Floats) -> tuple[int, int]:
     """Write the points of the lattice along an axis that are near a place, in units of cells.
 
     Of each there is the square of its distance, in widths, and how many cells its own is behind the first of the
     stencil. Returns this first cell, and how many points there are.
     """
-    points, to = grid.points[axis], 2 * stride * axis
+    stride, points, to = grid.stride, grid.points[axis], 2 * grid.stride * axis
     cell = math.floor(place) - grid.behind[axis]
     if grid.inverse[axis] == 0.0:
         room[to] = room[to + stride] = 0.0
@@ -100,9 +103,9 @@ def write_points(place: float, axis: int, grid: Lattice, stride: int, room: Floa
 
 
 @inlined
-def write_stencil(many: tuple[int, int, int], grid: Lattice, stride: int, room: Floats) -> float:
+def write_stencil(many: tuple[int, int, int], grid: Lattice, room: Floats) -> float:
     """Write what cells about a point have of Lucy's function; return the sum over them."""
-    across, at = grid.across, 6 * stride
+    across, stride, at = grid.across, grid.stride, 6 * grid.stride
     for cell in range(across[0] * across[1] * across[2]):
         room[at + cell] = 0.0
     whole = 0.0
@@ -120,36 +123,37 @@ def write_stencil(many: tuple[int, int, int], grid: Lattice, stride: int, room: 
 
 @inlined
 def add_stencil(
-    first: tuple[int, int, int], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
-    room: Floats, sums: Integers,
+    first: tuple[int, int, int], item: tuple[int, int, float], grid: Lattice, items: Items,
+    room: Floats, places: Integers, sums: Integers,
 ) -> None:  # fmt: skip
-    """Add an item to the cells of the grid that have a share of it."""
+    """Add an item to the cells of the grid that have a share of it: these become a list, in front of the stencil."""
     place, target, scale = item
-    across, cells = grid.across, grid.cells
+    across, cells, number, begin = grid.across, grid.cells, 0, 6 * grid.stride
     for x in range(max(first[0], 0), min(first[0] + across[0], cells[0])):
         for y in range(max(first[1], 0), min(first[1] + across[1], cells[1])):
-            row = 6 * stride + ((x - first[0]) * across[1] + y - first[1]) * across[2]
+            row = begin + ((x - first[0]) * across[1] + y - first[1]) * across[2]
             cell = target + ROW * ((x * cells[1] + y) * cells[2])
             for z in range(max(first[2], 0), min(first[2] + across[2], cells[2])):
-                at = row + z - first[2]
-                if room[at] > 0.0:
-                    room[at] *= scale
-                    _add_line(sums, offset(cell, ROW * z), values, place, room, at, 1)
+                share = room[row + z - first[2]]
+                if share > 0.0:
+                    room[begin + number], places[number] = scale * share, cell + ROW * z
+                    number += 1
+    _add_list(items.values, place, items.scale, room, begin, places, 0, number, sums)
 
 
 @inlined
 def spread_node(
-    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
-    room: Floats, sums: Integers,
+    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, items: Items,
+    room: Floats, places: Integers, sums: Integers,
 ) -> None:  # fmt: skip
     """Add an item with its weight at one place, in units of cells."""
-    first_x, many_x = write_points(at[0], 0, grid, stride, room)
-    first_y, many_y = write_points(at[1], 1, grid, stride, room)
-    first_z, many_z = write_points(at[2], 2, grid, stride, room)
-    whole = write_stencil((many_x, many_y, many_z), grid, stride, room)
+    first_x, many_x = write_points(at[0], 0, grid, room)
+    first_y, many_y = write_points(at[1], 1, grid, room)
+    first_z, many_z = write_points(at[2], 2, grid, room)
+    whole = write_stencil((many_x, many_y, many_z), grid, room)
     place, target, weight = item
     first = first_x, first_y, first_z
-    add_stencil(first, (place, target, weight / whole), grid, stride, values, room, sums)
+    add_stencil(first, (place, target, weight / whole), grid, items, room, places, sums)
 
 
 @inlined
@@ -160,8 +164,8 @@ def reaches(place: float, axis: int, grid: Lattice) -> bool:
 
 @inlined
 def spread_images(
-    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, stride: int, values: Floats,
-    room: Floats, sums: Integers,
+    at: tuple[float, float, float], item: tuple[int, int, float], grid: Lattice, items: Items,
+    room: Floats, places: Integers, sums: Integers,
 ) -> None:  # fmt: skip
     """Add an item with its weight at all images of one place, in units of cells."""
     images, period = grid.images, grid.period
@@ -172,18 +176,16 @@ def spread_images(
             for k in range(2 * images[2] + 1):
                 z = at[2] + image_at(k) * period[2]
                 if reaches(x, 0, grid) and reaches(y, 1, grid) and reaches(z, 2, grid):
-                    spread_node((x, y, z), item, grid, stride, values, room, sums)
+                    spread_node((x, y, z), item, grid, items, room, places, sums)
 
 
 @inlined
-def spread_item(
-    p: int, items: Items, grid: Lattice, stride: int, room: Floats, bounds: Integers, sums: Integers
-) -> None:
+def spread_item(p: int, items: Items, grid: Lattice, room: Floats, places: Integers, sums: Integers) -> None:
     """Share an item with all of its images: where it is a point at once, else node after node of its way."""
     (x, y, z), inverse = place_of(p, items, grid), grid.inverse
     place, target = ROW * p, items.target[p]
     if len(items.way) == 0:
-        spread_images((x, y, z), (place, target, 1.0), grid, stride, items.values, room, sums)
+        spread_images((x, y, z), (place, target, 1.0), grid, items, room, places, sums)
         return
     a, b, c = items.way[p, 0], items.way[p, 1], items.way[p, 2]
     parts = parts_of((a, b, c), grid.width)
@@ -191,9 +193,7 @@ def spread_item(
         along = (node // NODES + 0.5 + (node % NODES - 1) * NODE) / parts
         at = x + along * a * inverse[0], y + along * b * inverse[1], z + along * c * inverse[2]
         weight = weight_of(node % NODES) / parts
-        spread_images(at, (place, target, weight), grid, stride, items.values, room, sums)
+        spread_images(at, (place, target, weight), grid, items, room, places, sums)
 
 
 spread_lucy = spreading_kernel("lucy", Lattice, spread_item)
-"""The stride in its rooms is the room for the points along an axis: there is twice as much for each axis, and behind
-that room for the cells of a stencil."""

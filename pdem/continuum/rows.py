@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pdem.continuum.spreading import ROW
-from pdem.foundation.kernels import prange, uncounted_kernel
+from pdem.foundation.kernels import inlined, prange, uncounted_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,35 +16,42 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-@uncounted_kernel
-def write_matter(velocity: Floats, mass: Floats, size: Floats, rows: Floats) -> None:
-    """Write 1, mass, size, momentum, and the six components of m v v^T of particles into rows (n, ROW)."""
-    for p in prange(len(mass)):
-        m, x, y, z = mass[p], velocity[p, 0], velocity[p, 1], velocity[p, 2]
-        rows[p, 0], rows[p, 1], rows[p, 2] = 1.0, m, size[p]
-        rows[p, 3], rows[p, 4], rows[p, 5] = m * x, m * y, m * z
-        rows[p, 6], rows[p, 7], rows[p, 8] = m * x * x, m * y * y, m * z * z
-        rows[p, 9], rows[p, 10], rows[p, 11] = m * x * y, m * x * z, m * y * z
+@inlined
+def note_largest(p: int, rows: Floats, largest: Floats) -> None:
+    """Make the largest size of each column (ROW,) at least that of a row."""
+    for column in range(ROW):
+        largest[column] = max(largest[column], abs(rows[p, column]))
 
 
 @uncounted_kernel
-def write_actions(force: Floats, way: Floats, at_wall: NDArray[np.bool_], rows: Floats) -> None:
-    """Write f b^T, row by row, of forces along ways, and forces of walls, into rows (n, ROW)."""
-    for p in prange(len(at_wall)):
-        push = 1.0 if at_wall[p] else 0.0
-        for i in range(3):
-            for j in range(3):
-                rows[p, 3 * i + j] = force[p, i] * way[p, j]
-            rows[p, 9 + i] = push * force[p, i]
+def write_matter(velocity: Floats, mass: Floats, size: Floats, rows: Floats, largest: Floats) -> None:
+    """Write 1, mass, size, momentum, and the six components of m v v^T of particles into rows (n, ROW).
 
-
-@uncounted_kernel
-def largest_of(rows: Floats, largest: Floats) -> None:
-    """Write the largest size of each column into (workers, ROW), at least what stands there: of each worker's part."""
+    The largest size of each column goes into (workers, ROW), at least what stands there: of each worker's part.
+    """
     for worker in prange(len(largest)):
         for p in range(len(rows) * worker // len(largest), len(rows) * (worker + 1) // len(largest)):
-            for column in range(ROW):
-                largest[worker, column] = max(largest[worker, column], abs(rows[p, column]))
+            m, x, y, z = mass[p], velocity[p, 0], velocity[p, 1], velocity[p, 2]
+            rows[p, 0], rows[p, 1], rows[p, 2] = 1.0, m, size[p]
+            rows[p, 3], rows[p, 4], rows[p, 5] = m * x, m * y, m * z
+            rows[p, 6], rows[p, 7], rows[p, 8] = m * x * x, m * y * y, m * z * z
+            rows[p, 9], rows[p, 10], rows[p, 11] = m * x * y, m * x * z, m * y * z
+            note_largest(p, rows, largest[worker])
+
+
+@uncounted_kernel
+def write_actions(
+    force: Floats, way: Floats, at_wall: NDArray[np.bool_], rows: Floats, largest: Floats
+) -> None:
+    """Write f b^T, row by row, of forces along ways, and forces of walls, into rows; the largest as of matter."""
+    for worker in prange(len(largest)):
+        for p in range(len(rows) * worker // len(largest), len(rows) * (worker + 1) // len(largest)):
+            push = 1.0 if at_wall[p] else 0.0
+            for i in range(3):
+                for j in range(3):
+                    rows[p, 3 * i + j] = force[p, i] * way[p, j]
+                rows[p, 9 + i] = push * force[p, i]
+            note_largest(p, rows, largest[worker])
 
 
 @uncounted_kernel

@@ -38,7 +38,10 @@ PART = 2.0
 NODE = 0.5 * math.sqrt(0.6)
 """Distance between two of these places, over the length of the part."""
 
-_MIDDLE, _SIDE = 8.0 / 18.0, 5.0 / 18.0
+WEIGHTS = 5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0
+"""Of these places in the part."""
+
+_SIDE, _MIDDLE, _ = WEIGHTS
 
 
 class Items(NamedTuple):
@@ -49,7 +52,7 @@ class Items(NamedTuple):
     begin, way : (n, 3) arrays
         Point, and the way from there to the end; of points alone there are no ways (0, 3) [m].
     values : (n * ROW,) array
-        Numbers of each item; they become whole quanta.
+        Numbers of each item.
     scale : (ROW,) array
         How many quanta make a unit of each.
     target : (n,) int64 array
@@ -76,8 +79,8 @@ def place_of(p: int, items: Items, grid: Any) -> Vector:
 @inlined
 def parts_of(way: Vector, width: float) -> int:
     """Return into how many parts a way is divided."""
-    length = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
-    return max(math.ceil(length / (PART * width)), 1)
+    squared, longest = way[0] * way[0] + way[1] * way[1] + way[2] * way[2], PART * width
+    return 1 if squared <= longest * longest else max(math.ceil(math.sqrt(squared) / longest), 1)
 
 
 @inlined
@@ -95,7 +98,7 @@ def image_at(number: int) -> int:
 def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None]) -> Any:
     """Make the kernel that shares items among the cells of a grid.
 
-    Its arguments are the fields of `Items`, and of the grid; the stride in the rooms; rooms (workers, n) and bounds
+    Its arguments are the fields of `Items`, and of the grid; rooms (workers, n) and places
     (workers, m), int64, to write in; and the sums (workers, classes * 2 * cells * `ROW`) that are added to, int64.
 
     Parameters
@@ -105,7 +108,7 @@ def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None])
     grid_type : type
         That of the grid.
     spread_item : function
-        Shares one item: of its number, the items, the grid, the stride, and the room, bounds and sums of the worker.
+        Shares one item: of its number, the items, the grid, and the room, places and sums of the worker.
     """
 
     @inlined_closure
@@ -114,24 +117,21 @@ def spreading_kernel(phi: str, grid_type: Any, spread_item: Callable[..., None])
         last: int,
         items: Items,
         grid: Any,
-        stride: int,
         room: Floats,
-        bounds: Integers,
+        places: Integers,
         sums: Integers,
     ) -> None:
         """Add items from `first` to `last` - 1, with those of their images that reach the grid."""
         for p in range(first, last):
-            for column in range(ROW):
-                items.values[ROW * p + column] *= items.scale[column]
-            spread_item(p, items, grid, stride, room, bounds, sums)
+            spread_item(p, items, grid, room, places, sums)
 
     @versioned_kernel(phi, threaded=True)
-    def spread(items: Any, grid: Any, stride: int, rooms: Floats, bounds: Integers, sums: Integers) -> None:
+    def spread(items: Any, grid: Any, rooms: Floats, places: Integers, sums: Integers) -> None:
         for worker in prange(len(sums)):
             many = len(Items(*items).target)
             spread_some(
-                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), grid_type(*grid), stride,
-                rooms[worker], bounds[worker], sums[worker],
+                many * worker // len(sums), many * (worker + 1) // len(sums), Items(*items), grid_type(*grid),
+                rooms[worker], places[worker], sums[worker],
             )  # fmt: skip
 
     return spread

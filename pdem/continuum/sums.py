@@ -8,31 +8,33 @@ it within the rounding of a share.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.containers.group import OneRank
-from pdem.continuum.gaussian import BOUNDS, Spreading, spread_points, spread_ways
-from pdem.continuum.grid import LUCY, images_along, points_per_cell, shares_of
+from pdem.continuum.gaussian import Spreading, spread_points, spread_ways
+from pdem.continuum.grid import GAUSSIAN, LUCY, Grid, images_along, points_per_cell, shares_of
 from pdem.continuum.lucy import Lattice, spread_lucy
-from pdem.continuum.rows import add_parts, largest_of, write_actions, write_matter
+from pdem.continuum.rows import add_parts, write_actions, write_matter
 from pdem.continuum.spreading import NODES, ROW, SUMS, Items
-from pdem.foundation.arrays import line_zeros, room_for
+from pdem.foundation.arrays import LINE_BYTES, line_zeros, room_for
 from pdem.foundation.kernels import threads
 from pdem.simd.shares import LANES, LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
     from pdem.containers.group import Group
-    from pdem.continuum.grid import Grid
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     _Part = tuple[Floats, Floats, Floats, Integers]
+    _Parts = tuple[list[_Part], Floats]
+    _Three = tuple[float, ...]
 
 COUNT, MASS, SIZE = 0, 1, 2
 MOMENTUM, MOVING, CONTACT, WALL = slice(3, 6), slice(6, 12), slice(12, 21), slice(21, 24)
@@ -46,6 +48,7 @@ _ALONE = OneRank()
 _LARGEST, _TOTAL = int(np.log2(LARGEST)), 61  # bits of one number, and of the sum of all
 _FINE = 2.0**30
 _FILLS = 1e-9  # relative difference from which on a grid is not as long as the box
+_LISTED = 512  # cells of a list that is added to sums at a time, unless a plane of a box has more
 _MOST_NUMBERS = 1 << 25  # in the sums of all threads
 
 
@@ -130,13 +133,13 @@ def actions_of_contacts(
     wall = ~is_pair
     at_walls = _points_of(centre[wall] + branch[wall], -force[wall], kinds[0, wall])
     if point is None:
-        return [at_walls, _ways_of(centre, branch, force, kinds[0])]
+        return [at_walls, ways_of(centre, branch, force, kinds[0])]
     end = centre + branch
     middle = np.where(is_pair[:, None], point, end)
     beyond = (end - middle)[is_pair]
     return [
-        at_walls, _ways_of(centre, middle - centre, force, kinds[0]),
-        _ways_of(middle[is_pair], beyond, force[is_pair], kinds[1, is_pair]),
+        at_walls, ways_of(centre, middle - centre, force, kinds[0]),
+        ways_of(middle[is_pair], beyond, force[is_pair], kinds[1, is_pair]),
     ]  # fmt: skip
 
 
@@ -144,7 +147,8 @@ def _points_of(place: Floats, force: Floats, kind: Integers) -> Actions:
     return Actions(place, np.zeros(place.shape), force, np.ones(len(place), np.bool_), kind)
 
 
-def _ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
+def ways_of(begin: Floats, way: Floats, force: Floats, kind: Integers) -> Actions:
+    """Return what acts along ways, none of it at points."""
     return Actions(begin, way, force, np.zeros(len(begin), np.bool_), kind)
 
 
@@ -173,12 +177,15 @@ def field_sums(
     size = classes * grid.total * SUMS
     total = room.of("sums", (max(min(threads(), _MOST_NUMBERS // size), 1), size), np.int64)
     total[:] = 0
-    scales = np.empty((2, ROW))
-    for half, parts in enumerate((_parts_of_matter(matter, room), _parts_of_actions(actions, room))):
-        scales[half] = _scales([rows for _, _, rows, _ in parts], group)
+    scales, spread = np.empty((2, ROW)), _spreader(grid, period, actions, room)
+    for half, (parts, largest) in enumerate(
+        (_parts_of_matter(matter, room), _parts_of_actions(actions, room))
+    ):
+        scales[half] = _scales([rows for _, _, rows, _ in parts], largest, group)
         for begin, way, rows, kind in parts:
-            target = ((2 * kind if classes > 1 else np.zeros_like(kind)) + half) * (grid.total * ROW)
-            _spread(grid, period, Items(begin, way, rows.reshape(-1), scales[half], target), total)
+            first = half * grid.total * ROW
+            target = kind * (2 * grid.total * ROW) + first if classes > 1 else np.full(len(kind), first)
+            spread(Items(begin, way, rows.reshape(-1), scales[half], target), total)
     joined = group.add(total[0] if len(total) == 1 else total.sum(axis=0))
     found = np.empty((classes, grid.total, SUMS))
     for half, sums in enumerate(np.moveaxis(joined.reshape(classes, 2, grid.total, ROW), 1, 0)):
@@ -186,26 +193,25 @@ def field_sums(
     return found
 
 
-def _parts_of_matter(matter: Matter, rooms: Rooms) -> list[_Part]:
-    rows = rooms.of("matter", (len(matter.mass), ROW))
-    write_matter(matter.velocity, matter.mass, matter.size, rows)
-    return [(matter.position, np.zeros((0, 3)), rows, matter.kind)]
+def _parts_of_matter(matter: Matter, rooms: Rooms) -> _Parts:
+    """Return begins, ways, rows and kinds, and the largest of each column (workers, ROW)."""
+    rows, largest = rooms.of("matter", (len(matter.mass), ROW)), np.zeros((threads(), ROW))
+    write_matter(matter.velocity, matter.mass, matter.size, rows, largest)
+    return [(matter.position, np.zeros((0, 3)), rows, matter.kind)], largest
 
 
-def _parts_of_actions(actions: Sequence[Actions], rooms: Rooms) -> list[_Part]:
-    ends = np.cumsum([0, *(len(one.kind) for one in actions)], dtype=np.int64)
-    rows = np.split(rooms.of("actions", (int(ends[-1]), ROW)), ends[1:-1])[: len(actions)]
-    for one, own in zip(actions, rows, strict=True):
-        write_actions(one.force, one.way, one.at_wall, own)
-    return [(one.begin, one.way, own, one.kind) for one, own in zip(actions, rows, strict=True)]
+def _parts_of_actions(actions: Sequence[Actions], rooms: Rooms) -> _Parts:
+    some, largest = [one for one in actions if len(one.kind)], np.zeros((threads(), ROW))
+    ends = np.cumsum([0, *(len(one.kind) for one in some)], dtype=np.int64)
+    rows = np.split(rooms.of("actions", (int(ends[-1]), ROW)), ends[1:-1])[: len(some)]
+    for one, own in zip(some, rows, strict=True):
+        write_actions(one.force, one.way, one.at_wall, own, largest)
+    return [(one.begin, one.way, own, one.kind) for one, own in zip(some, rows, strict=True)], largest
 
 
-def _scales(parts_of_rows: Sequence[Floats], group: Group) -> Floats:
+def _scales(parts_of_rows: Sequence[Floats], largest: Floats, group: Group) -> Floats:
     """Return for each column (ROW,) how many quanta make a unit: a power of two. Collective."""
-    largest, parts = np.zeros((threads(), ROW)), np.zeros((threads(), ROW), np.int64)
-    for rows in parts_of_rows:
-        largest_of(rows, largest)
-    most = group.largest(largest.max(axis=0))
+    most, parts = group.largest(largest.max(axis=0)), np.zeros((threads(), ROW), np.int64)
     relative = np.divide(_FINE, most, out=np.zeros(ROW), where=most > 0.0)
     for rows in parts_of_rows:
         add_parts(rows, relative, parts)
@@ -214,56 +220,89 @@ def _scales(parts_of_rows: Sequence[Floats], group: Group) -> Floats:
     return np.ldexp(1.0, np.clip(bits, -1000, 1000))
 
 
-def _spread(grid: Grid, period: Floats, items: Items, total: Integers) -> None:
-    """Add items to the sums of the workers."""
-    longest = float(np.sqrt(np.einsum("ni,ni->n", items.way, items.way).max(initial=0.0)))
+def _spreader(
+    grid: Grid, period: Floats, actions: Sequence[Actions], rooms: Rooms
+) -> Callable[[Items, Integers], None]:
+    """Return a function that adds items to the sums of the workers."""
     if grid.kernel == LUCY:
-        _spread_lucy(_lattice(grid, period, longest), items, total)
-    else:
-        _spread_gaussian(_spreading(grid, period, longest), items, total)
+        return lambda items, total: _spread_lucy(_lattice(grid, period, actions), items, total, rooms)
+    prepared = _spreading(grid, period, actions)
+    return lambda items, total: _spread_gaussian(prepared, items, total, rooms)
 
 
-def _spread_gaussian(grid: Spreading, items: Items, total: Integers) -> None:
-    stride, images = int(grid.stride.max()), int((2 * grid.images + 1).sum())
+def _spread_gaussian(grid: Spreading, items: Items, total: Integers, rooms: Rooms) -> None:
     nodes, spread = (NODES, spread_ways) if len(items.way) else (1, spread_points)
-    rooms = line_zeros((len(total), stride * (1 + nodes * images) + LANES))
-    bounds = line_zeros((len(total), BOUNDS * images), np.int64)
-    spread(tuple(items), tuple(grid), stride, rooms, bounds, total)
+    listed = max(grid.stride**2, min(grid.stride**3, _LISTED)) + 2 * LANES
+    room, places = _written(rooms, total, 3 * nodes * grid.stride + listed)
+    spread(tuple(items), tuple(grid), room, places, total)
 
 
-def _spread_lucy(grid: Lattice, items: Items, total: Integers) -> None:
-    stride = 2 + int(np.ceil(2.0 * grid.reach * grid.points).max())
-    rooms = line_zeros((len(total), 6 * stride + int(grid.across.prod())))
-    spread_lucy(tuple(items), tuple(grid), stride, rooms, line_zeros((len(total), 0), np.int64), total)
+def _spread_lucy(grid: Lattice, items: Items, total: Integers, rooms: Rooms) -> None:
+    room, places = _written(rooms, total, 6 * grid.stride + int(grid.across.prod()))
+    spread_lucy(tuple(items), tuple(grid), room, places, total)
 
 
-def _spreading(grid: Grid, period: Floats, longest: float) -> Spreading:
-    """Return a grid as kernels take it for the Gaussian, for ways of at most a length [m]."""
-    inverse, shares = grid.inverse, shares_of(grid)
-    lower = grid.lower + np.where(inverse > 0.0, grid.reach, 0.0)
+def _written(rooms: Rooms, total: Integers, size: int) -> tuple[Floats, Integers]:
+    """Return what each worker writes in: so many numbers and places, on lines of memory of its own."""
+    shape = len(total), size + -size % (LINE_BYTES // total.itemsize)
+    return rooms.of("room", shape), rooms.of("places", shape, np.int64)
+
+
+def _longest(actions: Sequence[Actions]) -> float:
+    """Return the length of the longest way [m]."""
+    squared = (np.einsum("ni,ni->n", one.way, one.way).max(initial=0.0) for one in actions)
+    return math.sqrt(max(squared, default=0.0))
+
+
+def _spreading(grid: Grid, period: Floats, actions: Sequence[Actions]) -> Spreading:
+    """Return a grid as kernels take it for the Gaussian, for these ways."""
+    longest = 0.0 if np.all((period == 0.0) | _fills(grid, period)) else _longest(actions)
+    images = images_along(np.where(_fills(grid, period), 0.0, period), grid, longest + float(grid.size.max()))
+    lists = (one.tolist() for one in (grid.lower, grid.size, grid.cells, period, images))
+    return _prepared(*(tuple(one) for one in lists), grid.width, grid.dimension)
+
+
+def _fills(grid: Grid, period: Floats) -> NDArray[np.bool_]:
+    """Return along which axes a grid is as long as the periodic box."""
+    found: NDArray[np.bool_] = np.abs(grid.cells * grid.size - period) <= _FILLS * period
+    return found
+
+
+@lru_cache(maxsize=8)
+def _prepared(
+    lower: _Three, size: _Three, cells: _Three, period: _Three, images: _Three, width: float, dimension: int
+) -> Spreading:
+    grid = Grid(np.array(lower), np.array(size), np.array(cells), width, GAUSSIAN, dimension)
+    fills = _fills(grid, np.array(period))
+    # a single cell that fills the box has all of everything
+    inverse = np.where(fills & (grid.cells == 1), 0.0, grid.inverse)
+    shares = shares_of(np.where(inverse > 0.0, grid.ratios, np.inf))
     # between two columns of a table the last cell has a share as soon as it has one in either of them
-    more = np.where(inverse > 0.0, 1.0 / shares.steps, 0.0)
-    images = images_along(period, grid, longest + float((more * grid.size).max()))
+    more = np.where(inverse > 0.0, 1.0 / shares.axes[:3], 0.0)
+    rows, first_row = _rows_of(grid, shares.stride)
     return Spreading(
-        lower,
-        inverse,
-        grid.cells,
-        np.where(
-            np.isclose(period * inverse, grid.cells, rtol=_FILLS, atol=0.0), grid.cells, period * inverse
-        ),
-        images,
-        grid.width,
-        2.0 * grid.reach * inverse + more,
-        *shares,
-    )
+        grid.lower + np.where(inverse > 0.0, grid.reach, 0.0), inverse, grid.cells,
+        np.where(fills, grid.cells, np.array(period) * inverse), np.array(images), width,
+        2.0 * grid.reach * inverse + more, *shares, rows, first_row,
+    )  # fmt: skip
 
 
-def _lattice(grid: Grid, period: Floats, longest: float) -> Lattice:
-    """Return a grid as kernels take it for Lucy's function, for ways of at most a length [m]."""
-    inverse = grid.inverse
+def _rows_of(grid: Grid, stride: int) -> tuple[Integers, Integers]:
+    """Return how far the sums of cells along the axes are behind those of the first, and where each axis begins."""
+    steps, many = ROW * np.cumprod([1, *grid.cells[:0:-1]])[::-1], grid.cells + stride
+    rows = [
+        np.arange(count + 2 * LANES) % cells * step
+        for count, cells, step in zip(many, grid.cells, steps, strict=True)
+    ]
+    return np.concatenate(rows), np.cumsum([0, *(len(one) for one in rows[:2])])
+
+
+def _lattice(grid: Grid, period: Floats, actions: Sequence[Actions]) -> Lattice:
+    """Return a grid as kernels take it for Lucy's function, for these ways."""
+    inverse, points = grid.inverse, points_per_cell(grid)
     reach = grid.reach * inverse
     behind = np.ceil(reach).astype(np.int64)
     return Lattice(
-        grid.lower, inverse, grid.cells, period * inverse, images_along(period, grid, longest), grid.width, reach,
-        behind, 2 * behind + 1, points_per_cell(grid),
+        grid.lower, inverse, grid.cells, period * inverse, images_along(period, grid, _longest(actions)), grid.width,
+        reach, behind, 2 * behind + 1, points, 2 + int(np.ceil(2.0 * reach * points).max()),
     )  # fmt: skip

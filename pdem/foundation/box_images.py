@@ -6,17 +6,19 @@ shear, from one face of the box to the opposite one, and the shear makes it lean
 Phys. C 5 (1972) 1921). Particles stay in the box whose faces are at right angles: who crosses the gradient axis goes on
 beside where it has left, with the velocity of the image there.
 
-Kernels get all of this as the rows of one array, `ROWS` by 3; boxes that do not deform have None in its place, for
-which kernels are compiled as if there were nothing of this.
+Kernels get all of this as the rows of one array, `ROWS` by 3, and take them out of it with `images_in` before their
+loops; boxes that do not deform have None in its place, for which kernels are compiled as if there were nothing of this.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pdem.foundation.geometry_kernels import inlined_geometry
+from pdem.foundation.kernels import inlined
+from pdem.foundation.vectors import exact_dot3, exact_minus3, row3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 (
-    ACROSS, ALONG, PERIOD, FREQUENCY, ACROSS_VELOCITY, VELOCITY, TURNS, CENTRE, RATE, _, _, STRETCH, _, _,
-) = range(14)  # fmt: skip
+    ACROSS, ALONG, PERIOD, FREQUENCY, ACROSS_VELOCITY, VELOCITY, TURNS, CENTRE, RATE, _, _, STRETCH, _, _, AXES,
+) = range(15)  # fmt: skip
 """Rows of the array:
 
 =================================  ===================================================================================
@@ -39,102 +41,206 @@ if TYPE_CHECKING:
 `CENTRE`                           the point that stays where it is [m]
 `RATE` and two more                gradient of the velocity of the box, the velocity along the first axis first [1/s]
 `STRETCH` and two more             by what the box has been deformed since lists were made
+`AXES`                             numbers of the gradient axis, of that of the velocity, and of the third one
 =================================  ===================================================================================
 """
 
-ROWS = 14
+ROWS = 15
 """Rows of the array."""
 
 
+class Frame(NamedTuple):
+    """A box with its axes in the order gradient, velocity, third one: like this much less of it is not 0.
+
+    Vectors in this order are called *in the frame*. Of columns it costs nothing to bring them into it.
+
+    Attributes
+    ----------
+    axes : tuple of 3 uint64
+        Numbers of the axes.
+    length, inverse : tuple of 3 float
+        Of periodic axes [m], and one over it; 0 on open ones.
+    lean : float
+        How far the period vector across the gradient axis leads along that of the velocity [m].
+    centre : tuple of 3 float
+        The point that stays where it is [m].
+    rates, shear : tuple of 3 float, float
+        Gradient of the velocity of the box: of each axis along itself, and of the shear [1/s].
+    stretches, stretch_lean : tuple of 3 float, float
+        By what the box has been deformed since lists were made, likewise.
+    """
+
+    axes: tuple[Any, Any, Any]
+    length: Vector
+    inverse: Vector
+    lean: float
+    centre: Vector
+    rates: Vector
+    shear: float
+    stretches: Vector
+    stretch_lean: float
+
+
+class Images(NamedTuple):
+    """The rows of the array as numbers.
+
+    Kernels take them out of the array before a loop: within one that writes other arrays they would be read again for
+    each particle, since nothing tells the compiler that these are others.
+
+    Attributes
+    ----------
+    across, along, period, frequency, across_velocity, velocity, turns : tuple of 3 float
+        Rows of the same name.
+    frame : Frame
+        The box in the order of its axes.
+    """
+
+    across: Vector
+    along: Vector
+    period: Vector
+    frequency: Vector
+    across_velocity: Vector
+    velocity: Vector
+    turns: Vector
+    frame: Frame
+
+
 @inlined_geometry
-def times(first: int, v: Vector, box: Floats) -> Vector:
-    """Return the product of the matrix whose rows begin with `first`, `RATE` or `STRETCH`, and a vector."""
+def _frame(box: Floats) -> Frame:
+    g, v, o = int(box[AXES, 0]) & 3, int(box[AXES, 1]) & 3, int(box[AXES, 2]) & 3  # masked: not negative
+    return Frame(
+        (np.uint64(g), np.uint64(v), np.uint64(o)), (box[ACROSS, g], box[PERIOD, v], box[PERIOD, o]),
+        (box[ALONG, g], box[FREQUENCY, v], box[FREQUENCY, o]), box[ACROSS, v],
+        (box[CENTRE, g], box[CENTRE, v], box[CENTRE, o]),
+        (box[RATE + g, g], box[RATE + v, v], box[RATE + o, o]), box[RATE + v, g],
+        (box[STRETCH + g, g], box[STRETCH + v, v], box[STRETCH + o, o]), box[STRETCH + v, g],
+    )  # fmt: skip
+
+
+@inlined_geometry
+def images_in(box: Any) -> Any:
+    """Return the `Images` of an array of rows; None for None, which stands for a box that does not deform."""
+    if box is None:
+        return None
+    return Images(
+        row3(box, ACROSS), row3(box, ALONG), row3(box, PERIOD), row3(box, FREQUENCY), row3(box, ACROSS_VELOCITY),
+        row3(box, VELOCITY), row3(box, TURNS), _frame(box),
+    )  # fmt: skip
+
+
+@inlined
+def frame3(numbers: Floats, at: int, stride: int, frame: Frame) -> Vector:
+    """Return a vector in the frame from columns that are `stride` apart, the first of them at `at`."""
+    g, v, o = frame.axes
+    return numbers[at + g * stride], numbers[at + v * stride], numbers[at + o * stride]
+
+
+@inlined_geometry
+def _component(v: Vector, axis: int) -> float:
+    return v[0] if axis == 0 else (v[1] if axis == 1 else v[2])
+
+
+@inlined_geometry
+def in_frame(v: Vector, frame: Frame) -> Vector:
+    """Return a vector in the frame."""
+    g, u, o = frame.axes
+    return _component(v, g), _component(v, u), _component(v, o)
+
+
+@inlined
+def _less(v: Vector, across: float, turns: Vector, first: Vector, second: Vector) -> Vector:
+    """Return a vector without so many period vectors, or their velocities.
+
+    These numbers are 0, 1 or 2, and their products exact: contraction makes no difference.
+    """
     return (
-        box[first, 0] * v[0] + box[first, 1] * v[1] + box[first, 2] * v[2],
-        box[first + 1, 0] * v[0] + box[first + 1, 1] * v[1] + box[first + 1, 2] * v[2],
-        box[first + 2, 0] * v[0] + box[first + 2, 1] * v[1] + box[first + 2, 2] * v[2],
+        v[0] - across * first[0] - turns[0] * second[0],
+        v[1] - across * first[1] - turns[1] * second[1],
+        v[2] - across * first[2] - turns[2] * second[2],
     )
 
 
-@inlined_geometry
-def _less(v: Vector, across: float, turns: Vector, first: int, second: int, box: Floats) -> Vector:
-    """Return a vector without so many period vectors, or their velocities, which stand in two rows."""
-    return (
-        v[0] - across * box[first, 0] - turns[0] * box[second, 0],
-        v[1] - across * box[first, 1] - turns[1] * box[second, 1],
-        v[2] - across * box[first, 2] - turns[2] * box[second, 2],
-    )
-
-
-@inlined_geometry
-def _crossings(d: Vector, half: float, box: Floats) -> tuple[float, Vector]:
+@inlined
+def _crossings(d: Vector, half: float, box: Images) -> tuple[float, Vector]:
     """Return how many period vectors a way has: across the gradient axis, and then along the axes.
 
-    With a `half` of 0.5 those to the nearest image, with 0 those to the box whose corner the way leads from.
+    With a `half` of 0.5 those to the nearest image, with 0 those to the box whose corner the way leads from. Of each
+    sum one product at most is not 0: with a `half` of 0 contraction makes no difference, else only to ways to two
+    images that are as near.
     """
-    across = np.floor((d[0] * box[ALONG, 0] + d[1] * box[ALONG, 1] + d[2] * box[ALONG, 2]) + half)
-    x, y, z = (
-        d[0] - across * box[ACROSS, 0], d[1] - across * box[ACROSS, 1], d[2] - across * box[ACROSS, 2]
-    )  # fmt: skip
-    turns = (
-        np.floor(x * box[FREQUENCY, 0] + half), np.floor(y * box[FREQUENCY, 1] + half),
-        np.floor(z * box[FREQUENCY, 2] + half),
-    )  # fmt: skip
-    return across, turns
+    g, first, f = box.along, box.across, box.frequency
+    across = np.floor(half + d[0] * g[0] + d[1] * g[1] + d[2] * g[2])
+    x, y, z = d[0] - across * first[0], d[1] - across * first[1], d[2] - across * first[2]
+    return across, (np.floor(half + x * f[0]), np.floor(half + y * f[1]), np.floor(half + z * f[2]))
 
 
-@inlined_geometry
-def nearest_way(d: Vector, box: Any) -> Vector:
+@inlined
+def nearest_way(d: Vector, box: Images) -> Vector:
     """Return the way to the nearest image, for that to any."""
     across, turns = _crossings(d, 0.5, box)
-    return _less(d, across, turns, ACROSS, PERIOD, box)
+    return _less(d, across, turns, box.across, box.period)
 
 
-@inlined_geometry
-def nearest_motion(d: Vector, v: Vector, box: Any) -> tuple[Vector, Vector]:
+@inlined
+def nearest_in_frame(d: Vector, frame: Frame) -> Vector:
+    """Return the way to the nearest image, for that to any, both in the frame."""
+    length, inverse = frame.length, frame.inverse
+    across = np.floor(0.5 + d[0] * inverse[0])
+    along = d[1] - across * frame.lean
+    return (
+        d[0] - across * length[0], along - np.floor(0.5 + along * inverse[1]) * length[1],
+        d[2] - np.floor(0.5 + d[2] * inverse[2]) * length[2],
+    )  # fmt: skip
+
+
+@inlined
+def nearest_motion(d: Vector, v: Vector, box: Images) -> tuple[Vector, Vector]:
     """Return way and relative velocity to the nearest image, for those to any."""
     across, turns = _crossings(d, 0.5, box)
-    return _less(d, across, turns, ACROSS, PERIOD, box), _less(
-        v, across, turns, ACROSS_VELOCITY, VELOCITY, box
+    return _less(d, across, turns, box.across, box.period), _less(
+        v, across, turns, box.across_velocity, box.velocity
     )
 
 
 @inlined_geometry
-def wrapped(x: Vector, v: Vector, lower: Vector, box: Any) -> tuple[Vector, Vector, Vector]:
+def wrapped(x: Vector, v: Vector, lower: Vector, box: Images) -> tuple[Vector, Vector, Vector]:
     """Return place and velocity of the image in the box with a corner, and how many lengths were taken off."""
     across, turns = _crossings((x[0] - lower[0], x[1] - lower[1], x[2] - lower[2]), 0.0, box)
     return (
-        _less(x, across, turns, ACROSS, PERIOD, box), _less(v, across, turns, ACROSS_VELOCITY, VELOCITY, box),
+        _less(x, across, turns, box.across, box.period), _less(v, across, turns, box.across_velocity, box.velocity),
         (
-            turns[0] + across * box[TURNS, 0], turns[1] + across * box[TURNS, 1],
-            turns[2] + across * box[TURNS, 2],
+            turns[0] + across * box.turns[0], turns[1] + across * box.turns[1], turns[2] + across * box.turns[2],
         ),
     )  # fmt: skip
 
 
 @inlined_geometry
-def way_from_reference(x: Vector, reference: Vector, box: Any) -> Vector:
-    """Return how far a particle is from where the box alone would have brought it from a reference [m]."""
-    a, b, c = times(
-        STRETCH,
-        (reference[0] - box[CENTRE, 0], reference[1] - box[CENTRE, 1], reference[2] - box[CENTRE, 2]),
-        box,
-    )
-    return nearest_way((x[0] - box[CENTRE, 0] - a, x[1] - box[CENTRE, 1] - b, x[2] - box[CENTRE, 2] - c), box)
+def _product(along: Vector, lean: float, v: Vector) -> Vector:
+    """Return what a matrix that stretches and shears makes of a vector, both in the frame."""
+    return along[0] * v[0], along[1] * v[1] + lean * v[0], along[2] * v[2]
 
 
 @inlined_geometry
-def own_velocity(x: Vector, v: Vector, box: Any) -> Vector:
-    """Return the velocity of a particle relative to that of the box at its place [m/s]."""
-    a, b, c = times(RATE, (x[0] - box[CENTRE, 0], x[1] - box[CENTRE, 1], x[2] - box[CENTRE, 2]), box)
-    return v[0] - a, v[1] - b, v[2] - c
+def squared_from_reference(x: Vector, reference: Vector, frame: Frame) -> float:
+    """Return the square of how far a particle is from where the box alone would have brought it [m^2].
+
+    Its place and the reference are in the frame.
+    """
+    brought = _product(frame.stretches, frame.stretch_lean, exact_minus3(reference, frame.centre))
+    d = nearest_in_frame(exact_minus3(exact_minus3(x, frame.centre), brought), frame)
+    return exact_dot3(d, d)
 
 
 @inlined_geometry
-def power(a: Vector, b: Vector, box: Any) -> float:
+def own_velocity(x: Vector, v: Vector, frame: Frame) -> Vector:
+    """Return the velocity of a particle relative to that of the box at its place, all in the frame [m/s]."""
+    return exact_minus3(v, _product(frame.rates, frame.shear, exact_minus3(x, frame.centre)))
+
+
+@inlined_geometry
+def power(a: Vector, b: Vector, frame: Frame) -> float:
     """Return ``-a . (gradient of the velocity) b``: of a force and a branch, or of a momentum and an own velocity [W].
 
-    Those of all contacts and particles together are what the box delivers.
+    Both are in the frame. Those of all contacts and particles together are what the box delivers.
     """
-    x, y, z = times(RATE, b, box)
-    return -(a[0] * x + a[1] * y + a[2] * z)
+    return -exact_dot3(a, _product(frame.rates, frame.shear, b))

@@ -75,6 +75,12 @@ def minus3(a: Vector, b: Vector) -> Vector:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
+@inlined_geometry
+def row3(rows: NDArray[np.float64], row: int) -> Vector:
+    """Return a row of an array of rows of three numbers."""
+    return rows[row, 0], rows[row, 1], rows[row, 2]
+
+
 @inlined
 def get3(numbers: NDArray[np.float64], at: int, stride: int) -> Vector:
     """Return three numbers that are `stride` apart, the first of them at `at`."""

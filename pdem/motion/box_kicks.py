@@ -1,17 +1,34 @@
-"""The velocity that particles gain where the gradient of the velocity of their box changes."""
+"""What particles get from a box that deforms where its rates change, and what their motion does to it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.foundation.kernels import prange, threaded_kernel
+from pdem.foundation.kernels import kernel, prange, threaded_kernel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+@inlined_geometry
+def _write_kinetic(
+    k: int, mass: float, position: Floats, velocity: Floats, centre: Floats, flow: Floats, ways: Integers, rows: Floats
+) -> None:  # fmt: skip
+    x, y, z = position[k, 0] - centre[0], position[k, 1] - centre[1], position[k, 2] - centre[2]
+    count = len(ways)
+    rows[count, k] = mass
+    for axis in range(3):
+        carried = flow[axis, 0] * x + flow[axis, 1] * y + flow[axis, 2] * z
+        rows[count + 1 + axis, k] = mass * (velocity[k, axis] - carried)
+    for way in range(count):
+        along, across = ways[way, 0], ways[way, 1]
+        carried = flow[across, 0] * x + flow[across, 1] * y + flow[across, 2] * z
+        rows[way, k] = rows[count + 1 + along, k] * (velocity[k, across] - carried)
 
 
 @inlined_geometry
@@ -19,6 +36,33 @@ def _kick(p: int, position: Floats, velocity: Floats, centre: Floats, gained: Fl
     x, y, z = position[p, 0] - centre[0], position[p, 1] - centre[1], position[p, 2] - centre[2]
     for axis in range(3):
         velocity[p, axis] += gained[axis, 0] * x + gained[axis, 1] * y + gained[axis, 2] * z
+
+
+@kernel
+def write_kinetic(
+    mass: Floats,
+    position: Floats,
+    velocity: Floats,
+    centre: Floats,
+    flow: Floats,
+    ways: Integers,
+    rows: Floats,
+) -> None:
+    """Write what the motion of bodies relative to a box that deforms adds to its stress.
+
+    Parameters
+    ----------
+    mass, position, velocity : (n,), (n, 3), (n, 3) arrays
+        Of the bodies [kg, m, m/s].
+    centre, flow : (3,) and (3, 3) arrays
+        The point of the box that rests [m], and the gradient of its velocity [1/s].
+    ways : (w, 2) int64 array
+        Axes along which the momentum is, and that of the velocity by which it is carried.
+    rows : (w + 4, n) array
+        Written: parts of the kinetic stress times the volume by way [J], masses, and momenta [kg m/s].
+    """
+    for k in range(len(mass)):
+        _write_kinetic(k, mass[k], position, velocity, centre, flow, ways, rows)
 
 
 @threaded_kernel

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import plain, prange, threaded_kernel
 from pdem.motion.displacement import drifted, went_too_far
@@ -141,7 +142,7 @@ def place_particle(
     x, v, turns, squared, _ = drifted(
         (0.0, 0.0, 0.0), (position[p, 0], position[p, 1], position[p, 2]),
         (velocity[p, 0], velocity[p, 1], velocity[p, 2]), (reference[p, 0], reference[p, 1], reference[p, 2]),
-        motion.sides, motion.box,
+        motion.sides, images_in(motion.box),
     )  # fmt: skip
     for axis in range(3):
         position[p, axis], velocity[p, axis] = x[axis], v[axis]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pdem.containers.clusters import STATE, ShapeArrays
+from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import get3, put3
 from pdem.motion.displacement import drifted
@@ -216,12 +217,12 @@ def kick_block(at: int, count: int, half: float, motion: Motion, work: Floats) -
 @inlined_geometry
 def drift_block(at: int, count: int, dt: float, motion: Motion, work: Floats) -> int:
     """Move the centres of clusters on, and turn them; return `FINE` or `GONE`."""
-    gone = 0
+    gone, box = 0, images_in(motion.box)
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         x, v = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
         way = dt * v[0], dt * v[1], dt * v[2]
-        x, v, turns, _, left = drifted(way, x, v, x, motion.sides, motion.box)
+        x, v, turns, _, left = drifted(way, x, v, x, motion.sides, box)
         put3(work, w + CX, STRIDE, x)
         put3(work, w + VX, STRIDE, v)
         put3(work, w + PERIODS, STRIDE, turns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.box_images import power
+from pdem.foundation.box_images import images_in, in_frame, power
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import exact_cross3, exact_plus3, get3
 from pdem.motion.cluster_blocks import (
@@ -91,7 +91,7 @@ def show_members(
             speed = exact_plus3(velocity, exact_cross3(spin, arm))
             if box is not None:
                 there = exact_plus3(centre, arm)
-                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, box)
+                _, speed, _, _, _ = drifted((0.0, 0.0, 0.0), there, speed, there, sides, images_in(box))
             for axis in range(3):
                 columns.velocity[p, axis], columns.angular_velocity[p, axis] = speed[axis], spin[axis]
 
@@ -129,7 +129,7 @@ def add_work_on_centres(
         for c in range(block.size):
             w = offset(block.at, c)
             centre, velocity = get3(work, w + CX, STRIDE), get3(work, w + VX, STRIDE)
-            done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, box)
+            done = box_work_of(centre, velocity, work[w + INVERSE_MASS], dt, images_in(box))
             columns.box_work[row_of(block, 0, c, members)] += done
 
 
@@ -142,10 +142,11 @@ def add_work_by_arms(
     The box moves the centre of a cluster, contacts count its work at their members.
     """
     if box is not None:
-        force = columns.force
+        force, frame = columns.force, images_in(box).frame
         for c in range(block.size):
             done = 0.0
             for s in range(block.members):
                 p, arm = row_of(block, s, c, members), _arm(block, s, c, clusters, members)
-                done -= power((force[p, 0], force[p, 1], force[p, 2]), arm, box)
+                pull = in_frame((force[p, 0], force[p, 1], force[p, 2]), frame)
+                done -= power(pull, in_frame(arm, frame), frame)
             columns.box_work[row_of(block, 0, c, members)] += dt * done

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.foundation.box_images import own_velocity, power, way_from_reference, wrapped
+from pdem.foundation.box_images import in_frame, own_velocity, power, squared_from_reference, wrapped
 from pdem.foundation.geometry_kernels import inlined_geometry, nearest_image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pdem.foundation.box_images import Frame
     from pdem.foundation.vectors import Vector
 
 LOWER, PERIOD, FREQUENCY, LOWEST, HIGHEST = range(5)
@@ -42,7 +43,8 @@ def drifted(
     """Displace the centre of a sphere, and wrap it where axes are periodic.
 
     Returns its new place, its velocity, which another image of a box that deforms may have, the numbers of lengths that
-    were taken off, the square of its distance from the reference, and whether it has left the box.
+    were taken off, the square of its distance from the reference, and whether it has left the box. `box` are the
+    `pdem.foundation.box_images.Images` of one that deforms, else None.
     """
     if box is None:
         x, tx, dx, left = move_along(0, way[0], place[0], reference[0], sides)
@@ -52,12 +54,17 @@ def drifted(
     there = place[0] + way[0], place[1] + way[1], place[2] + way[2]
     lower = sides[LOWER, 0], sides[LOWER, 1], sides[LOWER, 2]
     x, v, turns = wrapped(there, velocity, lower, box)
-    d = way_from_reference(x, reference, box)
-    gone = (
+    squared = squared_from_reference(in_frame(x, box.frame), in_frame(reference, box.frame), box.frame)
+    return x, v, turns, squared, is_outside(x, sides)
+
+
+@inlined_geometry
+def is_outside(x: Vector, sides: NDArray[np.float64]) -> bool:
+    """Tell whether a place is beyond the limits of the box."""
+    return (
         (x[0] < sides[LOWEST, 0]) | (x[0] > sides[HIGHEST, 0]) | (x[1] < sides[LOWEST, 1])
         | (x[1] > sides[HIGHEST, 1]) | (x[2] < sides[LOWEST, 2]) | (x[2] > sides[HIGHEST, 2])
     )  # fmt: skip
-    return x, v, turns, d[0] * d[0] + d[1] * d[1] + d[2] * d[2], gone
 
 
 @inlined_geometry
@@ -68,8 +75,14 @@ def box_work_of(x: Vector, v: Vector, inverse_mass: float, dt: float, box: Any) 
     """
     if box is None:
         return 0.0
-    own = own_velocity(x, v, box)
-    return dt * power(own, own, box) / inverse_mass
+    return box_work_in_frame(in_frame(x, box.frame), in_frame(v, box.frame), inverse_mass, dt, box.frame)
+
+
+@inlined_geometry
+def box_work_in_frame(x: Vector, v: Vector, inverse_mass: float, dt: float, frame: Frame) -> float:
+    """Return `box_work_of` a place and a velocity in the frame of the box [J]."""
+    own = own_velocity(x, v, frame)
+    return dt * power(own, own, frame) / inverse_mass
 
 
 @inlined_geometry

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pdem.foundation.box_images import images_in
 from pdem.foundation.fields import PACKED as PACKED
 from pdem.foundation.geometry_kernels import (
     inlined_geometry,
@@ -189,7 +190,7 @@ def move(
         )
     code = FINE
     if drifts:
-        reference, image, box = fixed.reference, travel.image, motion.box
+        reference, image, box = fixed.reference, travel.image, images_in(motion.box)
         a, b, c = dt * u0, dt * u1, dt * u2
         (x, y, z), (u0, u1, u2), (tx, ty, tz), away, gone = drifted(
             (a, b, c), (packed[at + PLACE], packed[at + PLACE + 1], packed[at + PLACE + 2]), (u0, u1, u2),

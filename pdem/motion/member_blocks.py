@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.vectors import exact_cross3, exact_plus3, get3, put3
 from pdem.motion.cluster_blocks import (
@@ -185,6 +186,7 @@ def _place(at: int, count: int, dt: float, motion: Motion, work: Floats) -> tupl
     Returns the largest code but `LOST`, and how many went too far.
     """
     stale = lost = 0
+    box = images_in(motion.box)
     for c in range(whole_lanes(count)):
         w = offset(at, c)
         (a, b, d), scale, spin = get3(work, w + AWAY, STRIDE), work[w + SCALE], get3(work, w + SPIN, STRIDE)
@@ -194,7 +196,7 @@ def _place(at: int, count: int, dt: float, motion: Motion, work: Floats) -> tupl
         speed = exact_plus3(velocity, exact_cross3(spin, to_space_by(read_then(work, w), away)))
         x, v, turns, squared, _ = drifted(
             (0.0, 0.0, 0.0), exact_plus3(get3(work, w + CX, STRIDE), arm), speed, get3(work, w + REFERENCE, STRIDE),
-            motion.sides, motion.box,
+            motion.sides, box,
         )  # fmt: skip
         skin, counts = work[w + SKIN], c < count
         far = went_too_far(dt * speed[0], dt * speed[1], dt * speed[2], squared, scale * work[w + RADIUS])

@@ -6,18 +6,23 @@ particles it is vector code. Its results are those of `pdem.motion.integration.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdem.foundation.box_images import frame3, images_in, squared_from_reference, wrapped
 from pdem.foundation.geometry_kernels import inlined_geometry
-from pdem.motion.displacement import box_work_of, drifted, went_too_far
+from pdem.foundation.vectors import get3, put3, row3
+from pdem.motion.displacement import FREQUENCY, LOWER, box_work_in_frame, drifted, is_outside, went_too_far
 from pdem.motion.integration import FINE, GONE, LOST, PACKED, STALE, Motion, Travel, half_kick
 from pdem.simd.places import ROW, offset
 from pdem.simd.transposition import ROWS, columns_to_rows, rows_to_columns, whole_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from pdem.foundation.box_images import Images
+    from pdem.foundation.vectors import Vector
 
 BLOCK = 32
 """Particles that are moved at a time."""
@@ -39,6 +44,9 @@ BLOCK = 32
 ===============================  =====================================================================================
 """
 
+STRIDE = np.uint64(BLOCK)
+"""From one column to the next."""
+
 COLUMNS = BLOCK * (PACKED + 16)
 """Numbers of all columns."""
 
@@ -47,45 +55,111 @@ _scatter = columns_to_rows(PACKED, BLOCK)
 
 
 @inlined_geometry
+def _kicked(w: int, dt: float, motion: Motion, work: NDArray[np.float64]) -> tuple[Vector, Vector]:
+    """Return velocity and angular velocity of a particle in the columns after the kicks by both halves."""
+    half, inverse_mass, inverse_inertia = 0.5 * dt, work[w + INVERSE_MASS], work[w + INVERSE_INERTIA]
+    force, torque = get3(work, w + FX, STRIDE), get3(work, w + TX, STRIDE)
+    u0, u1, u2, s0, s1, s2 = half_kick(
+        half, inverse_mass, inverse_inertia, motion, get3(work, w + VX, STRIDE), get3(work, w + WX, STRIDE), force,
+        torque,
+    )  # fmt: skip
+    u0, u1, u2, s0, s1, s2 = half_kick(
+        half, inverse_mass, inverse_inertia, motion, (u0, u1, u2), (s0, s1, s2), force, torque
+    )
+    return (u0, u1, u2), (s0, s1, s2)
+
+
+@inlined_geometry
 def _kick_and_drift(
-    at: int, count: int, dt: float, motion: Motion, work: NDArray[np.float64]
+    at: int, count: int, dt: float, motion: Motion, box: Any, work: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Kick the particles in the columns by both halves and let them drift.
+    """Kick the particles in the columns by both halves and let them drift; `box` are the images of one that deforms.
 
     Returns the largest code but `LOST`, and the number of particles that have crossed a side or went too far. Vectors
     are filled up with whatever stands there, which is not counted.
     """
-    half, sides, box = 0.5 * dt, motion.sides, motion.box
+    if box is not None:
+        odd = _drift_in_box(at, count, dt, motion, work)
+        if odd > 0:
+            _wrap(at, count, motion, box, work)
+        return _look_at_box(at, count, dt, motion, box, work), odd
     worst = odd = 0
     for c in range(whole_lanes(count)):
         w = offset(at, c)
-        inverse_mass, inverse_inertia = work[w + INVERSE_MASS], work[w + INVERSE_INERTIA]
-        force, torque = (work[w + FX], work[w + FY], work[w + FZ]), (work[w + TX], work[w + TY], work[w + TZ])
-        u0, u1, u2, s0, s1, s2 = half_kick(
-            half, inverse_mass, inverse_inertia, motion, (work[w + VX], work[w + VY], work[w + VZ]),
-            (work[w + WX], work[w + WY], work[w + WZ]), force, torque,
-        )  # fmt: skip
-        u0, u1, u2, s0, s1, s2 = half_kick(
-            half, inverse_mass, inverse_inertia, motion, (u0, u1, u2), (s0, s1, s2), force, torque
+        u, s = _kicked(w, dt, motion, work)
+        way = dt * u[0], dt * u[1], dt * u[2]
+        x, u, turns, away, gone = drifted(
+            way, get3(work, w + X, STRIDE), u, get3(work, w + X0, STRIDE), motion.sides, None
         )
-        a, b, c0 = dt * u0, dt * u1, dt * u2
-        (x, y, z), (u0, u1, u2), (tx, ty, tz), away, gone = drifted(
-            (a, b, c0), (work[w + X], work[w + Y], work[w + Z]), (u0, u1, u2),
-            (work[w + X0], work[w + Y0], work[w + Z0]), sides, box,
-        )  # fmt: skip
         skin = work[w + SKIN]
-        counts, far = c < count, went_too_far(a, b, c0, away, work[w + RADIUS])
+        counts, far = c < count, went_too_far(way[0], way[1], way[2], away, work[w + RADIUS])
         stale = STALE if away > skin * skin else FINE
         worst = max(worst, (GONE if gone else stale) if counts else FINE)
-        odd += 1 if counts & (far | (tx != 0.0) | (ty != 0.0) | (tz != 0.0)) else 0
-        work[w + X], work[w + Y], work[w + Z] = x, y, z
-        work[w + VX], work[w + VY], work[w + VZ] = u0, u1, u2
-        work[w + WX], work[w + WY], work[w + WZ] = s0, s1, s2
-        work[w + PERIODS_X], work[w + PERIODS_Y], work[w + PERIODS_Z] = tx, ty, tz
+        odd += 1 if counts & (far | (turns[0] != 0.0) | (turns[1] != 0.0) | (turns[2] != 0.0)) else 0
+        put3(work, w + X, STRIDE, x)
+        put3(work, w + VX, STRIDE, u)
+        put3(work, w + WX, STRIDE, s)
+        put3(work, w + PERIODS_X, STRIDE, turns)
         work[w + FAR] = 1.0 if far else 0.0
-        if box is not None:
-            work[w + BOX_WORK] = box_work_of((x, y, z), (u0, u1, u2), inverse_mass, dt, box)
     return worst, odd
+
+
+@inlined_geometry
+def _drift_in_box(at: int, count: int, dt: float, motion: Motion, work: NDArray[np.float64]) -> int:
+    """Kick and drift in a box that deforms, without wrapping; return as many as `_kick_and_drift`.
+
+    Nearly all particles stay in the box: here only those are found that do not.
+    """
+    sides, odd = motion.sides, 0
+    lower, inverse = row3(sides, LOWER), row3(sides, FREQUENCY)
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        u, s = _kicked(w, dt, motion, work)
+        way, before = (dt * u[0], dt * u[1], dt * u[2]), get3(work, w + X, STRIDE)
+        x = before[0] + way[0], before[1] + way[1], before[2] + way[2]
+        turns = (
+            np.floor((x[0] - lower[0]) * inverse[0]), np.floor((x[1] - lower[1]) * inverse[1]),
+            np.floor((x[2] - lower[2]) * inverse[2]),
+        )  # fmt: skip
+        far = went_too_far(way[0], way[1], way[2], x[0] + x[1] + x[2], work[w + RADIUS])
+        odd += 1 if (c < count) & (far | (turns[0] != 0.0) | (turns[1] != 0.0) | (turns[2] != 0.0)) else 0
+        put3(work, w + X, STRIDE, x)
+        put3(work, w + VX, STRIDE, u)
+        put3(work, w + WX, STRIDE, s)
+        put3(work, w + PERIODS_X, STRIDE, turns)
+        work[w + FAR] = 1.0 if far else 0.0
+    return odd
+
+
+@inlined_geometry
+def _wrap(at: int, count: int, motion: Motion, box: Images, work: NDArray[np.float64]) -> None:
+    """Put the images that are in the box into the columns of the particles that have left it, with their velocities."""
+    lower = row3(motion.sides, LOWER)
+    for c in range(count):
+        w = offset(at, c)
+        turns = get3(work, w + PERIODS_X, STRIDE)
+        if (turns[0] != 0.0) | (turns[1] != 0.0) | (turns[2] != 0.0):
+            x, v, turns = wrapped(get3(work, w + X, STRIDE), get3(work, w + VX, STRIDE), lower, box)
+            put3(work, w + X, STRIDE, x)
+            put3(work, w + VX, STRIDE, v)
+            put3(work, w + PERIODS_X, STRIDE, turns)
+
+
+@inlined_geometry
+def _look_at_box(
+    at: int, count: int, dt: float, motion: Motion, box: Images, work: NDArray[np.float64]
+) -> int:
+    """Write what a box that deforms does on the motion of the particles; return the largest code but `LOST`."""
+    sides, frame, worst = motion.sides, box.frame, 0
+    for c in range(whole_lanes(count)):
+        w = offset(at, c)
+        x, u = frame3(work, w + X, STRIDE, frame), frame3(work, w + VX, STRIDE, frame)
+        away, skin = squared_from_reference(x, frame3(work, w + X0, STRIDE, frame), frame), work[w + SKIN]
+        stale = STALE if away > skin * skin else FINE
+        gone = is_outside(get3(work, w + X, STRIDE), sides)
+        worst = max(worst, (GONE if gone else stale) if c < count else FINE)
+        work[w + BOX_WORK] = box_work_in_frame(x, u, work[w + INVERSE_MASS], dt, frame)
+    return worst
 
 
 @inlined_geometry
@@ -144,7 +218,7 @@ def move_block(
             packed, _row_begin(k, last, order), _row_begin(k + 1, last, order), _row_begin(k + 2, last, order),
             _row_begin(k + 3, last, order), work, offset(at, c),
         )  # fmt: skip
-    code, odd = _kick_and_drift(at, count, dt, motion, work)
+    code, odd = _kick_and_drift(at, count, dt, motion, images_in(motion.box), work)
     if odd > 0:
         code = max(code, _count_images(at, first, count, order, travel.image, work))
     if motion.box is not None:

@@ -182,6 +182,10 @@ class MovingBox:
         """Return the smallest factor, at most 1, by which the box has changed any distance since lists were made."""
         return self._filled(step).narrowest
 
+    def shortest(self, step: int) -> float:
+        """Return the shortest length of a periodic axis at a step [m]; NaN if one is NaN."""
+        return self._filled(step).shortest
+
     def farthest(self, step: int) -> float:
         """Return how far the box has brought any place in it since lists were made, at most [m]."""
         away = np.abs(self.images(step)[rows.STRETCH : rows.STRETCH + 3] - np.eye(3))
@@ -224,7 +228,7 @@ class MovingBox:
         slot = self._slots[step & 1]
         if slot.step != step:
             slot.step = step
-            slot.narrowest = write_images(
+            slot.narrowest, slot.shortest = write_images(
                 self._numbers, (step - self.state.step) * self.dt, self._lists, slot.images, slot.sides
             )
         return slot
@@ -234,13 +238,15 @@ class _Slot:
     """Rows for kernels of one step."""
 
     def __init__(self) -> None:
-        self.step, self.narrowest = -1, 1.0
+        self.step, self.narrowest, self.shortest = -1, 1.0, math.inf
         self.images, self.sides = np.zeros((rows.ROWS, 3)), np.zeros((5, 3))
 
 
 @geometry_kernel
-def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats) -> float:
-    """Write all that kernels need to know of the box; return `MovingBox.narrowest`.
+def write_images(
+    numbers: Floats, time: float, lists: Floats, images: Floats, sides: Floats
+) -> tuple[float, float]:
+    """Write all that kernels need to know of the box; return `MovingBox.narrowest` and `MovingBox.shortest`.
 
     Parameters
     ----------
@@ -258,7 +264,7 @@ def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, si
     offset, offset_speed = numbers[6] + time * numbers[7], numbers[7]
     v, g = int(numbers[14]), int(numbers[15])
     images[:] = 0.0
-    narrowest = 1.0
+    narrowest, shortest = 1.0, math.inf
     for axis in range(3):
         length = numbers[axis] + time * speeds[axis]
         period = length if periodic[axis] > 0.0 else 0.0
@@ -272,12 +278,16 @@ def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, si
         images[rows.RATE + axis, axis] = speeds[axis] / length
         images[rows.STRETCH + axis, axis] = length / lists[axis]
         narrowest = min(narrowest, length / lists[axis])
+        if periodic[axis] > 0.0 and (length < shortest or length != length):
+            shortest = length
         if axis == g:
             images[rows.ALONG, axis], images[rows.ACROSS, axis] = inverse, period
             images[rows.ACROSS_VELOCITY, axis], images[rows.TURNS, axis] = speeds[axis], 1.0
         else:
             images[rows.PERIOD, axis], images[rows.FREQUENCY, axis] = period, inverse
             images[rows.VELOCITY, axis] = speeds[axis]
+    images[rows.AXES, 0] = g
+    images[rows.AXES, 1], images[rows.AXES, 2] = (v, 3 - g - v) if v != g else ((g + 1) % 3, (g + 2) % 3)
     if v != g:
         # whole lengths of the other axis make no difference to images
         length, width = numbers[v] + time * speeds[v], numbers[g] + time * speeds[g]
@@ -292,7 +302,7 @@ def write_images(numbers: Floats, time: float, lists: Floats, images: Floats, si
         squares = a * a + b * b + lean * lean
         both = math.sqrt(max(squares * squares - 4.0 * (a * b) * (a * b), 0.0))
         narrowest = min(narrowest, math.sqrt(max(0.5 * (squares - both), 0.0)))
-    return narrowest
+    return narrowest, shortest
 
 
 def growth(x: float) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pdem.contact.pairs.acting import PairGeometry, PairSources, write_pairs
+from pdem.contact.pairs.acting import PairGeometry, PairSources, write_pairs, write_ways
 from pdem.contact.pairs.kept_forces import kept_forces, present_forces
 from pdem.containers.clusters import CENTRE
 from pdem.motion.integration import PLACE
@@ -93,11 +93,23 @@ def acting_contacts(system: System) -> ActingContacts:
 
 def acting_parts(system: System) -> list[ActingContacts]:
     """Return the contacts between particles and those with walls, if there are any walls, as they are. Collective."""
-    pairs, walls = _pairs(system), _walls(system)
+    pairs, walls = _pairs(system), acting_on_walls(system)
     return [pairs] if walls is None else [pairs, walls]
 
 
-def _pairs(system: System) -> ActingContacts:
+def counted_ways(system: System) -> tuple[Floats, Floats, Floats]:
+    """Return centre, branch and force (n, 3) of the contacts between particles that this rank counts. Collective."""
+    source, force = _pair_sources(system)
+    number = len(force)
+    ends, vectors = np.empty((2, number), np.int64), np.empty((2, number, 3))
+    write_ways(tuple(source), (*ends, *vectors))
+    counted = ends[0] < system.particles.count
+    centre, branch = vectors
+    return (centre, branch, force) if counted.all() else (centre[counted], branch[counted], force[counted])
+
+
+def _pair_sources(system: System) -> tuple[PairSources, Floats]:
+    """Return what the contacts between particles follow from, and their forces (n, 3) [N]. Collective."""
     pairs, particles = system.pair_contacts, system.particles
     touching = pairs.touching
     if pairs.keeps_forces:
@@ -113,17 +125,24 @@ def _pairs(system: System) -> ActingContacts:
         touching, pairs.lower, pairs.higher, rows.reshape(-1), particles.column("radius"), to_centre, *system.box,
         None if box is None else box.images(system.step),
     )  # fmt: skip
-    ends, vectors = np.empty((2, len(touching)), np.int64), np.empty((4, len(touching), 3))
-    columns = PairGeometry._make((*ends, *vectors, np.empty(len(touching))))
+    return source, force
+
+
+def _pairs(system: System) -> ActingContacts:
+    source, force = _pair_sources(system)
+    number = len(force)
+    ends, vectors = np.empty((2, number), np.int64), np.empty((4, number, 3))
+    columns = PairGeometry._make((*ends, *vectors, np.empty(number)))
     write_pairs(tuple(source), tuple(columns))
     first, second, centre, branch, point, normal, overlap = columns
     return ActingContacts(
-        first, second, np.full(len(first), NONE, np.int64), centre, branch, point, normal, force, overlap,
-        first < particles.count,
+        first, second, np.full(number, NONE, np.int64), centre, branch, point, normal, force, overlap,
+        first < system.particles.count,
     )  # fmt: skip
 
 
-def _walls(system: System) -> ActingContacts | None:
+def acting_on_walls(system: System) -> ActingContacts | None:
+    """Return the contacts with walls, all of which this rank counts; None without walls."""
     contacts = measured_walls(system)
     if contacts is None:
         return None

@@ -57,11 +57,12 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
         if system.stages.is_due:
             begin_next_stage(system, phases)
             act(system, phases)
-        stop = min(last, next_event(system))
+        looked_at = min(last, next_event_but_of_box(system))
+        stop = min(looked_at, next_box_step(system))  # its stress is known without forces that are kept
         while system.step < stop and not requested:
             begun = advance_with_same_lists(system, phases, stop - 1)
             following = system.step + (begun is None)
-            keep = system.keeps_forces and following == stop
+            keep = system.keeps_forces and following == looked_at
             requested = time_step.advance(system, phases, ahead=following < stop, keep=keep, begun=begun)
         act(system, phases)
     system.follow_box()
@@ -70,12 +71,11 @@ def advance_by(system: System, phases: Phases, steps: int) -> int:
     return requested
 
 
-def next_event(system: System) -> int:
-    """Return the step of the next event."""
+def next_event_but_of_box(system: System) -> int:
+    """Return the step of the next event, those of a box that deforms left out."""
     gravity = NEVER if system.gravity is None else system.gravity.next_step
     looks = min(system.sensors.next_step, system.field_averages.next_step)
-    others = min(system.insertions.next_step, looks, system.stages.next_step)
-    return min(gravity, next_box_step(system), others)
+    return min(gravity, system.insertions.next_step, looks, system.stages.next_step)
 
 
 def act(system: System, phases: Phases) -> None:
@@ -83,7 +83,7 @@ def act(system: System, phases: Phases) -> None:
 
     After a restart with shorter intervals some may have been due before: they happen now.
     """
-    if system.step < next_event(system):
+    if system.step < min(next_event_but_of_box(system), next_box_step(system)):
         return
     time_step.allreduce_status_or_stop(system, False)
     system.follow_box()

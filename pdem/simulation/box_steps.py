@@ -40,15 +40,16 @@ def lists_in_box(system: System) -> int:
     box = system.moving_box
     if box is None:
         return FINE
-    _require_room(system)
+    if not box.shortest(system.step) >= 4.0 * system.skins.radii[-1]:
+        _record_no_room(system)
     walls = system.moving_walls
     if walls is not None and walls.moved + box.farthest(system.step) > system.wall_margin:
         return STALE
-    return STALE if box.narrowest(system.step) < system.narrowest_box else FINE
+    return STALE if box.narrowest(system.step) < system.box_share.narrowest else FINE
 
 
-def _require_room(system: System) -> None:
-    """Record an error if a periodic axis is shorter than two of the largest diameters."""
+def _record_no_room(system: System) -> None:
+    """Record the error that a periodic axis is shorter than two of the largest diameters."""
     box = system.moving_box
     assert box is not None
     least = 4.0 * system.skins.radii[-1]

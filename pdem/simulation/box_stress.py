@@ -8,6 +8,7 @@ import numpy as np
 
 from pdem.contact.pairs.box_sums import BOX_SUMS, NO_LIMBS, BoxSums
 from pdem.foundation.sums import LIMBS, ExactSums, normalise
+from pdem.motion.box_kicks import write_kinetic
 from pdem.motion.box_servo import GAS, Measured
 from pdem.motion.moving_box import EVERY
 from pdem.simulation.bodies import bodies_of, sizes_of
@@ -45,7 +46,7 @@ def begin_box_sums(system: System) -> None:
         return
     looked_at = drive.targets.driven and system.step % EVERY == 0
     if not looked_at:
-        drive.sums = drive.sums._replace(limbs=NO_LIMBS)
+        drive.sums = drive.sums if drive.sums.limbs is NO_LIMBS else drive.sums._replace(limbs=NO_LIMBS)
         return
     limbs = np.zeros((system.pair_contacts.workers, BOX_SUMS, LIMBS), np.int64)
     drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
@@ -83,16 +84,12 @@ def _kinetic(system: System, along: Floats, across: Floats) -> Floats:
     """Return of each body the parts of the kinetic stress times the volume [J], mass [kg] and momentum (8, n)."""
     bodies, box = bodies_of(system), system.moving_box
     assert box is not None
+    rows = np.empty((8, len(bodies.mass)))
+    ways = np.stack((along.argmax(axis=1), across.argmax(axis=1)), axis=1)
     flow = box.gradient_at(system.step)
-    place, own = bodies.position - box.centre, []
-    for axis in range(3):
-        carried = flow[axis, 0] * place[:, 0] + flow[axis, 1] * place[:, 1] + flow[axis, 2] * place[:, 2]
-        own.append(bodies.velocity[:, axis] - carried)
-    found = [*([np.zeros(len(bodies.mass))] * 4), bodies.mass, *(bodies.mass * np.array(own))]
-    for way in range(4):
-        if along[way].any():
-            found[way] = bodies.mass * own[int(along[way].argmax())] * own[int(across[way].argmax())]
-    return np.array(found)
+    write_kinetic(bodies.mass, bodies.position, bodies.velocity, box.centre, flow, ways, rows)
+    rows[:4][~along.any(axis=1)] = 0.0
+    return rows
 
 
 def _others(system: System) -> Iterator[tuple[Floats, Floats]]:

@@ -74,7 +74,9 @@ def reorder(system: System, walls: Carried | None) -> Carried | None:
     particles = system.particles
     system.measure_reaches()
     system.search.sort(particles.position, system.reach, particles.count)
-    order = with_members_together(system.search.order(particles.count), particles)
+    order = system.search.order(particles.count)
+    if system.clusters is not None:
+        order = with_members_together(order, particles)
     row_now = system.rows_of(order)
     particles.reorder(order)
     system.pair_contacts.renumber(row_now)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pdem.continuum.sums import Matter, actions_of_contacts, field_sums
-from pdem.simulation.acting_contacts import acting_parts
+from pdem.continuum.sums import Matter, actions_of_contacts, field_sums, ways_of
+from pdem.simulation.acting_contacts import acting_on_walls, acting_parts, counted_ways
 from pdem.simulation.bodies import bodies_of, sizes_of
 
 if TYPE_CHECKING:
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from pdem.simulation.system import System
 
     Floats = NDArray[np.float64]
-    Present = tuple[Matter, list[ActingContacts]]
+    Present = tuple[Matter, list[Actions]]
 
 
 def sample_fields(system: System) -> None:
     """Take the samples that are due at the present step. Collective, with columns that are up to date."""
     averages = system.field_averages
-    due, present = [one for one in averages.averages if one.next_step <= system.step], _present(system)
+    due = [one for one in averages.averages if one.next_step <= system.step]
+    present = {split: _present(system, split=split) for split in {len(one.materials) > 0 for one in due}}
     for one in due:
-        one.add(present_sums(system, one.grid, len(one.materials), present), system.step)
+        split = len(one.materials) > 0
+        one.add(present_sums(system, one.grid, len(one.materials), present[split]), system.step)
     averages.plan()
 
 
@@ -42,18 +44,23 @@ def present_sums(system: System, grid: Grid, materials: int, present: Present | 
         The cells.
     materials : int
         Number of materials of which there are parts; 0 for the whole alone.
-    present : (Matter, list of ActingContacts), optional
+    present : (Matter, list of Actions), optional
         What this rank has, if that is known already.
     """
-    matter, contacts = present or _present(system)
-    actions = [action for part in contacts for action in _actions_of(system, part, split=materials > 0)]
+    matter, actions = present or _present(system, split=materials > 0)
     classes, rooms = max(materials, 1), system.field_averages.rooms
     return field_sums(grid, system.constants.period, classes, matter, actions, system.exchange, rooms)
 
 
-def _present(system: System) -> Present:
-    """Return particles, and the contacts that this rank counts. Collective."""
-    return _matter_of(system), [part.of_this_rank for part in acting_parts(system)]
+def _present(system: System, *, split: bool) -> Present:
+    """Return particles, and what acts in the contacts that this rank counts, split by material or not. Collective."""
+    matter = _matter_of(system)
+    if split:
+        parts = [part.of_this_rank for part in acting_parts(system)]
+        return matter, [action for part in parts for action in _actions_of(system, part, split=True)]
+    centre, branch, force = counted_ways(system)
+    ways, walls = ways_of(centre, branch, force, np.zeros(len(force), np.int64)), acting_on_walls(system)
+    return matter, [ways, *([] if walls is None else _actions_of(system, walls, split=False))]
 
 
 def _matter_of(system: System) -> Matter:

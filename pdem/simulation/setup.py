@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pdem.case.deformation import deforms
 from pdem.case.drives import drives_of
 from pdem.case.gravity import first_gravity
 from pdem.case.laws import law_of, material_properties, recipes_of
@@ -270,8 +269,7 @@ def skins_of(case: Case, particles: Mapping[str, NDArray[Any]], over: Exchange |
     over = Alone() if over is None else over
     wanted = case.detection
     fraction = AUTOMATIC_SKIN if wanted.skin == "auto" else float(wanted.skin)
-    # where the box deforms particles move with it, at speeds that say nothing about them
-    by_speed = wanted.skin == "auto" and wanted.method == "hgrid" and not deforms(case)
+    by_speed = wanted.skin == "auto" and wanted.method == "hgrid"
     radii, counts = binned_radii(particles["radius"], over)
     largest = float(radii.max(initial=0.0)) or 1.0
     if not isinstance(wanted.cell_sizes, str):

@@ -221,7 +221,7 @@ def tune_skin(system: System, phases: Phases) -> None:
     rows = system.particles.count + system.particles.ghosts
     lists = Lists(system.pair_contacts.candidates, system.pair_contacts.count, rows)
     before = system.skins.fraction
-    system.skins.measure_speeds(system.particles.radius, system.particles.velocity, system.exchange)
+    system.measure_speeds()
     life = system.skins.life / system.constants.step
     system.skins.fraction = system.skin_tuner.next_fraction(done, lists, system.exchange.share, life)
     if system.skins.fraction != before:
@@ -255,7 +255,7 @@ def _make_lists(system: System, walls: Carried | None, phases: Phases) -> None:
     system.detections += 1
     phases.lap("detect")
     particles = system.particles
-    system.exchange.make_ghosts(particles, system.skins.reach, system.skins.radii, cluster_table(system))
+    system.exchange.make_ghosts(particles, system.reach_of, system.skins.radii, cluster_table(system))
     phases.lap("exchange")
     system.measure_reaches()
     list_carried(system)

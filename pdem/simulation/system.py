@@ -27,6 +27,7 @@ from pdem.foundation.sums import ExactSums
 from pdem.motion.integration import FixedColumns, Motion, write_inverse_inertia
 from pdem.particles.shapes import shape_arrays
 from pdem.simulation.box_drive import BoxDrive
+from pdem.simulation.box_share import BoxShare
 from pdem.simulation.field_averages import FieldAverages
 from pdem.simulation.insertions import Insertions
 from pdem.simulation.observed import ObservedState
@@ -54,10 +55,6 @@ if TYPE_CHECKING:
     from pdem.motion.walls import MovingWalls
     from pdem.simulation.gravity import Gravity
     from pdem.simulation.setup import Constants
-
-
-SHARE_OF_BOX = 0.3
-"""Part of the skins that a box which deforms may use up; the rest is for the motion of particles relative to it."""
 
 
 def no_stop_requested() -> int:
@@ -143,6 +140,8 @@ class System:
         Forces on single particles beside contacts and gravity; to be set before the state is loaded.
     moving_box : MovingBox or None
         The box, if it deforms; to be set before the state is loaded.
+    box_share : BoxShare
+        How much of the skins the box may use up.
     box_drive : BoxDrive
         How it is driven.
     """
@@ -215,7 +214,7 @@ class System:
         self.keeps_forces = looks_at_contacts(case)
         self.own_forces = ForcesOfRun()
         self.moving_box: MovingBox | None = None
-        self.box_drive = BoxDrive()
+        self.box_drive, self.box_share = BoxDrive(), BoxShare()
         self.liquid_quantum = 0.0
         self.observed = ObservedState()
         self.stop_requested: Callable[[], int] = no_stop_requested
@@ -229,8 +228,8 @@ class System:
         self.population, self.population_change = int(self.exchange.add(np.array([own.count]))[0]), 0
         skins.beyond = self.constants.adhesion_half_gaps
         constants, wanted = self.constants, self._detection
-        skins.measure_speeds(own.radius, own.velocity, self.exchange)
         self.skins = skins
+        self.measure_speeds()
         self.search = make_search(
             wanted.method,
             skins.cell_sizes,
@@ -290,11 +289,6 @@ class System:
         """Radius plus skin of owned particles and ghosts [m]."""
         return self._reach
 
-    @property
-    def narrowest_box(self) -> float:
-        """By which factor distances may change with a box that deforms before lists are stale."""
-        return 1.0 - SHARE_OF_BOX * self.skins.least_share
-
     def wall_reach(self) -> NDArray[np.float64]:
         """Return the distance from their centres at which owned particles may touch or adhere to walls (n,) [m].
 
@@ -303,6 +297,18 @@ class System:
         own = self.particles
         reach = self._reach[: own.count]
         return reach if self.skins.beyond is None else reach + self.skins.beyond(own.radius)
+
+    def measure_speeds(self) -> None:
+        """Note the mean speeds of all levels of size, relative to a box that deforms. Collective."""
+        own = self.particles
+        speeds = self.constants.own_velocity(own.position, own.velocity)
+        self.skins.measure_speeds(own.radius, speeds, self.exchange)
+
+    def reach_of(
+        self, radius: NDArray[np.float64], velocity: NDArray[np.float64], position: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return radius plus skin [m]; who moves with a box that deforms rests."""
+        return self.skins.reach(radius, self.constants.own_velocity(position, velocity))
 
     def start_tuning(self) -> None:
         """Start the tuners at the present step, with the present skin."""
@@ -319,11 +325,13 @@ class System:
             room = len(own.column("id"))
             self._reference, self._skin, self._reach = np.zeros((room, 3)), np.zeros(room), np.zeros(room)
             self._inverse_inertia = np.zeros(room)
-        self.skins.write(own.column("radius")[:rows], own.column("velocity")[:rows], self._skin, self._reach)
+        position, velocity = own.column("position")[:rows], own.column("velocity")[:rows]
+        speeds = self.constants.own_velocity(position, velocity)
+        self.skins.write(own.column("radius")[:rows], speeds, self._skin, self._reach)
         if self.moving_box is not None:
             # a part of the skins is for the box, which brings particles nearer to each other than they go by themselves
-            self._skin[:rows] -= (1.0 - self.narrowest_box) * self._reach[:rows]
-            self.moving_box.note_lists(self.step)
+            self.box_share.divide(self.moving_box, self.step, self.skins.least_share)
+            self._skin[:rows] -= (1.0 - self.box_share.narrowest) * self._reach[:rows]
         self._reference[: own.count] = own.position
         write_inverse_inertia(
             own.count,

@@ -24,7 +24,7 @@ def exchange_of(periodic, method="bisection"):
     return RankExchange(describe(MPI.COMM_WORLD, 1), [0.0] * 3, [1.0] * 3, periodic, method)
 
 
-def reach_of(radius, velocity):
+def reach_of(radius, velocity, position):
     """Fast particles reach farther."""
     return SKIN * radius * (1.0 + np.linalg.norm(velocity, axis=1))
 
@@ -64,7 +64,7 @@ def test_every_pair_across_ranks_has_its_ghosts(ranks, seed):
     assert len(set(ghosts.tolist())) == len(ghosts)
     apart = position[own][:, None] - position[None]
     apart -= np.where(periodic, np.round(apart), 0.0)
-    reach = reach_of(radius, velocity)
+    reach = reach_of(radius, velocity, position)
     near = np.linalg.norm(apart, axis=2) <= reach[own][:, None] + reach[None]
     needed = set(np.flatnonzero(near.any(axis=0)).tolist()) - set(own.tolist())
     assert needed <= set(ghosts.tolist())

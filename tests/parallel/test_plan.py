@@ -47,7 +47,7 @@ def test_a_plan_is_what_the_ranks_count(ranks, seed, communicator):
     own = owned_rows(exchange, position)
     own = own[np.random.default_rng(seed).permutation(len(own))]  # a rank sorts its particles as it likes
     particles = Particles({"id": own, "radius": radius[own], "position": position[own]})
-    exchange.make_ghosts(particles, lambda some, _: SKIN * some, radii)
+    exchange.make_ghosts(particles, lambda some, *_: SKIN * some, radii)
     period = np.where(periodic, 1.0, 0.0)
     plan = divide(ranks, position, radius, SKIN * radius, radii, period, PARTITIONERS[method](lower, upper))
     level = np.minimum(np.searchsorted(radii, particles.column("radius")), len(radii) - 1)

@@ -84,7 +84,7 @@ def test_made_ranks_own_copy_and_send_what_real_ones_do(ranks, largest, communic
     exchange.divide(whole["position"] if mine else whole["position"][:0])
     own = exchange.owners(whole["position"]) == exchange.rank
     particles = Particles({name: column[own] for name, column in whole.items()})
-    exchange.make_ghosts(particles, skins.reach, skins.radii)
+    exchange.make_ghosts(particles, lambda radius, velocity, _: skins.reach(radius, velocity), skins.radii)
     parts = partition_of(start.case, whole["position"], tiling.lower, tiling.upper, ranks)
     timed = rehearsal.rank(tiling, parts, exchange.rank, skins)
     timed.time(1)

@@ -144,6 +144,17 @@ def test_a_file_that_states_what_no_body_has_is_refused_where_that_shall_count(t
         )
 
 
+def test_given_moments_that_no_body_has_are_told_as_they_were_given(tmp_path):
+    path = tmp_path / "impossible.toml"
+    mass = {"volume": 4e-9, "inertia": [1e-6, 1e-6, 3e-6, 0.0, 0.0, 0.0]}
+    shapes = {"rod": {"spheres": ROD, "mass_properties": mass}}
+    path.write_text(tomli_w.dumps(document([cluster("rod", (0, 0, 0))], shapes)))
+    with pytest.raises(CaseError) as caught:
+        pdem.Case.read(path)
+    assert f"{path}: shapes.rod: mass_properties.inertia: principal moments" in str(caught.value)
+    assert "1e-06, 1e-06 and 3e-06 m2" in str(caught.value)
+
+
 def test_given_mass_properties_that_contradict_the_spheres_are_told():
     mass = {"volume": 1e-6, "inertia": [1e-6, 1e-6, 1e-6, 0.0, 0.0, 0.0]}
     found = findings_of([cluster("rod", (0, 0, 0))], {"rod": {"spheres": ROD, "mass_properties": mass}})

@@ -15,6 +15,7 @@ from pdem.containers.box_shape import BoxShape
 from pdem.detection.hgrid import HierarchicalGrid
 from pdem.foundation import box_images
 from pdem.foundation.kernels import kernel
+from pdem.foundation.vectors import exact_dot3, row3
 from pdem.motion.displacement import FREQUENCY, LOWER, PERIOD
 from pdem.motion.moving_box import EVERY, MovingBox, Rates
 
@@ -76,24 +77,31 @@ def test_kernels_and_python_know_the_same_box():
 @kernel
 def all_nearest(ways, velocities, images):
     """Write the nearest image of each way, and the velocity there."""
+    box = box_images.images_in(images)
     for k in range(len(ways)):
-        d, v = box_images.nearest_motion(
-            (ways[k, 0], ways[k, 1], ways[k, 2]),
-            (velocities[k, 0], velocities[k, 1], velocities[k, 2]),
-            images,
-        )
+        d, v = box_images.nearest_motion(row3(ways, k), row3(velocities, k), box)
         for axis in range(3):
             ways[k, axis], velocities[k, axis] = d[axis], v[axis]
+
+
+@kernel
+def all_in_frame(ways, velocities, squared, powers, images):
+    """Write the squares of the lengths of the nearest images, and the powers of velocities along ways."""
+    frame = box_images.images_in(images).frame
+    for k in range(len(ways)):
+        d, v = box_images.in_frame(row3(ways, k), frame), box_images.in_frame(row3(velocities, k), frame)
+        near = box_images.nearest_in_frame(d, frame)
+        squared[k] = exact_dot3(near, near)
+        powers[k] = box_images.power(v, d, frame)
 
 
 @kernel
 def all_wrapped(places, velocities, counts, lower, images):
     """Write the image of each place in the box, its velocity, and how many lengths were taken off."""
     for k in range(len(places)):
-        x, v, turns = box_images.wrapped(
-            (places[k, 0], places[k, 1], places[k, 2]), (velocities[k, 0], velocities[k, 1], velocities[k, 2]),
-            (lower[0], lower[1], lower[2]), images,
-        )  # fmt: skip
+        corner = lower[0], lower[1], lower[2]
+        box = box_images.images_in(images)
+        x, v, turns = box_images.wrapped(row3(places, k), row3(velocities, k), corner, box)
         for axis in range(3):
             places[k, axis], velocities[k, axis], counts[k, axis] = x[axis], v[axis], turns[axis]
 
@@ -114,6 +122,11 @@ def test_the_nearest_image_and_the_one_in_the_box(velocity, gradient):
     np.testing.assert_allclose(shortest[near], np.linalg.norm(every, axis=2).min(axis=1)[near])
     turns = np.round((ways - found) @ np.linalg.inv(shape.vectors))
     np.testing.assert_allclose(speeds, velocities - turns @ box.image_velocities(830), atol=1e-12)
+    squared, powers = np.zeros(2000), np.zeros(2000)
+    all_in_frame(ways, velocities, squared, powers, box.images(830))
+    np.testing.assert_allclose(np.sqrt(squared), shortest, rtol=1e-12)
+    expected = -np.einsum("ki,ij,kj->k", velocities, box.gradient_at(830), ways)
+    np.testing.assert_allclose(powers, expected, rtol=1e-9, atol=1e-12)
 
     places, counts = 3.0 * ways + box.centre, np.zeros((2000, 3))
     inside, speeds = places.copy(), velocities.copy()

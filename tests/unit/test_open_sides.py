@@ -65,6 +65,14 @@ def warnings(text: str, *overrides: str) -> list[str]:
     ]
 
 
+def test_a_cluster_is_one_particle() -> None:
+    (line,) = warnings(
+        "[shapes.pair]\nspheres = [[0, 0, 0, 0.02], [0.02, 0, 0, 0.02]]\n"
+        '[[particles]]\nmaterial = "grain"\nshape = "pair"\npositions = [[0.3, 0.3, 0.8], [0.6, 0.6, 0.8]]\n'
+    )
+    assert line.startswith("no wall is below 5 of 5 particles")
+
+
 def test_without_a_wall_below_all_particles_are_lost() -> None:
     (line,) = warnings("")
     assert line.startswith("no wall is below 3 of 3 particles (the first is particle 0): they fall through")

@@ -70,6 +70,10 @@ def spheres_of(path, text, name="shape.txt"):
         "X [m]; Y [m]; Z [m]; Radius [m]\n-0.5;0;0;1\n0.5;0;0;1\n",
         "id,radius,x,y,z\n1,1,-0.5,0,0\n2,1,0.5,0,0\n",
         "\ufeff-5e-1, 0, 0, 1, 7\r\n.5, 0, 0, 1, 7\r\n",
+        "name,x,y,z,r,material\nbig grain,-0.5,0,0,1,quartz\n,0.5,0,0,1,\n",
+        "x y z radius\n-0.5\t0\t0\t1\n0.5 0 0 1 glass\n",
+        "X [m] Y [m] Z [m] r (m)\n-0.5 0 0 1\n0.5 0 0 1\n",
+        "x, y, z, r\n-0.5 0 0 1\n0.5 0 0 1\n",
     ],
 )
 def test_tables(tmp_path, text):
@@ -97,6 +101,8 @@ def test_a_cluster_of_kratos(tmp_path):
         ("a.txt", "", "has no spheres; give lines of x, y, z and radius"),
         ("a.txt", "0 0 0 1\n0 0 0\n", "line 2: '0 0 0' are not 4 numbers"),
         ("a.txt", "0 0 0 1\n0 0 one 1\n", "line 2: '0 0 one 1' are not 4 numbers"),
+        ("a.txt", "0 0 0 1\n0,1 0,2 -0,3 1,1\n", "line 2: '0,1 0,2 -0,3 1,1' has commas within numbers; write decimal"),
+        ("a.csv", "x;y;z;r\n0;0;0;1,5\n", "line 2: '0;0;0;1,5' has commas within numbers"),
         ("a.txt", "0 0 0 1\n\n0 0 0 -2\n", "line 3: a sphere at 0, 0, 0 of radius -2; numbers must be finite"),
         ("a.txt", "0 nan 0 1\n", "line 1: a sphere at 0, nan, 0 of radius 1"),
         ("a.csv", "x,y,r\n0,0,1\n", "line 1: the names of columns are x, y, r; x, y, z and r"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdem.contact.pairs.layout import FORCE_J, FORCE_ROW
 from pdem.contact.pairs.stages import shortest_way
+from pdem.foundation.box_images import images_in
 from pdem.foundation.geometry_kernels import inlined_geometry
 from pdem.foundation.kernels import prange, uncounted_kernel
 from pdem.motion.integration import PACKED, PLACE
@@ -14,6 +15,8 @@ from pdem.motion.integration import PACKED, PLACE
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pdem.foundation.vectors import Vector
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -29,6 +32,15 @@ class PairGeometry(NamedTuple):
     point: Floats
     normal: Floats
     overlap: Floats
+
+
+class PairWays(NamedTuple):
+    """Some of these columns."""
+
+    first: Integers
+    second: Integers
+    centre: Floats
+    branch: Floats
 
 
 class PairSources(NamedTuple):
@@ -62,37 +74,54 @@ class PairSources(NamedTuple):
 
 
 @inlined_geometry
-def write_pair(c: int, source: PairSources, to: PairGeometry) -> None:
-    """Write the columns of one contact."""
+def write_way(c: int, source: PairSources, to: PairWays) -> Vector:
+    """Write particles, centre and branch of one contact; return the way between the centres of the particles."""
     candidate = source.candidate[c]
     i, j = source.lower[candidate], source.higher[candidate]
     here, there, packed = PACKED * i + PLACE, PACKED * j + PLACE, source.packed
     to_any = (
         packed[there] - packed[here], packed[there + 1] - packed[here + 1], packed[there + 2] - packed[here + 2]
     )  # fmt: skip
-    way = shortest_way(to_any, source.period, source.inverse, source.images)
-    distance = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
-    reach = source.radius[i] + source.radius[j]
-    overlap = reach - distance
-    arm = source.radius[i] - overlap * (source.radius[j] / reach)
-    to.first[c], to.second[c], to.overlap[c] = i, j, overlap
+    way = shortest_way(to_any, source.period, source.inverse, images_in(source.images))
+    to.first[c], to.second[c] = i, j
     for axis in range(3):
-        normal = way[axis] / distance
-        to.normal[c, axis], to.point[c, axis] = normal, packed[here + axis] + arm * normal
         to.centre[c, axis], to.branch[c, axis] = packed[here + axis], way[axis]
         if len(source.to_centre) > 0:
             to.centre[c, axis] += source.to_centre[i, axis]
             to.branch[c, axis] = way[axis] + source.to_centre[j, axis] - source.to_centre[i, axis]
+    return way
+
+
+@inlined_geometry
+def write_pair(c: int, source: PairSources, to: PairGeometry) -> None:
+    """Write all columns of one contact."""
+    way = write_way(c, source, PairWays(to.first, to.second, to.centre, to.branch))
+    i, j = to.first[c], to.second[c]
+    distance = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+    reach = source.radius[i] + source.radius[j]
+    overlap = reach - distance
+    arm = source.radius[i] - overlap * (source.radius[j] / reach)
+    to.overlap[c] = overlap
+    for axis in range(3):
+        normal = way[axis] / distance
+        to.normal[c, axis], to.point[c, axis] = (
+            normal,
+            source.packed[PACKED * i + PLACE + axis] + arm * normal,
+        )
 
 
 @uncounted_kernel
-def write_pairs(
-    source: PairSources,
-    to: PairGeometry,
-) -> None:
+def write_pairs(source: PairSources, to: PairGeometry) -> None:
     """Write the columns of all contacts between particles."""
     for c in prange(len(source[0])):
         write_pair(c, PairSources(*source), PairGeometry(*to))
+
+
+@uncounted_kernel
+def write_ways(source: PairSources, to: PairWays) -> None:
+    """Write particles, centres and branches of all contacts between particles."""
+    for c in prange(len(source[0])):
+        write_way(c, PairSources(*source), PairWays(*to))
 
 
 @uncounted_kernel

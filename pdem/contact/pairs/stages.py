@@ -55,7 +55,7 @@ from pdem.contact.pairs.layout import (
     X_J,
     row_of,
 )
-from pdem.foundation.box_images import nearest_motion, nearest_way, power
+from pdem.foundation.box_images import frame3, images_in, nearest_in_frame, nearest_motion, nearest_way, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry, nearest_image
 from pdem.foundation.kernels import inlined
 from pdem.foundation.vectors import cross3, dot3, get3, minus3, put3, square_root
@@ -99,7 +99,10 @@ def gather_positions(
 def shortest_way(
     d: Vector, period: NDArray[np.float64], frequency: NDArray[np.float64], images: Any
 ) -> Vector:
-    """Return the way from a centre to the nearest image of another, for that to any [m]."""
+    """Return the way from a centre to the nearest image of another, for that to any [m].
+
+    `images` are those of `pdem.foundation.box_images.images_in`.
+    """
     if images is not None:
         return nearest_way(d, images)
     return (
@@ -120,10 +123,16 @@ def relative_motion(
 
 
 @inlined
-def distance_vector(work: NDArray[np.float64], w: int, parameters: StepParameters) -> Vector:
-    """Return the vector from the lower to the nearest image of the higher centre [m]."""
+def distance_vector(work: NDArray[np.float64], w: int, parameters: StepParameters, images: Any) -> Vector:
+    """Return the vector from the lower to the nearest image of the higher centre [m]; in the frame of `images`."""
+    if images is not None:
+        there, here = (
+            frame3(work, w + X_J, STRIDE, images.frame),
+            frame3(work, w + X_I, STRIDE, images.frame),
+        )
+        return nearest_in_frame(minus3(there, here), images.frame)
     d = minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE))
-    return shortest_way(d, parameters.period, parameters.frequency, parameters.images)
+    return shortest_way(d, parameters.period, parameters.frequency, images)
 
 
 @inlined
@@ -135,10 +144,11 @@ def mark_candidates(
     Returns how many begin or end to touch, and how many are beyond the limit.
     """
     changes = deep = 0
+    images = images_in(parameters.images)
     for c in range(count):
         k, w = offset(first, c), offset(at, c)
         ri, rj = work[w + RADIUS_I], work[w + RADIUS_J]
-        d = distance_vector(work, w, parameters)
+        d = distance_vector(work, w, parameters, images)
         squared = dot3(d, d)
         reach = ri + rj
         close = max(reach - parameters.largest_overlap * min(ri, rj), 0.0)
@@ -179,14 +189,14 @@ def gather_particles(
 @inlined
 def contact_geometry(at: int, count: int, parameters: StepParameters, work: NDArray[np.float64]) -> None:
     """First stage: normals and overlaps at the end and in the middle of the step."""
-    dt = parameters.dt
+    dt, images = parameters.dt, images_in(parameters.images)
     for c in range(count):
         w = offset(at, c)
         reach = work[w + RADIUS_I] + work[w + RADIUS_J]
         d, v = relative_motion(
             minus3(get3(work, w + X_J, STRIDE), get3(work, w + X_I, STRIDE)),
             minus3(get3(work, w + VX_J, STRIDE), get3(work, w + VX_I, STRIDE)),
-            parameters.period, parameters.frequency, parameters.images,
+            parameters.period, parameters.frequency, images,
         )  # fmt: skip
         distance = max(square_root(dot3(d, d)), TINY)
         m = d[0] - 0.5 * dt * v[0], d[1] - 0.5 * dt * v[1], d[2] - 0.5 * dt * v[2]
@@ -291,11 +301,12 @@ def add_box_work(
     `first` is the history index of the first contact; `accounts` are the histories, their width and the column.
     """
     history, width, column = accounts
+    frame = images_in(parameters.images).frame
     for c in range(count):
         w, h = offset(at, c), offset(width * first, c)
-        n, length = get3(work, w + NORMAL_X, STRIDE), work[w + ARM_I] + work[w + ARM_J]
+        n, length = frame3(work, w + NORMAL_X, STRIDE, frame), work[w + ARM_I] + work[w + ARM_J]
         branch = length * n[0], length * n[1], length * n[2]
-        done = power(get3(work, w + FORCE_J_X, STRIDE), branch, parameters.images)
+        done = power(frame3(work, w + FORCE_J_X, STRIDE, frame), branch, frame)
         history[h + column] += done * parameters.dt
 
 

@@ -9,6 +9,7 @@ from pdem.contact.law.elastic import gap_of
 from pdem.contact.pairs.history import history_of
 from pdem.contact.pairs.layout import BLOCK, row_of
 from pdem.contact.pairs.stages import shortest_way
+from pdem.foundation.box_images import images_in
 from pdem.foundation.kernel_factory import inlined_exactly
 from pdem.foundation.vectors import exact_dot3, square_root
 from pdem.motion.integration import MATERIAL, PLACE, SIZE
@@ -48,7 +49,7 @@ def lasts_of(law: ContactLaw) -> Any:
             packed[j + PLACE] - packed[i + PLACE], packed[j + PLACE + 1] - packed[i + PLACE + 1],
             packed[j + PLACE + 2] - packed[i + PLACE + 2],
         )  # fmt: skip
-        d = shortest_way(way, parameters.period, parameters.frequency, parameters.images)
+        d = shortest_way(way, parameters.period, parameters.frequency, images_in(parameters.images))
         return square_root(exact_dot3(d, d)) <= ri + rj + allowed
 
     return lasts

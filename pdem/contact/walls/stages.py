@@ -44,7 +44,7 @@ from pdem.contact.pairs.layout import (
     row_of,
 )
 from pdem.contact.pairs.stages import ONE, THREE, TWO
-from pdem.foundation.box_images import CENTRE, power
+from pdem.foundation.box_images import frame3, images_in, power
 from pdem.foundation.geometry_kernels import SPHERE_INERTIA, inlined_geometry
 from pdem.foundation.kernel_factory import inlined_closure
 from pdem.foundation.kernels import inlined
@@ -271,14 +271,11 @@ def add_box_work_at_walls(
 
     `account` is where the column of the account begins in `work.history`.
     """
-    numbers, images = work.columns, parameters.images
+    numbers, frame = work.columns, images_in(parameters.images).frame
     for c in range(count):
         w, row = offset(at, c), row_of(work.particle[offset(first, c)]) + PLACE
-        from_centre = (
-            packed[row] - images[CENTRE, 0], packed[row + 1] - images[CENTRE, 1],
-            packed[row + 2] - images[CENTRE, 2],
-        )  # fmt: skip
-        done = power(get3(numbers, w + FORCE_J_X, STRIDE), from_centre, images)
+        from_centre = exact_minus3(frame3(packed, np.uint64(row), np.uint64(1), frame), frame.centre)
+        done = power(frame3(numbers, w + FORCE_J_X, STRIDE, frame), from_centre, frame)
         work.history[offset(account, c)] += done * parameters.dt
 
 

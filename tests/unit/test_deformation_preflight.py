@@ -1,0 +1,67 @@
+"""What is said before a run of a box that deforms farther, or to larger stresses, than its grains can follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pdem.case.deformation_preflight import deformation_findings
+from pdem.case.model import Case
+from pdem.case.population import Population
+
+CASE = """
+[time]
+step = 1e-6
+end = {end}
+[domain]
+lower = [0.0, 0.0, 0.0]
+upper = [0.1, 0.1, {height}]
+dimension = {dimension}
+periodic = [true, true, {periodic}]
+[domain.deformation]
+{deformation}
+[materials.grain]
+density = 2500.0
+youngs_modulus = 1e7
+poisson_ratio = 0.25
+[interactions.grain-grain]
+friction = 0.5
+restitution = 0.5
+[[particles]]
+material = "grain"
+radius = 0.01
+positions = [[0.02, 0.02, 0.02]]
+"""
+
+
+def warnings(deformation, *, end=0.1, dimension=3, count=100):
+    """Return the warnings for so many grains, which fill 0.42 of the box; of 12 discs 0.38."""
+    periodic, height = ("true", 0.1) if dimension == 3 else ("false", 0.02)
+    text = CASE.format(
+        deformation=deformation, end=end, dimension=dimension, periodic=periodic, height=height
+    )
+    grains = Population({"radius": np.full(count, 0.01), "position": np.full((count, 3), 0.05)})
+    found = deformation_findings(Case.from_text(text), grains, 1e-6)
+    return [one.message for one in found if one.level == "warning"]
+
+
+def test_strains_that_leave_no_room():
+    assert not warnings("x = {strain_rate = -7.0}")
+    (text,) = warnings("x = {strain_rate = -9.0}")
+    assert "solid fraction from 0.419 to 1.03" in text
+    assert not warnings("x = {strain_rate = -6.0}\ny = {strain_rate = 6.0}")
+    assert not warnings("x = {strain_rate = -9.0}\nz = {stress = 100.0}")
+    (text,) = warnings("x = {strain_rate = -9.0}", dimension=2, count=12)
+    assert "solid fraction from 0.377 to 0.927" in text
+
+
+@pytest.mark.parametrize("key", ["x = {{stress = {}}}", "mean_stress = {}"])
+def test_stresses_that_no_contacts_bear(key):
+    """By Hertz's force at the largest overlap: 12 contacts of a grain, 0.74 of the volume."""
+    modulus = 1e7 / (2.0 * (1.0 - 0.25**2))
+    force = 4.0 / 3.0 * modulus * np.sqrt(0.005 * 0.005) * 0.005
+    borne = 12 * 0.74 * force / (4.0 * np.pi * 0.01**2)
+    assert not warnings(key.format(0.99 * borne))
+    (text,) = warnings(key.format(1.01 * borne))
+    assert f"at most about {borne:.3g} Pa" in text
+    assert "limits.largest_overlap (0.5 of the radius)" in text
