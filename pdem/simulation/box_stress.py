@@ -42,14 +42,19 @@ def ways_of(box: MovingBox, driven: Floats) -> Floats:
 def begin_box_sums(system: System) -> None:
     """Before contacts are evaluated: make room for what they do to the box, if the servo looks at this step."""
     box, drive = system.moving_box, system.box_drive
-    if box is None:
-        return
     looked_at = drive.targets.driven and system.step % EVERY == 0
-    if not looked_at:
-        drive.sums = drive.sums if drive.sums.limbs is NO_LIMBS else drive.sums._replace(limbs=NO_LIMBS)
+    if box is None or not looked_at:
+        end_box_sums(system)
         return
     limbs = np.zeros((system.pair_contacts.workers, BOX_SUMS, LIMBS), np.int64)
     drive.sums = BoxSums(ways_of(box, drive.targets.strains), limbs)
+
+
+def end_box_sums(system: System) -> None:
+    """Before contacts are evaluated at whose steps the servo does not look."""
+    drive = system.box_drive
+    if drive.sums.limbs is not NO_LIMBS:
+        drive.sums = drive.sums._replace(limbs=NO_LIMBS)
 
 
 def measured_stress(system: System) -> Measured:

@@ -118,7 +118,26 @@ class ContactSteps:
         self._parameters, self.kick = contact_parameters(system, dt), _kick(system, dt, ahead=ahead)
         self._outcome, self._times = np.zeros(OUTCOME, np.int64), np.zeros(TIMES, np.int64)
         self._swaps = 0
+        if system.moving_box is not None and ahead:
+            self._have_own_box()
         self._walls, self._pairs = self._wall_calls(), self._pair_calls()
+
+    def _have_own_box(self) -> None:
+        """Have arrays of the box that stay where they are from step to step, see `follow_box`."""
+        images = np.empty_like(self._parameters.images)
+        sides, box = np.empty_like(self.kick.sides), np.empty_like(self.kick.box)
+        self._parameters = self._parameters._replace(images=images)
+        self.kick = self.kick._replace(sides=sides, box=box)
+        self.follow_box()
+
+    def follow_box(self) -> None:
+        """Have kernels know a box that deforms at the end of the present step, and at that of the next."""
+        box, step = self._system.moving_box, self._system.step
+        if box is not None:
+            assert self._parameters.images is not None
+            assert self.kick.box is not None
+            self._parameters.images[:] = box.images(step)
+            self.kick.sides[:], self.kick.box[:] = box.sides(step + 1), box.images(step + 1)
 
     @property
     def code(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pdem.foundation.kernel_calls import PythonCall
 from pdem.motion.integration import FINE
+from pdem.simulation.box_stress import end_box_sums
 from pdem.simulation.carried_liquid import carries_liquid
 from pdem.simulation.carried_particles import finish_carried
 from pdem.simulation.contact_forces import ContactSteps
@@ -66,6 +67,7 @@ class _StepsWithPython:
         """Do as `advance_with_same_lists`."""
         system, begin = self._system, PythonCall(self._begin)
         while self._begun is None and system.step < last:
+            end_box_sums(system)
             self._contacts = ContactSteps(system, system.constants.step, self._phases, ahead=True)
             taken = self._contacts.take(last - system.step, updates=system.exchange.size > 1, begin=begin)
             if self._begun is None and taken:
@@ -89,6 +91,7 @@ class _StepsWithPython:
         if any(begun) or facets_are_stale(system):
             self._begun = begun
             return 1
+        contacts.follow_box()
         update_ghosts(system, self._phases)
         return 0
 
@@ -97,12 +100,13 @@ def acts_alone(system: System) -> bool:
     """Tell whether nothing acts on particles and walls but contacts, and walls that move as given."""
     walls = system.moving_walls
     forced = system.own_forces.all is not None or (walls is not None and walls.driven)
-    return not (forced or system.moving_box is not None or carries_liquid(system.constants))
+    return not (forced or carries_liquid(system.constants))
 
 
 def needs_python(system: System) -> bool:
-    """Tell whether Python has something to do in every step: other ranks, moving walls, clusters, wear, collisions."""
-    walls, others = system.moving_walls, (system.carriers, system.wear, system.collisions)
+    """Tell whether Python has something to do in every step: ranks, moving walls, a box, clusters, wear, collisions."""
+    walls = system.moving_walls
+    others = system.carriers, system.moving_box, system.wear, system.collisions
     move = walls is not None and (walls.moves or walls.surfaces.vary)
     return system.exchange.size > 1 or move or any(one is not None for one in others)
 
