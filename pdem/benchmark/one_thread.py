@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pdem.foundation.loop_calls import LoopTicks, has_clock, read_loop_ticks
-from pdem.simulation.phases import Phases
+from pdem.simulation.phases import Phases, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,19 +39,18 @@ class ThreadedPhases(Phases):
     def lap(self, phase: str) -> None:
         """Add the time since the last reading to `phase`."""
         super().lap(phase)
-        self._add_ticks({phase: 1})
+        self._add_ticks({phase: 1.0})
 
     def divide(self, shares: Mapping[str, int]) -> None:
         """Add the time since the last reading to several phases."""
         super().divide(shares)
-        self._add_ticks(shares)
+        self._add_ticks(parts_of(shares))
 
-    def _add_ticks(self, shares: Mapping[str, int]) -> None:
+    def _add_ticks(self, parts: Mapping[str, float]) -> None:
         if not self._can_read:
             return
-        now, before, whole = read_loop_ticks(), self._at, max(sum(shares.values()), 1)
-        for phase, share in shares.items():
-            part = share / whole
+        now, before = read_loop_ticks(), self._at
+        for phase, part in parts.items():
             self._ticks[phase] = self._ticks.get(phase, 0.0) + (now.now - before.now) * part
             self._in_loops[phase] = self._in_loops.get(phase, 0.0) + (now.in_loops - before.in_loops) * part
         self._at = now

@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def parts_of(shares: Mapping[str, int]) -> dict[str, float]:
+    """Return what part of a whole each phase has by its share, of which none counts as nothing."""
+    whole = sum(max(share, 1) for share in shares.values())
+    return {phase: max(share, 1) / whole for phase, share in shares.items()}
+
+
 class Phases:
     """A stopwatch that adds the time since its last reading to a named phase.
 
@@ -41,11 +47,13 @@ class Phases:
         self._last = now
 
     def divide(self, shares: Mapping[str, int]) -> None:
-        """Add the time since the last reading to several phases, by their shares; to the first if there is none."""
-        now, whole = time.perf_counter(), sum(shares.values())
+        """Add the time since the last reading to several phases, see `parts_of`.
+
+        Ranks compare the times of their phases, and have to have the same ones.
+        """
+        now = time.perf_counter()
         spent, self._last = now - self._last, now
-        for phase, share in shares.items():
-            part = share / whole if whole else float(phase == next(iter(shares)))
+        for phase, part in parts_of(shares).items():
             self._spent[phase] = self._spent.get(phase, 0.0) + spent * part
 
     def reset_seconds(self) -> None:

@@ -20,7 +20,7 @@ from pdem.foundation.errors import BlowUpError, InputError, Interrupted
 from pdem.foundation.version import VERSION
 from pdem.output.log import logger
 from pdem.output.storage import reason
-from pdem.simulation.phases import Phases
+from pdem.simulation.phases import Phases, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,11 +71,11 @@ class TracedPhases(Phases):
 
     def divide(self, shares: Mapping[str, int]) -> None:
         """Add the time since the last reading to several phases, and record them one after the other."""
-        begin, whole = self._last, max(sum(shares.values()), 1)
+        begin = self._last
         super().divide(shares)
         spent = self._last - begin
-        for phase, share in shares.items():
-            end = begin + spent * share / whole
+        for phase, part in parts_of(shares).items():
+            end = begin + spent * part
             self.readings.append((phase, begin, end, self._system.step))
             begin = end
 

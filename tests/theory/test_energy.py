@@ -190,7 +190,7 @@ def test_energies_do_not_depend_on_how_many_contacts_are_read_at_a_time(tmp_path
     run.advance(20)
     found = []
     for piece in (1 << 16, 7, 1):
-        monkeypatch.setattr("pdem.contact.pairs.contacts._PIECE", piece)
+        monkeypatch.setattr("pdem.contact.pairs.readings._PIECE", piece)
         found.append((run.energies(), run.measures().pair_contacts, run.measures().largest_overlap))
     assert found[0] == found[1] == found[2]
     assert found[0][1] > 50

@@ -135,7 +135,7 @@ def test_cases_of_both_lengths_are_valid(tmp_path):
     assert dam_break.case_of(full=False).domain.periodic[1]
     for slot in beverloo.SLOTS:
         assert beverloo.case_of(slot, full=False).stages[1].until.below == beverloo.COUNT // 2
-    heap = sandpile._case(Notebook(tmp_path), "spring", 15.0)
+    heap = sandpile._case(Notebook(tmp_path), "spring", 4e-5, 15.0)
     assert sum(group.fill.count for group in heap.particles) == 3000
     assert all(study.parameters for study in STUDIES if study.group == "bulk")
     assert points("thornton_hertz").shape == (2, 10)

@@ -34,6 +34,7 @@ from pdem.contact.walls.search import SEEN, search_kernel
 from pdem.contact.walls.stages import WALL_COLUMNS
 from pdem.foundation.kernels import plain
 from pdem.foundation.sums import ExactSums
+from pdem.simulation.cluster_steps import contact_parameters
 
 pytestmark = pytest.mark.compiles
 
@@ -102,7 +103,7 @@ def contacts():
             given[:] = copy.deepcopy(arguments)
             return kernel(*arguments)
 
-        monkeypatch.setattr(lists, "_kernel", noted)
+        monkeypatch.setattr(lists, "kernel", noted)
         for _ in range(2):
             particles.column("position")[:500] += 1e-3 * particles.column("velocity")[:500]
             lists.begin(particles, PARAMETERS.density, packed=False)
@@ -199,7 +200,9 @@ def wall_contacts():
     particles["position"][lowest, 2] = 0.99e-3
     simulation = pdem.Simulation(case, threads=1, meshes=meshes, particles=particles)
     walls = simulation.system.wall_contacts
-    kernels = {"_find": search_kernel(walls.law), "_evaluate": wall_kernel(walls.law)}
+    kernels = {"find_kernel": search_kernel(walls.law), "law_kernel": wall_kernel(walls.law)}
+    simulation.advance(1)
+    system, packed = simulation.system, simulation.system.pair_contacts.packed(simulation.particles.count)
 
     def noted(name):
         def call(*arguments):
@@ -211,9 +214,9 @@ def wall_contacts():
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in kernels:
             monkeypatch.setattr(walls, name, noted(name))
-        simulation.advance(2)
+        walls.evaluate(packed, contact_parameters(system, system.constants.step), system.ended_energies)
     assert walls.count > 2 * BLOCK
-    return walls.law, given["_find"], given["_evaluate"]
+    return walls.law, given["find_kernel"], given["law_kernel"]
 
 
 @pytest.mark.slow
