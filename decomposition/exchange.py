@@ -141,17 +141,13 @@ class RankExchange(RankGroup):
         clusters: Clusters | None = None,
     ) -> None:
         """Append copies of all particles of other ranks that may touch owned ones; see `decomposition.layers`."""
-        position = unwrapped_positions(particles, clusters, self._shape)
-        each = extents_of_levels(
-            position,
-            reach(particles.radius, particles.velocity, particles.position),
-            levels_of(particles.radius, radii),
-            len(radii),
-        )
+        position, sizes = unwrapped_positions(particles, clusters, self._shape), Sizes(reach, radii)
+        level = levels_of(particles.radius, radii)
+        each = extents_of_levels(position, sizes.reach_of_owned(particles), level, len(radii))
         extents = with_levels_below(each)
         space = agree_on_space(self._communicator, extents, largest_overhang(clusters), self._repeats)
         neighbours, theirs = find_neighbours(self._messages, self.rank, self._parts, space, each, extents)
-        copier = Copier(self._messages, particles, Sizes(reach, radii), extents, self._repeats)
+        copier = Copier(self._messages, particles, sizes, extents, self._repeats)
         self._connect(neighbours, copier.exchange(neighbours, theirs), particles, clusters)
         self._balance.end()
 

@@ -16,7 +16,7 @@ from numba.core import types
 from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic
 
-from pdem.foundation.loop_calls import HAS_CLOCK
+from pdem.foundation.loop_calls import ticks_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,12 +124,7 @@ ask_python = _ask_interpreted if numba.config.DISABLE_JIT else intrinsic(_type_a
 
 
 def _generate_reading(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    whole = ir.IntType(64)
-    if not HAS_CLOCK:
-        return whole(0)
-    name = "llvm.readcyclecounter"
-    known = builder.module.globals.get(name)
-    return builder.call(known or ir.Function(builder.module, ir.FunctionType(whole, []), name), [])
+    return ticks_in(builder.module, builder)
 
 
 def _type_reading(context: Any) -> Any:

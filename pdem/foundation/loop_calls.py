@@ -49,13 +49,12 @@ class LoopTicks(NamedTuple):
     in_loops: int
 
 
-HAS_CLOCK = platform.machine() in ("x86_64", "AMD64")
-"""Whether machine code can read the processor's clock."""
+_HAS_CLOCK = platform.machine() in ("x86_64", "AMD64")
 
 
 def has_clock() -> bool:
     """Tell whether there is a clock that `read_loop_ticks` can read: of some processors, once the pool is started."""
-    return HAS_CLOCK and bool(_linked)
+    return _HAS_CLOCK and bool(_linked)
 
 
 def read_loop_ticks() -> LoopTicks:
@@ -87,7 +86,7 @@ def _module(pool: int) -> ir.Module:
     module = ir.Module()
     clock = ir.Function(module, ir.FunctionType(_WHOLE, []), _CLOCK)
     builder = ir.IRBuilder(clock.append_basic_block("entry"))
-    builder.ret(_ticks(module, builder))
+    builder.ret(ticks_in(module, builder))
     kind = ir.FunctionType(ir.VoidType(), [_POINTER] * 5 + [_WHOLE] * 3)
     function = ir.Function(module, kind, _NAME)
     blocks = [function.append_basic_block(name) for name in ("entry", "alone", "several", "end")]
@@ -107,9 +106,9 @@ def _module(pool: int) -> ir.Module:
     return module
 
 
-def _ticks(module: ir.Module, builder: ir.IRBuilder) -> Any:
-    """Read the processor's clock."""
-    if not HAS_CLOCK:
+def ticks_in(module: ir.Module, builder: ir.IRBuilder) -> Any:
+    """Return the reading of the processor's clock in a function that is being built, 0 where there is none."""
+    if not _HAS_CLOCK:
         return _WHOLE(0)
     name = "llvm.readcyclecounter"
     known = module.globals.get(name)
@@ -120,11 +119,11 @@ def _time_outermost(module: ir.Module, builder: ir.IRBuilder) -> Callable[[], No
     """Begin to time a loop that is in no other one; return what ends it."""
     total, inside = (ir.GlobalVariable(module, _WHOLE, name) for name in (_TICKS, _INSIDE))
     total.initializer = inside.initializer = _WHOLE(0)
-    outer, begin = builder.load(inside), _ticks(module, builder)
+    outer, begin = builder.load(inside), ticks_in(module, builder)
     builder.store(_WHOLE(1), inside)
 
     def finish() -> None:
-        spent = builder.sub(_ticks(module, builder), begin)
+        spent = builder.sub(ticks_in(module, builder), begin)
         counted = builder.select(builder.icmp_signed("==", outer, _WHOLE(0)), spent, _WHOLE(0))
         builder.store(builder.add(builder.load(total), counted), total)
         builder.store(outer, inside)

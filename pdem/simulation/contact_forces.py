@@ -187,10 +187,8 @@ class ContactSteps:
         record_overlap_error(system, int(outcome[DEEP_PAIR]))
         self._note_walls()
         if system.collisions is not None:
-            pairs = system.pair_contacts
-            candidates, packed = (pairs.lower, pairs.higher), pairs.packed(system.particles.count)
             runs = self._pairs.evaluated[0]
-            system.collisions.count_pairs(runs, pairs.storage.ended, candidates, packed)
+            system.pair_contacts.count_collisions(runs)
             runs[:, runs_of_pairs.ENDED] = 0
         outcome[DEEP_PAIR] = outcome[DEEP_WALL] = 0
 

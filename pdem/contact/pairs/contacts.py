@@ -291,12 +291,15 @@ class PairContacts(PairReadings):
             deepest, code = max(deepest, deep), max(code, advanced)
             if any_ended:
                 ended.count(add_ended(ended.limbs, self.terms, self.storage.ended, runs))
-                if self.collisions is not None:
-                    candidates = self.lower, self.higher
-                    self.collisions.count_pairs(runs, self.storage.ended, candidates, self._packed)
+                self.count_collisions(runs)
             if not done:
                 self.storage.resume()
         return deepest, code
+
+    def count_collisions(self, runs: NDArray[np.int64]) -> None:
+        """Count the contacts that have ended in runs, if anybody asks for that."""
+        if self.collisions is not None:
+            self.collisions.count_pairs(runs, self.storage.ended, (self.lower, self.higher), self._packed)
 
     def arguments(
         self, runs: NDArray[np.int64], ghosts: bool, particles: Particles, parameters: StepParameters, kick: Kick
