@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-_FUNCTIONS = "MPI_Allreduce", "MPI_Waitall", "MPI_Startall", "MPI_Testall"
+_FUNCTIONS = "MPI_Iallreduce", "MPI_Waitall", "MPI_Startall", "MPI_Testall"
 
-ALLREDUCE, WAITALL, STARTALL, TESTALL, COMMUNICATOR, TYPE, MAXIMUM = range(7)
+IALLREDUCE, WAITALL, STARTALL, TESTALL, COMMUNICATOR, TYPE, MAXIMUM = range(7)
 """Where addresses of functions and handles are that stay the same."""
 
-STATUS, STATES, FLAG, SENDS, SENDING, RECEIVES, RECEIVING = range(7, 14)
+STATUS, STATES, FLAG, QUESTION, SENDS, SENDING, RECEIVES, RECEIVING = range(7, 15)
 """Where addresses of what MPI reads and writes are, and numbers of requests: the status, MPI's own of requests, the
-flag of `MPI_Testall`, requests of sends and how many they are, those of receives."""
+flag of `MPI_Testall`, the request of the all-reduce, requests of sends and how many they are, those of receives."""
 
-HANDLES = 14
+HANDLES = 15
 
 
 @threaded_kernel
@@ -48,18 +48,29 @@ def gather_rows(rows: Floats, chosen: Integers, gathered: Floats) -> None:
 
 
 @uncounted_serial_kernel
+def ask(
+    gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
+) -> None:
+    """Begin to all-reduce the status of this rank, and gather the owned rows that others need meanwhile."""
+    mine, entries = handles[STATUS], np.int64(status.shape[1])
+    failed = call_c(
+        handles[IALLREDUCE],
+        (
+            mine + 8 * entries * MINE, mine + 8 * entries * AGREED, entries, handles[TYPE], handles[MAXIMUM],
+            handles[COMMUNICATOR], handles[QUESTION],
+        ),
+    )  # fmt: skip
+    failed = max(failed, call_c(handles[WAITALL], (handles[SENDING], handles[SENDS], handles[STATES])))
+    call_kernel(gather, (rows, chosen, gathered))
+    status[FAILURE, 0] = max(status[FAILURE, 0], failed)
+
+
+@uncounted_serial_kernel
 def agree(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """All-reduce the status of this rank, see `pdem.containers.exchange.ExchangeCalls`."""
-    mine, entries = handles[STATUS], status.shape[1]
-    failed = call_c(
-        handles[ALLREDUCE],
-        (
-            mine + 8 * entries * MINE, mine + 8 * entries * AGREED, np.int64(entries), handles[TYPE], handles[MAXIMUM],
-            handles[COMMUNICATOR],
-        ),
-    )  # fmt: skip
+    """Wait for the answer of all ranks."""
+    failed = call_c(handles[WAITALL], (np.int64(1), handles[QUESTION], handles[STATES]))
     status[FAILURE, 0] = max(status[FAILURE, 0], failed)
 
 
@@ -67,12 +78,9 @@ def agree(
 def begin_update(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Send owned rows to the neighbours, and begin to receive theirs, when the last ones have been sent."""
-    states, sends, receives = handles[STATES], handles[SENDS], handles[RECEIVES]
-    failed = call_c(handles[WAITALL], (handles[SENDING], sends, states))
-    failed = max(failed, call_c(handles[STARTALL], (handles[RECEIVING], receives)))
-    call_kernel(gather, (rows, chosen, gathered))
-    failed = max(failed, call_c(handles[STARTALL], (handles[SENDING], sends)))
+    """Send the gathered rows to the neighbours, and begin to receive theirs."""
+    failed = call_c(handles[STARTALL], (handles[RECEIVING], handles[RECEIVES]))
+    failed = max(failed, call_c(handles[STARTALL], (handles[SENDING], handles[SENDS])))
     status[FAILURE, 0] = max(status[FAILURE, 0], failed)
 
 
@@ -80,7 +88,7 @@ def begin_update(
 def gather_only(
     gather: Call, status: Integers, handles: Integers, rows: Floats, chosen: Integers, gathered: Floats
 ) -> None:
-    """Do as `begin_update` where nobody is there to receive anything."""
+    """Do as `ask` where nobody is there who answers."""
     call_kernel(gather, (rows, chosen, gathered))
 
 
@@ -99,7 +107,7 @@ def gathering(rows: Floats, chosen: Integers, gathered: Floats) -> ExchangeCalls
     """Return calls that gather rows and do nothing else."""
     status, none = np.zeros((3, 3), np.int64), np.zeros(0, np.int64)
     given = call_of(gather_rows, (rows, chosen, gathered)), status, none, rows, chosen, gathered
-    return ExchangeCalls(0, call_of(gather_only, given), 0, given, status)
+    return ExchangeCalls(call_of(gather_only, given), 0, 0, 0, given, status)
 
 
 def calls_of(
@@ -108,7 +116,8 @@ def calls_of(
     """Return calls that agree and send, by what they are given; they are compiled, and not called."""
     given = call_of(gather_rows, (rows, chosen, gathered)), status, handles, rows, chosen, gathered
     return ExchangeCalls(
-        call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given), given, status
+        call_of(ask, given), call_of(agree, given), call_of(begin_update, given), call_of(finish_update, given), given,
+        status,
     )  # fmt: skip
 
 
@@ -124,12 +133,13 @@ class CompiledMessages:
     def __init__(self, communicator: Any) -> None:
         self._mpi = load_mpi()
         library = self._mpi.__file__ or ""
-        self._status, self._flag = np.zeros((3, 3), np.int64), np.zeros(1, np.int64)
+        self._status, self._flag, self._question = (np.zeros(n, np.int64) for n in ((3, 3), 1, 1))
         self._handles = np.zeros(HANDLES, np.int64)
         self._handles[: len(_FUNCTIONS)] = [address_in(library, name) for name in _FUNCTIONS]
         constants = communicator, self._mpi.INT64_T, self._mpi.MAX
         self._handles[COMMUNICATOR : MAXIMUM + 1] = self._handles_of(constants)
-        self._handles[STATUS], self._handles[FLAG] = address_of(self._status), address_of(self._flag)
+        places = self._status, self._flag, self._question
+        self._handles[[STATUS, FLAG, QUESTION]] = [address_of(one) for one in places]
         self._kept: list[NDArray[Any]] = []
 
     @property

@@ -199,23 +199,29 @@ def sum_remaining(pairs: PairCalls, outcome: NDArray[np.int64], times: NDArray[n
 
 @inlined
 def begin_among_ranks(ranks: ExchangeCalls, outcome: NDArray[np.int64], times: NDArray[np.int64]) -> bool:
-    """Agree with other ranks on the next step, and begin to refresh ghosts; return whether that can go on."""
+    """Agree with other ranks on the next step, and let ghosts travel; return False if a rank has to look at something.
+
+    What goes to other ranks is gathered while these answer.
+    """
     begin, status = processor_clock(), ranks.status
-    if ranks.agree != 0:
-        status[MINE, LISTS] = min(outcome[CODE], GONE)
-        told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
-        status[MINE, ERRORS] += 1 if told else 0
-        call_kernel(ranks.agree, ranks.given)
-        times[WAIT] += processor_clock() - begin
-        asked = status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[FAILURE, 0]
-        outcome[BEGUN] = 1 if asked != 0 else 0
-        if outcome[BEGUN] != 0:
-            return False
-    begin = processor_clock()
-    if ranks.begin_update != 0:
+    status[MINE, LISTS] = min(outcome[CODE], GONE)
+    told = outcome[CODE] >= LOST or outcome[DEEP_WALL] > 0 or outcome[DEEP_PAIR] > 0
+    status[MINE, ERRORS] += 1 if told else 0
+    if ranks.ask != 0:
+        call_kernel(ranks.ask, ranks.given)
+    asked = processor_clock()
+    times[EXCHANGE] += asked - begin
+    if ranks.agree == 0:
+        return True
+    call_kernel(ranks.agree, ranks.given)
+    agreed = processor_clock()
+    times[WAIT] += agreed - asked
+    told = (status[AGREED, LISTS] | status[AGREED, SIGNAL] | status[AGREED, ERRORS] | status[FAILURE, 0]) != 0
+    outcome[BEGUN] = 1 if told else 0
+    if not told:
         call_kernel(ranks.begin_update, ranks.given)
-    times[EXCHANGE] += processor_clock() - begin
-    return True
+    times[EXCHANGE] += processor_clock() - agreed
+    return not told
 
 
 @inlined

@@ -117,16 +117,19 @@ class ExchangeCalls(NamedTuple):
 
     Attributes
     ----------
+    ask : call
+        Begins to all-reduce the row `MINE` of the status, and gathers the rows that others need.
     agree : call
-        Writes the row `AGREED` of the status: all-reduces the row `MINE`. 0 where there is nobody to agree with.
+        Waits for the answer, the row `AGREED`. 0 where there is nobody to agree with.
     begin_update, finish_update : calls
-        As the methods of `Exchange`; 0 where there is nothing to do.
+        As the methods of `Exchange`, for the rows that have been gathered.
     given : tuple
         Arguments of each of these.
     status : (3, 3) int64 array
         See `MINE` and `LISTS`.
     """
 
+    ask: Call
     agree: Call
     begin_update: Call
     finish_update: Call
@@ -134,11 +137,10 @@ class ExchangeCalls(NamedTuple):
     status: NDArray[np.int64]
 
 
-def calls_without(status: NDArray[np.int64] | None = None) -> ExchangeCalls:
-    """Return calls of the same types as those of ranks, that do nothing."""
-    status = np.zeros((3, 3), np.int64) if status is None else status
-    whole, rows = np.zeros(0, np.int64), np.zeros((0, PACKED))
-    return ExchangeCalls(0, 0, 0, (0, status, whole, rows, whole, rows), status)
+def calls_without() -> ExchangeCalls:
+    """Return calls of the same types as those of ranks, none of which does anything: all are 0."""
+    status, whole, rows = np.zeros((3, 3), np.int64), np.zeros(0, np.int64), np.zeros((0, PACKED))
+    return ExchangeCalls(0, 0, 0, 0, (0, status, whole, rows, whole, rows), status)
 
 
 class Exchange(Group, Protocol):
